@@ -1,0 +1,73 @@
+"""fugu: publish statistics of correlated data under Pufferfish privacy.
+
+Say what is secret, what adversaries may believe, and how much they may learn; fugu finds the least noise that
+provably suffices, releases once, and hands over a certificate that anybody can re-check.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from fugu._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from fugu.audit import Verdict as Verdict
+    from fugu.audit import verify as verify
+    from fugu.calibrate import calibrate as calibrate
+    from fugu.calibrate import compare as compare
+    from fugu.calibrate import plan as plan
+    from fugu.guarantee import Approx as Approx
+    from fugu.guarantee import Pure as Pure
+    from fugu.guarantee import Renyi as Renyi
+    from fugu.laws import Discrete as Discrete
+    from fugu.laws import LawPair as LawPair
+    from fugu.laws import Shifted as Shifted
+    from fugu.loss import delta as delta
+    from fugu.loss import epsilon as epsilon
+    from fugu.mechanism import Certificate as Certificate
+    from fugu.mechanism import Mechanism as Mechanism
+    from fugu.mechanism import mix as mix
+    from fugu.noise import Laplace as Laplace
+    from fugu.scenario import Scenario as Scenario
+    from fugu.transport import closeness as closeness
+    from fugu.transport import wasserstein as wasserstein
+
+_ROOMS = {
+    "Approx": "guarantee",
+    "Certificate": "mechanism",
+    "Discrete": "laws",
+    "Laplace": "noise",
+    "LawPair": "laws",
+    "Mechanism": "mechanism",
+    "Pure": "guarantee",
+    "Renyi": "guarantee",
+    "Scenario": "scenario",
+    "Shifted": "laws",
+    "Verdict": "audit",
+    "calibrate": "calibrate",
+    "closeness": "transport",
+    "compare": "calibrate",
+    "delta": "loss",
+    "epsilon": "loss",
+    "mix": "mechanism",
+    "plan": "calibrate",
+    "verify": "audit",
+    "wasserstein": "transport",
+}
+
+__all__ = ["__version__", *sorted(_ROOMS)]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import fugu` stays fast."""
+    room = _ROOMS.get(name)
+    if room is None:
+        raise AttributeError(f"module 'fugu' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"fugu.{room}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

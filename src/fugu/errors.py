@@ -1,0 +1,107 @@
+"""Every error fugu raises, in one tree; each carries the exit code of the command line.
+
+| exit | meaning                                             | class           |
+|------|-----------------------------------------------------|-----------------|
+| 2    | wrong use: a column, a number, a file               | `UsageError`    |
+| 3    | the budget refuses: spent, or already released      | `BudgetRefused` |
+| 4    | not provable, or a certificate that does not hold   | `NotProvable`   |
+
+A message names the column, the secret or the parameter, and says what to do. It never holds a private value.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FuguError(Exception):
+    """Root of the tree. Catch this to catch everything fugu says no to."""
+
+    exit_code = 2
+
+
+class UsageError(FuguError, ValueError):
+    """A parameter, a name or a file is not what the call needs."""
+
+
+class BadBudget(UsageError):
+    """Epsilon, delta or alpha outside its domain."""
+
+
+class BadLaw(UsageError):
+    """Values or weights that do not make a probability law."""
+
+
+class BadNoise(UsageError):
+    """A noise parameter outside its domain, or a noise that cannot do what is asked of it."""
+
+
+class BadTable(UsageError):
+    """A file or frame that is not a table, or a column that cannot be used as asked."""
+
+
+class MissingValues(BadTable):
+    """A column has missing values and nobody said what they mean."""
+
+
+class RepeatedUnit(BadTable):
+    """A unit (person) owns several rows: a law of one value says nothing of their joint law."""
+
+
+class TooManySecrets(BadTable):
+    """More secrets than can be paired."""
+
+
+class ColumnNotFound(BadTable):
+    """A column that the table does not have."""
+
+    def __init__(self, column: str, available: Iterable[str]) -> None:
+        self.column = column
+        self.available = tuple(available)
+        super().__init__(f"no column {column!r}{did_you_mean(column, self.available)}")
+
+
+class UnknownName(UsageError):
+    """A method, noise, objective or secret that does not exist."""
+
+    def __init__(self, kind: str, name: object, available: Iterable[str]) -> None:
+        self.kind, self.name, self.available = kind, name, tuple(available)
+        super().__init__(f"no {kind} {name!r}{did_you_mean(str(name), self.available)}")
+
+
+class BudgetRefused(FuguError):
+    """The release would spend what is not there."""
+
+    exit_code = 3
+
+
+class AlreadyReleased(BudgetRefused):
+    """A law-based mechanism is for one release: Pufferfish guarantees do not add up by themselves."""
+
+
+class PriorNotPublic(BudgetRefused):
+    """The beliefs were fitted on the very data to be released, and nobody declared them public."""
+
+
+class NoiselessRelease(BudgetRefused):
+    """The beliefs alone suffice, so the exact value would go out; that must be said aloud."""
+
+
+class NotProvable(FuguError):
+    """fugu cannot prove the guarantee, so it does not give it."""
+
+    exit_code = 4
+
+
+class CertificateError(NotProvable):
+    """A certificate that is truncated, edited, of an unknown version, or does not hold."""
+
+
+def did_you_mean(name: str, available: tuple[str, ...]) -> str:
+    """A tail for "no such name" messages: the closest names, else the first few there are."""
+    close = difflib.get_close_matches(name, available, n=2, cutoff=0.6)
+    if close:
+        return "; did you mean " + " or ".join(repr(c) for c in close) + "?"
+    shown = ", ".join(repr(a) for a in available[:8])
+    return f"; there are {shown}{', ...' if len(available) > 8 else ''}" if available else "; there are none"

@@ -1,0 +1,10 @@
+"""Laws of the published value, and the pairs of them that must look alike."""
+
+from fugu.laws.discrete import Discrete as Discrete
+from fugu.laws.family import Family as Family
+from fugu.laws.family import families as families
+from fugu.laws.pair import Law as Law
+from fugu.laws.pair import LawPair as LawPair
+from fugu.laws.pair import PairsLike as PairsLike
+from fugu.laws.pair import Shifted as Shifted
+from fugu.laws.pair import as_pairs as as_pairs

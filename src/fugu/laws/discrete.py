@@ -1,0 +1,113 @@
+"""`Discrete`: a law with finitely many atoms, held exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fugu.errors import BadLaw
+from fugu.exact import as_fraction
+from fugu.laws.masses import Masses, masses
+
+
+@final
+class Discrete:
+    """P(X = values[k]) = weights[k]; atoms are sorted, equal atoms are joined exactly, nothing is merged by tolerance.
+
+    Integer weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.
+
+    >>> law = Discrete([0, 1, 2], [3, 1, 0])
+    >>> law.weights
+    array([0.75, 0.25, 0.  ])
+    >>> Discrete([0.1, 0.1, 0.2]).weights
+    array([0.66666667, 0.33333333])
+    """
+
+    __slots__ = ("error", "masses", "values")
+
+    values: NDArray[np.float64]
+    masses: Masses
+    error: float
+
+    def __init__(self, values: ArrayLike | Iterable[object], weights: Iterable[object] | None = None) -> None:
+        atoms = _atoms(values)
+        order, starts = _distinct(atoms)
+        mass = masses(weights, len(atoms))
+        if order is not None:
+            atoms, mass = atoms[order], Masses(mass.parts[order], mass.total)
+        if starts is not None:
+            index = np.cumsum(starts) - 1
+            atoms, mass = atoms[starts], mass.scatter(index, int(index[-1]) + 1)
+        atoms.setflags(write=False)
+        self.values, self.masses, self.error = atoms, mass, 0.0
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The probabilities of the atoms, as doubles."""
+        return self.masses.floats()
+
+    @property
+    def dimension(self) -> int:
+        """1 for numbers, d for vectors."""
+        return 1 if self.values.ndim == 1 else int(self.values.shape[1])
+
+    def mean(self) -> NDArray[np.float64] | float:
+        """E X."""
+        mean: Any = np.tensordot(self.weights, self.values, axes=1)
+        return float(mean) if self.values.ndim == 1 else mean
+
+    def std(self) -> float:
+        """The standard deviation of a law of numbers."""
+        centred = self.values - np.tensordot(self.weights, self.values, axes=1)
+        return float(np.sqrt(np.sum(self.weights * (centred * centred).T)))
+
+    def __repr__(self) -> str:
+        return f"Discrete({len(self.values)} atoms{'' if self.dimension == 1 else f' in {self.dimension} dimensions'})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Discrete) and np.array_equal(self.values, other.values) and self.masses.same_as(other.masses)
+
+    def __hash__(self) -> int:
+        return hash((self.values.tobytes(), self.weights.tobytes()))
+
+
+def _atoms(values: ArrayLike | Iterable[object]) -> NDArray[np.float64]:
+    """Values as float64, refused where a double cannot hold them exactly."""
+    array = np.asarray(values if isinstance(values, np.ndarray) else list(values))  # type: ignore[arg-type]
+    if array.size == 0:
+        raise BadLaw("a law needs at least one value")
+    if array.ndim not in (1, 2):
+        raise BadLaw(f"values must be (n,) numbers or (n, d) vectors, got shape {array.shape}")
+    if array.dtype == object and all(isinstance(v, int | float | Fraction) for v in array.ravel().tolist()):
+        floats = np.array([float(v) for v in array.ravel().tolist()], dtype=np.float64)
+        exact = all(isinstance(v, float) or as_fraction(f) == v for v, f in zip(array.ravel().tolist(), floats.tolist(), strict=True))
+        if not exact:
+            raise BadLaw("some value is not a double (for instance 1/3); rescale the values so that they are decimals")
+        array = floats.reshape(array.shape)
+    if array.dtype.kind not in "iufb":
+        raise BadLaw(f"values must be numbers, got {array.dtype}; for categories give an ordering (codes 0, 1, 2, ...)")
+    if array.dtype.kind in "iu" and (np.any(array > 2**53) or np.any(array < -(2**53))):
+        if any(int(float(v)) != v for v in array.ravel().tolist()):
+            raise BadLaw("whole numbers beyond 2**53 are not doubles; rescale the values")
+    floats = array.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
+    if not np.all(np.isfinite(floats)):
+        raise BadLaw("values must be finite numbers, found NaN or infinity")
+    return floats
+
+
+def _distinct(atoms: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_] | None]:
+    """The sorting permutation (None if sorted) and the first-of-its-kind mask (None if all differ)."""
+    if atoms.ndim == 1:
+        order = None if np.all(atoms[1:] >= atoms[:-1]) else np.argsort(atoms, kind="stable")
+        ordered = atoms if order is None else atoms[order]
+        fresh = ordered[1:] != ordered[:-1]
+    else:
+        order = np.lexsort(atoms.T[::-1])
+        ordered = atoms[order]
+        fresh = np.any(ordered[1:] != ordered[:-1], axis=1)
+    starts = None if np.all(fresh) else np.concatenate(([True], fresh))
+    return order, starts

@@ -1,0 +1,96 @@
+"""`Family`: laws on one common support and the pairs among them, ready for a loss to be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import NotProvable
+from fugu.exact import as_fraction
+from fugu.laws.discrete import Discrete
+from fugu.laws.masses import Masses
+from fugu.laws.pair import LawPair, Shifted
+from fugu.noise.lattice import Lattice
+
+_CELLS = 20_000_000
+"""Above this many (law, point) cells the pairs are treated one by one instead of on a common support."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Sorted points (float64 positions, or int64 lattice indices), each law's masses on them, pairs of law numbers.
+
+    Evaluating a ratio of noised laws at a point where neither has an atom changes no supremum, so a support that is
+    common to many laws is as good as each pair's own; each law's noised mass is then computed once, not once a pair."""
+
+    points: NDArray[Any]
+    laws: tuple[Masses, ...]
+    pairs: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...]
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """All probabilities, one row a law."""
+        return np.stack([law.floats() for law in self.laws])
+
+    @cached_property
+    def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
+        """The pairs whose two laws are not exactly the same law, with their labels; the others lose nothing."""
+        labelled = zip(self.pairs, self.labels, strict=True)
+        return tuple((pair, label) for pair, label in labelled if not self.laws[pair[0]].same_as(self.laws[pair[1]]))
+
+    def on(self, lattice: Lattice) -> Family:
+        """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""
+        index = lattice.index(self.points)
+        points, where = (index, None) if np.all(np.diff(index) > 0) else np.unique(index, return_inverse=True)
+        laws = self.laws if where is None else tuple(law.scatter(where, len(points)) for law in self.laws)
+        return Family(points, laws, self.pairs, self.labels)
+
+
+def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
+    """Group law pairs into families: one for all laws on a common support, one for each pair of translates."""
+    shifted = [p for p in pairs if isinstance(p.p, Shifted)]
+    discrete = [p for p in pairs if not isinstance(p.p, Shifted)]
+    if any(isinstance(p.p, Discrete) and p.p.dimension > 1 for p in discrete):
+        raise NotProvable("the loss of laws in several dimensions is not available yet; publish one number at a time")
+    found = [_family([_points(p)]) for p in shifted]
+    if discrete:
+        laws = {id(law): law for p in discrete for law in (p.p, p.q)}
+        union = _union([law for law in laws.values() if isinstance(law, Discrete)])
+        if len(union) * len(laws) <= _CELLS or len(discrete) == 1:
+            found.append(_family(discrete, union))
+        else:
+            found.extend(_family([p]) for p in discrete)
+    return tuple(found)
+
+
+def _points(pair: LawPair) -> LawPair:
+    """Translates as the two point masses that are their worst case."""
+    assert isinstance(pair.p, Shifted) and isinstance(pair.q, Shifted)
+    gap: Fraction = as_fraction(pair.q.by) - as_fraction(pair.p.by)
+    return LawPair(Discrete([0.0]), Discrete([float(gap)]), pair.label)
+
+
+def _union(laws: Sequence[Discrete]) -> NDArray[np.float64]:
+    first = laws[0].values
+    if all(law.values is first or np.array_equal(law.values, first) for law in laws[1:]):
+        return first
+    return np.unique(np.concatenate([law.values for law in laws]))
+
+
+def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) -> Family:
+    laws: dict[int, Discrete] = {id(law): law for p in pairs for law in (p.p, p.q) if isinstance(law, Discrete)}
+    support = _union(list(laws.values())) if union is None else union
+    number = {key: i for i, key in enumerate(laws)}
+    rows = tuple(
+        law.masses if law.values is support else law.masses.scatter(np.searchsorted(support, law.values), len(support))
+        for law in laws.values()
+    )
+    return Family(
+        support, rows, tuple((number[id(p.p)], number[id(p.q)]) for p in pairs), tuple(p.label for p in pairs))

@@ -1,0 +1,157 @@
+"""Probability masses held exactly: integer counts, or doubles read as the binary numbers they are, over one exact total."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw
+from fugu.exact import decimal_step, integers
+
+_TOLERANCE = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """parts / total: `parts` is int64, float64 (exact dyadics) or object (big Python integers)."""
+
+    parts: NDArray[Any]
+    total: Fraction
+
+    def floats(self) -> NDArray[np.float64]:
+        """The probabilities as doubles, each within 2 units in the last place."""
+        if self.parts.dtype == object:
+            denominator = self.total.numerator
+            scale = self.total.denominator
+            return np.array([float(Fraction(int(p) * scale, denominator)) for p in self.parts], dtype=np.float64)
+        return self.parts.astype(np.float64) / float(self.total)
+
+    def whole(self) -> tuple[list[int], int]:
+        """The same masses as Python integers over an integer total."""
+        if self.parts.dtype != np.float64:
+            scale = self.total.denominator
+            numerators = [int(p) * scale for p in self.parts.tolist()]
+            return numerators, self.total.numerator
+        ratios = [float(p).as_integer_ratio() for p in self.parts.tolist()]
+        common = max([d for _, d in ratios] + [self.total.denominator])
+        return [n * (common // d) for n, d in ratios], int(self.total * common)
+
+    def scatter(self, index: NDArray[np.int64], size: int) -> Masses:
+        """The law pushed forward by atom -> index; masses that meet are added exactly."""
+        if index.size == size and np.array_equal(index, np.arange(size)):
+            return self
+        if np.unique(index).size == index.size:
+            placed = np.zeros(size, dtype=self.parts.dtype)
+            placed[index] = self.parts
+            return Masses(placed, self.total)
+        if self.parts.dtype == np.int64:
+            placed = np.zeros(size, dtype=np.int64)
+            np.add.at(placed, index, self.parts)
+            return Masses(placed, self.total)
+        numerators, total = self.whole()
+        gathered = np.zeros(size, dtype=object)
+        for i, part in zip(index.tolist(), numerators, strict=True):
+            gathered[i] += part
+        return Masses(gathered, Fraction(total))
+
+    def same_as(self, other: Masses) -> bool:
+        """Whether the two laws give every atom exactly the same probability."""
+        if self.total == other.total and self.parts.dtype == other.parts.dtype:
+            return bool(np.array_equal(self.parts, other.parts))
+        head = slice(0, 64)  # a quick no, before the exact comparison
+        mine, theirs = Masses(self.parts[head], self.total), Masses(other.parts[head], other.total)
+        if not np.allclose(mine.floats(), theirs.floats(), rtol=1e-9, atol=0):
+            return False
+        (a, s), (b, t) = self.whole(), other.whole()
+        return all(x * t == y * s for x, y in zip(a, b, strict=True))
+
+
+def masses(weights: Iterable[object] | None, count: int) -> Masses:
+    """Read weights by the rules of the design: integers are counts, Fractions sum to 1, floats sum to 1 within 1e-9."""
+    if weights is None:
+        return Masses(np.ones(count, dtype=np.int64), Fraction(count))
+    array = np.asarray(weights if isinstance(weights, np.ndarray) else list(weights))
+    if array.shape != (count,):
+        raise BadLaw(f"expected {count} weights, one for each value, got shape {array.shape}")
+    if array.dtype == object:
+        return _from_objects(array)
+    if array.dtype.kind in "iu":
+        return _from_integers([int(w) for w in array.tolist()]) if array.dtype == np.uint64 else _from_counts(array)
+    if array.dtype.kind != "f":
+        raise BadLaw(f"weights must be counts, Fractions or floats, got {array.dtype}")
+    return _from_floats(array.astype(np.float64))
+
+
+def _from_counts(array: NDArray[Any]) -> Masses:
+    counts = array.astype(np.int64)
+    if counts.size and counts.min() < 0:
+        raise BadLaw("weights must not be negative")
+    if float(counts.astype(np.float64).sum()) >= 2.0**62:
+        return _from_integers(counts.tolist())
+    total = int(counts.sum())
+    if total == 0:
+        raise BadLaw("the weights are all zero: a law needs some mass")
+    return Masses(counts, Fraction(total))
+
+
+def _from_integers(numbers: list[int]) -> Masses:
+    if any(n < 0 for n in numbers):
+        raise BadLaw("weights must not be negative")
+    total = sum(numbers)
+    if total == 0:
+        raise BadLaw("the weights are all zero: a law needs some mass")
+    if total < 2**62:
+        return Masses(np.array(numbers, dtype=np.int64), Fraction(total))
+    return Masses(np.array(numbers, dtype=object), Fraction(total))
+
+
+def _from_objects(array: NDArray[Any]) -> Masses:
+    items = array.tolist()
+    if all(isinstance(w, int) and not isinstance(w, bool) for w in items):
+        return _from_integers(items)
+    if all(isinstance(w, int | Fraction) and not isinstance(w, bool) for w in items):
+        fractions = [Fraction(w) for w in items]
+        total = sum(fractions, Fraction(0))
+        if total != 1:
+            raise BadLaw(f"Fractions must sum to exactly 1, got {total}; for counts give whole numbers")
+        common = math.lcm(*(f.denominator for f in fractions))
+        return _from_integers([int(f * common) for f in fractions])
+    if all(isinstance(w, int | float | Fraction) and not isinstance(w, bool) for w in items):
+        return _from_floats(np.array([float(w) for w in items], dtype=np.float64))
+    raise BadLaw("weights must be counts, Fractions or floats")
+
+
+def _from_floats(array: NDArray[np.float64]) -> Masses:
+    if not np.all(np.isfinite(array)):
+        raise BadLaw("weights must be finite numbers, found NaN or infinity")
+    if array.size and array.min() < 0:
+        raise BadLaw("weights must not be negative")
+    step = decimal_step(array)
+    if step is not None:
+        parts = integers(array, step)
+        total = Fraction(int(parts.sum())) * step
+        read = Masses(parts, total / step)
+    else:
+        total = exact_sum(array)
+        read = Masses(array, total)
+    if abs(total - 1) > _TOLERANCE:
+        raise BadLaw(f"float weights must sum to 1 within 1e-9, got {float(total):.12g}; for counts give whole numbers")
+    return read
+
+
+def exact_sum(array: NDArray[np.float64]) -> Fraction:
+    """The exact sum of non-negative doubles: 53-bit mantissas added by exponent, in integers."""
+    mantissa, exponent = np.frexp(array)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    total = Fraction(0)
+    for e in np.unique(exponent).tolist():
+        part = whole[exponent == e]
+        high, low = int((part >> 26).sum()), int((part & (2**26 - 1)).sum())
+        total += Fraction(high * 2**26 + low) * Fraction(2) ** (e - 53)
+    return total

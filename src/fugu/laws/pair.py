@@ -1,0 +1,72 @@
+"""`Shifted` and `LawPair`: what must look alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from fugu.errors import BadLaw, UsageError
+from fugu.exact import Real
+from fugu.laws.discrete import Discrete
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """The law of Z + by for some Z that nobody needs to know; two of them are translates by the difference.
+
+    Every loss is convex in the pair of laws, so the worst Z is a point mass: what holds for the points 0 and `by`
+    holds for every translate."""
+
+    by: Real
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.by, int | float | Fraction) or isinstance(self.by, bool) or not math.isfinite(self.by):
+            raise BadLaw(f"a shift must be a finite number, got {self.by!r}")
+
+
+Law = Discrete | Shifted
+
+
+@dataclass(frozen=True)
+class LawPair:
+    """Two laws of the published value that must look alike, protected in both orders."""
+
+    p: Law
+    q: Law
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for law in (self.p, self.q):
+            if not isinstance(law, Discrete | Shifted):
+                raise BadLaw(f"a pair holds laws (Discrete, Shifted), got {type(law).__name__}")
+        if isinstance(self.p, Shifted) != isinstance(self.q, Shifted):
+            raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
+        if isinstance(self.p, Discrete) and isinstance(self.q, Discrete) and self.p.dimension != self.q.dimension:
+            raise BadLaw(f"the laws of a pair must have one dimension, got {self.p.dimension} and {self.q.dimension}")
+
+
+@runtime_checkable
+class HasLawPairs(Protocol):
+    """A scenario: anything that compiles to law pairs."""
+
+    def law_pairs(self) -> tuple[LawPair, ...]: ...
+
+
+PairsLike = HasLawPairs | LawPair | Shifted | Iterable[LawPair | Shifted]
+
+
+def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:
+    """The law pairs of a scenario, a pair, a shift, or a list of them; never empty."""
+    if isinstance(source, HasLawPairs):
+        return source.law_pairs()
+    items = [source] if isinstance(source, LawPair | Shifted) else list(source)
+    pairs = tuple(LawPair(Shifted(0), item, f"shift by {item.by}") if isinstance(item, Shifted) else item for item in items)
+    if not pairs:
+        raise UsageError("no law pair is given: there is nothing to protect")
+    for pair in pairs:
+        if not isinstance(pair, LawPair):
+            raise UsageError(f"expected a Scenario or law pairs, got {type(pair).__name__}")
+    return pairs

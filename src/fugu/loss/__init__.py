@@ -1,0 +1,10 @@
+"""What leaks: tight losses of a noise on law pairs, fast for search, proved in balls for what is certified."""
+
+from fugu.loss.api import delta as delta
+from fugu.loss.api import epsilon as epsilon
+from fugu.loss.fast import Worst as Worst
+from fugu.loss.fast import delta_loss as delta_loss
+from fugu.loss.fast import pure_loss as pure_loss
+from fugu.loss.proof import PairLoss as PairLoss
+from fugu.loss.proof import prove_delta as prove_delta
+from fugu.loss.proof import prove_pure as prove_pure

@@ -1,0 +1,111 @@
+"""Upper bounds on the losses of lattice Laplace noise, proved in ball arithmetic. This is what a certificate states.
+
+Fast floats find a scale; nothing becomes a mechanism before these functions have bounded its loss, from the exact
+masses and the exact rate alone, in both orders and for every pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from fugu import balls
+from fugu.laws.family import Family
+from fugu.loss.decay import Step, steps
+from fugu.loss.gaps_proof import GapSum
+
+_PRECISION = 128
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """A proved upper bound on the loss of one pair, both orders."""
+
+    label: str
+    value: float
+
+
+def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
+    """For each pair an epsilon with S_i <= e^epsilon S_j and S_j <= e^epsilon S_i at every atom, hence everywhere.
+
+    `rate` is grid / scale; None means no noise. Keeps one number M per pair and raises it to the upper end of
+    S_i / S_j whenever S_i <= M S_j is not certain; the bound is ln M, rounded up."""
+    same = [PairLoss(label, 0.0) for label in _same(family)]
+    with balls.precision(_PRECISION):
+        share = _shares(family)
+        bounds = [arb(1) for _ in family.different]
+        for step in _walk(family, rate, "proving epsilon"):
+            s = [(a + b - m) * c for a, b, m, c in zip(step.left, step.right, step.mass, share, strict=True)]
+            for number, ((i, j), _) in enumerate(family.different):
+                m = bounds[number]
+                if not s[i] <= m * s[j]:
+                    m = _raised(m, s[i], s[j])
+                if not s[j] <= m * s[i]:
+                    m = _raised(m, s[j], s[i])
+                bounds[number] = m
+        found = [PairLoss(label, balls.upper(m.log())) for m, (_, label) in zip(bounds, family.different, strict=True)]
+    return found + same
+
+
+def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> list[PairLoss]:
+    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta in both orders.
+
+    delta = c0 { sum over atoms [S_i - e S_j]_+ + q/(1-q) ([beta_1]_+ + [alpha_n]_+) + sum over gaps }, c0 = (1-q)/(1+q),
+    alpha = L_i - e L_j, beta = R_i - e R_j (theory, section 8). The expression grows with alpha and beta, so replacing
+    each by the upper end of its ball keeps an upper bound and makes every sign certain."""
+    same = [PairLoss(label, 0.0) for label in _same(family)]
+    orders = [(order, label) for pair, label in family.different for order in (pair, pair[::-1])]
+    with balls.precision(_PRECISION):
+        share = _shares(family)
+        e = balls.of(epsilon).exp()
+        sums = [GapSum(rate) for _ in orders]
+        last: Step | None = None
+        for step in _walk(family, rate, "proving delta"):
+            left = [x * c for x, c in zip(step.left, share, strict=True)]
+            right = [x * c for x, c in zip(step.right, share, strict=True)]
+            mass = [x * c for x, c in zip(step.mass, share, strict=True)]
+            for total, ((i, j), _) in zip(sums, orders, strict=True):
+                alpha, beta = left[i] - e * left[j], right[i] - e * right[j]
+                total.atom(alpha.upper(), beta.upper(), (alpha + beta - (mass[i] - e * mass[j])).upper(), step.gap)
+            last = step
+        assert last is not None
+        values = [balls.upper(total.delta()) for total in sums]
+    found = [
+        PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1]))) for k, (_, label) in enumerate(family.different)
+    ]
+    return found + same
+
+
+def _walk(family: Family, rate: Fraction | None, what: str):  # type: ignore[no-untyped-def]
+    """The atoms of the family; without noise every sum is the atom's own mass."""
+    if not family.different:
+        return
+    if rate is not None:
+        yield from steps(family, rate, what)
+        return
+    from fugu.loss.decay import Reader
+
+    rows = [Reader(law) for law in family.laws]
+    for k in range(len(family.points)):
+        mass = [row(k) for row in rows]
+        yield Step(mass, mass, mass, 1)
+
+
+def _raised(bound: arb, numerator: arb, denominator: arb) -> arb:
+    """max(bound, upper end of the ratio), as an exact number; infinite when the denominator may be zero."""
+    if numerator == 0 and denominator == 0:
+        return bound
+    ratio = (numerator / denominator).upper() if denominator > 0 else arb("inf")
+    return ratio if not ratio <= bound else bound
+
+
+def _shares(family: Family) -> list[arb]:
+    """1 / total of every law."""
+    return [balls.of(1 / law.total) for law in family.laws]
+
+
+def _same(family: Family) -> list[str]:
+    """Labels of pairs whose laws are exactly equal: they lose nothing."""
+    different = {pair for pair, _ in family.different}
+    return [label for pair, label in zip(family.pairs, family.labels, strict=True) if pair not in different]

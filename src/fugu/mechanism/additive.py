@@ -1,0 +1,82 @@
+"""`Additive`: round onto the lattice, add exact lattice noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.noise.bits import BitSource
+from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import Lattice
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Additive(Mechanism):
+    """Y = lattice value of (index(nearest supported X) + N), P(N = k) ~ e^{-|k| grid / scale}: what the certificate proves."""
+
+    noise: Laplace = Laplace(0)
+    lattice: Lattice | None = None
+    support: NDArray[np.float64] | None = None
+    """The atoms of all laws, sorted; None for translates of an unknown law, where only the lattice is known."""
+
+    @cached_property
+    def sampler(self) -> LatticeLaplaceSampler:
+        """The exact sampler of this noise."""
+        return LatticeLaplaceSampler(self.noise.rate)
+
+    def expected_error(self, objective: str = "absolute") -> float:
+        """E|N| or E N^2 of the noise."""
+        return self.noise.expected_error(objective)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """(-h, h): noise quantile plus half a grid step where values are rounded."""
+        half = self.noise.quantile(level) + self._rounding
+        return (-half, half)
+
+    @property
+    def _rounding(self) -> float:
+        """The largest error of rounding a supported value onto the lattice."""
+        if self.lattice is None or self.noise.scale == 0:
+            return 0.0
+        if self.support is None:
+            return float(self.lattice.grid) / 2
+        return float(np.max(np.abs(self.lattice.value(self.lattice.index(self.support)) - self.support)))
+
+    def then(self, f: Step, name: str | None = None) -> Additive:
+        """The same noise followed by `f`; the two share one release."""
+        return Additive(**self._with_post(f, name), noise=self.noise, lattice=self.lattice, support=self.support)
+
+    def _silent(self) -> bool:
+        return self.noise.scale == 0
+
+    def _draw(self, column: Column, source: BitSource) -> Column:
+        known = ~np.isnan(column)
+        clean = column[known] if self.support is None else nearest(self.support, column[known])
+        out = np.full(column.shape, np.nan)
+        if self.noise.scale == 0 or self.lattice is None:
+            out[known] = clean
+        else:
+            out[known] = self.lattice.value(self.lattice.index(clean) + self.sampler.draw(clean.size, source))
+        return out
+
+    def __repr__(self) -> str:
+        return f"Additive({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r})"
+
+
+def nearest(support: NDArray[np.float64], column: Column) -> Column:
+    """Each value moved to the nearest supported one, halves downward; infinities go to the ends.
+
+    >>> nearest(np.array([0.0, 1.0, 5.0]), np.array([-3.0, 0.4, 3.0, 9.0]))
+    array([0., 0., 1., 5.])
+    """
+    right = np.clip(np.searchsorted(support, column), 0, len(support) - 1)
+    left = np.maximum(right - 1, 0)
+    closer_left = np.abs(column - support[left]) <= np.abs(support[right] - column)
+    return np.where(closer_left & (column < support[right]), support[left], support[right])

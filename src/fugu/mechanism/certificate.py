@@ -1,0 +1,153 @@
+"""`Certificate`: why a mechanism keeps its promise, as a JSON document that anybody can re-check.
+
+It embeds everything a proof needs (the exact laws on the lattice, the exact noise, the budget) and everything a
+reader needs (method, theorem, worst pair, assumptions, unit of privacy). The digest detects edits; the proof itself
+is never taken from the file: `fugu.verify` computes it anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from fugu._version import __version__
+from fugu.errors import CertificateError, FuguError
+from fugu.guarantee import Approx, Pure, Renyi
+from fugu.laws.family import Family
+from fugu.mechanism.encoding import budget_from, budget_json, family_from, family_json
+from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import Lattice
+
+SCHEMA = "fugu/certificate/1"
+_MAX_BYTES = 2 * 1024**3
+_REQUIRED = ("schema", "kind", "budget", "method", "theorem", "noise", "proved", "worst_pair", "assumptions", "unit",
+             "families", "fingerprint", "digest")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The document; read its parts through the properties."""
+
+    body: dict[str, Any]
+
+    @staticmethod
+    def seal(body: dict[str, Any], families: tuple[Family, ...]) -> Certificate:
+        """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
+        laws = [family_json(f) for f in families]
+        full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
+        return Certificate({**full, "digest": _sha256(full)})
+
+    @property
+    def budget(self) -> Pure | Approx | Renyi:
+        """The guarantee that was asked for and proved."""
+        return budget_from(self.body["budget"])
+
+    @property
+    def noise(self) -> Laplace:
+        """The noise that is drawn."""
+        noise = self.body["noise"]
+        if noise["kind"] != "laplace":
+            raise CertificateError(f"this version of fugu knows no noise {noise['kind']!r}")
+        grid = None if noise["grid"] is None else Fraction(noise["grid"])
+        return Laplace(float(Fraction(noise["scale"])), grid)
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """Where values are rounded before noise is added; None if the value itself goes out."""
+        found = self.body.get("lattice")
+        return None if found is None else Lattice(Fraction(found["grid"]), Fraction(found["origin"]))
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The laws, on lattice indices, as they were proved."""
+        return tuple(family_from(f) for f in self.body["families"])
+
+    @property
+    def method(self) -> str:
+        """How the scale was found."""
+        return str(self.body["method"])
+
+    @property
+    def theorem(self) -> str:
+        """What the method stands on."""
+        return str(self.body["theorem"])
+
+    @property
+    def worst_pair(self) -> str:
+        """The pair that needs the noise most."""
+        return str(self.body["worst_pair"])
+
+    @property
+    def proved(self) -> dict[str, float]:
+        """The proved upper bounds on epsilon and delta."""
+        return dict(self.body["proved"])
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must be true for the guarantee to mean what it says."""
+        return tuple(self.body["assumptions"])
+
+    @property
+    def scales(self) -> dict[str, float | None]:
+        """The scale each method would have needed."""
+        return dict(self.body.get("scales", {}))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
+        return str(self.body["fingerprint"])
+
+    def to_json(self) -> str:
+        """The document as text."""
+        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the document, whole or not at all."""
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        partial.write_text(self.to_json(), encoding="utf-8")
+        partial.replace(target)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Certificate:
+        """Read a document; refuses one that is truncated, edited, or of another schema."""
+        source = Path(path)
+        if not source.is_file():
+            raise CertificateError(f"no certificate file {source.name!r}")
+        if source.stat().st_size > _MAX_BYTES:
+            raise CertificateError(f"{source.name!r} is larger than any certificate")
+        try:
+            body = json.loads(source.read_text(encoding="utf-8"))
+        except (ValueError, UnicodeDecodeError, RecursionError) as error:
+            raise CertificateError(f"{source.name!r} is not a whole JSON document; it may be truncated") from error
+        return Certificate.parse(body)
+
+    @staticmethod
+    def parse(body: Any) -> Certificate:
+        """Check a decoded document: schema, required parts, digest, fingerprint, and that its numbers can be read."""
+        if not isinstance(body, dict) or body.get("schema") != SCHEMA:
+            raise CertificateError(f"not a certificate of schema {SCHEMA}")
+        missing = [key for key in _REQUIRED if key not in body]
+        if missing:
+            raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
+        if _sha256({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
+            raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
+        if _sha256(body["families"]) != body["fingerprint"]:
+            raise CertificateError("the certificate's laws do not match their fingerprint")
+        certificate = Certificate(body)
+        try:
+            _ = certificate.budget, certificate.noise, certificate.lattice, certificate.families
+        except CertificateError:
+            raise
+        except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
+            raise CertificateError(f"the certificate cannot be read: {type(error).__name__}") from error
+        return certificate
+
+
+def _sha256(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,48 @@
+"""What a mechanism knows of the scenario it was made for: the query, the unit, the assumptions."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
+ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by themselves"
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of a scenario that a release needs; empty for laws given directly."""
+
+    assumptions: tuple[str, ...] = (EXACT_LAWS,)
+    unit: str = "the one published value"
+    query: dict[str, Any] | None = None
+    recipe: dict[str, Any] | None = None
+    keeps_missing: bool = False
+    reference_digest: str | None = None
+    public_prior: bool = True
+
+    @staticmethod
+    def of(source: object) -> Context:
+        """The context of a scenario, or the empty one for bare law pairs."""
+        query = getattr(source, "query", None)
+        if query is None:
+            return Context()
+        unit = getattr(source, "unit", None)
+        return Context(
+            assumptions=tuple(getattr(source, "assumptions", ())),
+            unit=f"one person, named by column {unit!r}, one row each" if unit else "one row",
+            query=query.to_json(),
+            recipe=getattr(source, "recipe", None),
+            keeps_missing=query.missing == "drop",
+            reference_digest=getattr(source, "reference_digest", None),
+            public_prior=bool(getattr(source, "public_prior", False)),
+        )
+
+
+def digest_of(column: NDArray[np.float64]) -> str:
+    """SHA-256 of a published column, to notice that it is the very column the beliefs were fitted on."""
+    return hashlib.sha256(np.ascontiguousarray(column, dtype=np.float64).tobytes()).hexdigest()

@@ -1,0 +1,80 @@
+"""Budgets and laws as JSON, exactly: rationals as "p/q", doubles as hexadecimal, counts as whole numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import CertificateError
+from fugu.exact import Real, as_fraction
+from fugu.guarantee import Approx, Pure, Renyi
+from fugu.laws.family import Family
+from fugu.laws.masses import Masses
+
+
+def budget_json(budget: Pure | Approx | Renyi) -> dict[str, str]:
+    """A guarantee with exact numbers."""
+    fields = {k: _text(getattr(budget, k)) for k in ("alpha", "epsilon", "delta") if hasattr(budget, k)}
+    return {"kind": type(budget).__name__, **fields}
+
+
+def budget_from(found: dict[str, str]) -> Pure | Approx | Renyi:
+    """The guarantee that `budget_json` wrote."""
+    kinds = {"Pure": Pure, "Approx": Approx, "Renyi": Renyi}
+    numbers = {k: Fraction(v) for k, v in found.items() if k != "kind"}
+    return kinds[found["kind"]](**numbers)  # type: ignore[no-any-return, operator]
+
+
+def family_json(family: Family) -> dict[str, Any]:
+    """A family on lattice indices."""
+    return {
+        "points": [int(k) for k in family.points.tolist()],
+        "laws": [_law_json(law) for law in family.laws],
+        "pairs": [list(pair) for pair in family.pairs],
+        "labels": list(family.labels),
+    }
+
+
+def family_from(found: dict[str, Any]) -> Family:
+    """The family that `family_json` wrote, checked: sorted points, non-negative masses that make up the total."""
+    points = np.array(found["points"], dtype=np.int64)
+    laws = tuple(_law_from(law, len(points)) for law in found["laws"])
+    pairs = tuple((int(i), int(j)) for i, j in found["pairs"])
+    labels = tuple(str(label) for label in found["labels"])
+    sorted_points = len(points) > 0 and bool(np.all(np.diff(points) > 0))
+    if not sorted_points or not pairs or len(labels) != len(pairs):
+        raise CertificateError("the certificate's laws are not in order")
+    if any(not 0 <= k < len(laws) for pair in pairs for k in pair):
+        raise CertificateError("the certificate names a law that it does not hold")
+    return Family(points, laws, pairs, labels)
+
+
+def _law_json(law: Masses) -> dict[str, Any]:
+    total = _text(law.total)
+    if law.parts.dtype.kind == "f":
+        return {"kind": "binary", "parts": [float(p).hex() for p in law.parts.tolist()], "total": total}
+    return {"kind": "counts", "parts": [int(p) for p in law.parts.tolist()], "total": total}
+
+
+def _law_from(found: dict[str, Any], count: int) -> Masses:
+    if found["kind"] == "binary":
+        parts = np.array([float.fromhex(p) for p in found["parts"]], dtype=np.float64)
+        valid = bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
+    else:
+        whole = [int(p) for p in found["parts"]]
+        valid = all(p >= 0 for p in whole)
+        parts = np.array(whole, dtype=np.int64 if sum(map(abs, whole)) < 2**62 else object)
+    law = Masses(parts, Fraction(found["total"]))
+    numerators, total = law.whole()
+    if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
+        raise CertificateError("a law in the certificate is not a probability law")
+    return law
+
+
+def _text(x: Real) -> str:
+    if isinstance(x, float) and math.isinf(x):
+        raise CertificateError("an infinite budget cannot be certified")
+    return str(as_fraction(x))

@@ -1,0 +1,129 @@
+"""`Mechanism`: noise plus the certificate that says why it suffices; one release, then it is spent."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fugu.errors import AlreadyReleased, BadLaw, MissingValues, NoiselessRelease, PriorNotPublic
+from fugu.guarantee import Approx, Pure, Renyi
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.context import Context, digest_of
+from fugu.mechanism.release import Release
+from fugu.noise.bits import OS, BitSource, RngBits
+
+Column = NDArray[np.float64]
+Step = Callable[[Column], ArrayLike]
+
+
+class Once:
+    """A token that can be taken once, whatever the number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+
+    def take(self) -> None:
+        """Take it, or raise `AlreadyReleased`."""
+        with self._lock:
+            if self._taken:
+                raise AlreadyReleased(
+                    "this mechanism has released once, and its guarantee is for one release: two releases that leak "
+                    "nothing alone can reveal everything together. Calibrate for both values at once, or use other data")
+            self._taken = True
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism(ABC):
+    """What runs and why. Kinds: `Additive` (noise on a lattice) and `Mixed` (one of two, by a coin)."""
+
+    certificate: Certificate
+    context: Context
+    post: tuple[Step, ...] = ()
+    once: Once = field(default_factory=Once, repr=False)
+
+    @property
+    def guarantee(self) -> Pure | Approx | Renyi:
+        """The guarantee that the certificate proves for every pair of laws, in both orders."""
+        return self.certificate.budget
+
+    @abstractmethod
+    def expected_error(self, objective: str = "absolute") -> float:
+        """E|N| or E N^2 of the noise."""
+
+    @abstractmethod
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """(-h, h): the error of a release lies in it with at least this probability, rounding included."""
+
+    @abstractmethod
+    def _draw(self, column: Column, source: BitSource) -> Column:
+        """One noised copy of a clean column."""
+
+    @abstractmethod
+    def _silent(self) -> bool:
+        """Whether the exact value may go out."""
+
+    @abstractmethod
+    def then(self, f: Step, name: str | None = None) -> Mechanism:
+        """The same mechanism followed by `f`, a function of the released column alone; the guarantee stays as it is."""
+
+    def release(self, values: ArrayLike, *, allow_no_noise: bool = False) -> Release:
+        """Publish a value or a column, once, with randomness from the operating system.
+
+        Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
+        support of the beliefs are moved to the nearest supported value, as part of the query."""
+        column, scalar = self._column(values)
+        if self._silent() and not allow_no_noise:
+            raise NoiselessRelease(
+                "the beliefs alone meet the budget, so the exact value would be published; if the beliefs are right that is "
+                "safe. Say so with allow_no_noise=True, or ask for a smaller epsilon")
+        if not self.context.public_prior and digest_of(column) == self.context.reference_digest:
+            raise PriorNotPublic(
+                "these are the very values the beliefs were fitted on, so the noise level itself depends on them. Fit on a "
+                "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge")
+        self.once.take()
+        return self._released(column, scalar, OS)
+
+    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> Release:
+        """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
+        column, scalar = self._column(values)
+        return self._released(column, scalar, RngBits(rng))
+
+    def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
+        drawn = self._draw(column, source)
+        for step in self.post:
+            drawn = np.asarray(step(drawn), dtype=np.float64)
+        return Release(drawn, scalar, self.certificate, self.interval(0.95))
+
+    def _column(self, values: ArrayLike) -> tuple[Column, bool]:
+        """Values as a float64 column; errors name no value."""
+        try:
+            array = np.asarray(values, dtype=np.float64) + 0.0
+        except (TypeError, ValueError):
+            raise BadLaw("the values to release must be numbers; apply the scenario's query to categories first") from None
+        if array.ndim > 1:
+            raise BadLaw(f"release takes one number or one column, got shape {array.shape}")
+        column = np.atleast_1d(array)
+        if np.any(np.isnan(column)) and not self.context.keeps_missing:
+            raise MissingValues(
+                "the column to release has missing values and the beliefs give them no probability; pass missing=<value> to "
+                "from_table to map them, or missing='drop' if it is public which values are missing")
+        return column, array.ndim == 0
+
+    def _with_post(self, f: Step, name: str | None) -> dict[str, Any]:
+        if not callable(f):
+            raise BadLaw("then() takes a function of the released column")
+        body = {k: v for k, v in self.certificate.body.items() if k not in ("schema", "fugu", "families", "fingerprint", "digest")}
+        body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
+        return {
+            "certificate": Certificate.seal(body, self.certificate.families),
+            "context": self.context,
+            "post": (*self.post, f),
+            "once": self.once,
+        }

@@ -1,0 +1,45 @@
+"""`Release`: what went out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.mechanism.certificate import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The published numbers, with the certificate that covers them and a 95 % interval for the error of each."""
+
+    values: NDArray[np.float64]
+    scalar: bool
+    certificate: Certificate
+    interval: tuple[float, float]
+
+    @property
+    def value(self) -> float | NDArray[np.float64]:
+        """The number, or the column."""
+        return float(self.values[0]) if self.scalar else self.values
+
+    def __float__(self) -> float:
+        if len(self.values) != 1:
+            raise TypeError("a released column is not one number")
+        return float(self.values[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.value, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.values.tolist())
+
+    def __repr__(self) -> str:
+        what = f"{float(self.values[0]):g}" if self.scalar else f"{len(self.values)} values"
+        return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"

@@ -1,0 +1,4 @@
+"""Noises: continuous (for analysis) or on a lattice (what is released), and their exact samplers."""
+
+from fugu.noise.laplace import Laplace as Laplace
+from fugu.noise.lattice import Lattice as Lattice

@@ -1,0 +1,85 @@
+"""The lattice origin + grid * Z on which values are rounded, noise is drawn, and guarantees are proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadNoise
+from fugu.exact import Real, as_fraction, decimal_step, integers
+
+MAX_INDEX = 2**50
+"""Indices stay below this, so that `index` inverts `value` exactly: |x q / p - k| <= 3 k 2^-53 < 1/2."""
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """origin + grid * Z. Rounding onto it (`index`) is part of the query: the same function runs on laws and on data.
+
+    >>> tenths = Lattice(Fraction(1, 10))
+    >>> tenths.index(np.array([0.3, 0.34, -0.05]))
+    array([3, 3, 0])
+    >>> tenths.value(np.array([3]))
+    array([0.3])
+    """
+
+    grid: Fraction
+    origin: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not self.grid > 0:
+            raise BadNoise(f"a grid must be positive, got {self.grid}")
+
+    def index(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The nearest lattice index of each value, halves upward; deterministic in IEEE arithmetic."""
+        offset = values - float(self.origin)
+        with np.errstate(over="ignore"):
+            k = np.floor(offset * float(1 / self.grid) + 0.5)
+        if not np.all(np.abs(k) <= MAX_INDEX):
+            raise BadNoise(f"a grid of {float(self.grid):g} is too fine for values this far apart; choose a coarser grid or bins")
+        return k.astype(np.int64)
+
+    def value(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """origin + grid * index, correctly rounded wherever the integers involved are below 2^53."""
+        denominator = math.lcm(self.grid.denominator, self.origin.denominator)
+        step = int(self.grid * denominator)
+        start = int(self.origin * denominator)
+        biggest = abs(start) + step * int(np.max(np.abs(index), initial=0))
+        if biggest < 2**53 and denominator < 2**53:
+            exact: NDArray[np.float64] = (index * step + start) / np.float64(denominator)
+            return exact
+        return float(self.origin) + index.astype(np.float64) * float(self.grid)
+
+    @staticmethod
+    def holding(columns: Iterable[NDArray[np.float64]]) -> Lattice | None:
+        """The coarsest lattice that holds every value, read as decimals; None if some value is no short decimal."""
+        arrays = [c.ravel() for c in columns]
+        steps = [decimal_step(a) for a in arrays]
+        if any(s is None for s in steps) or not arrays:
+            return None
+        step = min(s for s in steps if s is not None)
+        whole = [integers(a, step) for a in arrays]
+        start = min(int(w.min()) for w in whole)
+        gcd = math.gcd(*(int(np.gcd.reduce(w - start)) for w in whole))
+        span = max(int(w.max()) for w in whole) - start
+        if gcd and span // gcd > MAX_INDEX // 4:
+            return None
+        grid = gcd * step if gcd else Fraction(1)
+        aligned = (start * step) % grid == 0
+        return Lattice(grid, Fraction(0) if aligned and abs(start * step / grid) < MAX_INDEX // 4 else start * step)
+
+
+def as_grid(grid: Real) -> Fraction:
+    """A user's grid as an exact positive rational."""
+    try:
+        exact = as_fraction(grid)
+    except (TypeError, ValueError) as error:
+        raise BadNoise(f"a grid must be a positive number or Fraction, got {grid!r}") from error
+    if exact <= 0:
+        raise BadNoise(f"a grid must be positive, got {grid!r}")
+    return exact

@@ -1,0 +1,125 @@
+"""Exact draws from a finite law whose cumulative boundaries are irrational: compare uniform bits with balls.
+
+A uniform U in [0, 1) is revealed from its leading bit on, and the outcome is the j with C_j <= U < C_(j+1). With
+b bits known, U lies in the cell [u, u+1) / 2^b. Against a boundary C with floor f = floor(C 2^b):
+
+    u < f  implies  U < C,        u > f  implies  U > C,        u = f  needs more bits.
+
+The floors are integers proved by balls of enough precision, so no decision ever rests on rounding: the law of the
+outcome is exact, not close. (Lazy comparison of bits: Knuth and Yao 1976; with balls: "interval refining".)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from fugu import balls
+from fugu.errors import BadNoise
+from fugu.noise.bits import BitSource, Words
+
+_OPEN = np.iinfo(np.int32).min
+
+
+@dataclass(frozen=True)
+class Widths:
+    """How many bits each stage reads: a lookup, then a search, then one uniform at a time. The law never depends on it.
+
+    Batches of at most `direct` draws skip the lookup, so that every draw reads first + second bits and the time of a
+    single draw says nothing of its outcome (short of the third stage, of probability ~ outcomes / 2^64).
+    """
+
+    first: int = 16
+    second: int = 48
+    third: int = 64
+    direct: int = 1024
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.first <= 16 and 1 <= self.second <= 64 - self.first and 1 <= self.third <= 64):
+            raise BadNoise(f"widths need first <= 16, first + second <= 64 and third <= 64, got {self}")
+
+
+@dataclass(frozen=True)
+class Table(ABC):
+    """A law on n outcomes: outcome j has mass C_(j+1) - C_j, with C_0 = 0 < C_1 < ... < C_n = 1.
+
+    Claim: `draw` returns value j with probability C_(j+1) - C_j, exactly, given fair bits. Proof: the rule above, at
+    b = first, first + second, then + third, ...; U is never equal to a boundary (probability zero) so some b decides.
+    """
+
+    widths: Widths = field(default=Widths(), kw_only=True)
+
+    @abstractmethod
+    def outcomes(self) -> NDArray[np.int32]:
+        """The n values, in the order of the boundaries."""
+
+    @abstractmethod
+    def boundary(self, j: int) -> arb:
+        """A ball at the current precision around C_j > 0, irrational, for 1 <= j < n."""
+
+    def floor(self, j: int, bits: int) -> int:
+        """floor(C_j 2^bits), proved: the precision grows until the whole ball has one floor."""
+        work = bits + 64
+        while True:
+            with balls.precision(work):
+                ball = self.boundary(j) * balls.of(2**bits)
+                if ball < 1:  # C_j > 0 is known even where the ball is too wide to show it
+                    return 0
+                whole = ball.floor().unique_fmpz()
+            if whole is not None:
+                return int(whole)
+            work *= 2
+
+    @cached_property
+    def values(self) -> NDArray[np.int32]:
+        """The outcomes, once."""
+        return self.outcomes()
+
+    @cached_property
+    def fences(self) -> NDArray[np.uint64]:
+        """floor(C_j 2^(first + second)) for j = 1 .. n-1."""
+        bits = self.widths.first + self.widths.second
+        return np.array([self.floor(j, bits) for j in range(1, self.values.size)], dtype=np.uint64)
+
+    @cached_property
+    def lookup(self) -> NDArray[np.int32]:
+        """The value decided by the first bits alone, or a mark where a boundary lies inside the cell."""
+        cells = (self.fences >> self.widths.second).astype(np.int64)
+        table = self.values[np.searchsorted(cells, np.arange(2**self.widths.first))]
+        table[cells] = _OPEN
+        return table
+
+    def draw(self, count: int, source: BitSource) -> NDArray[np.int32]:
+        """`count` independent draws; reads from the source stage by stage, each stage for the whole batch."""
+        head = source.words(self.widths.first, count)
+        if count <= self.widths.direct:
+            return self._search(head, source)
+        drawn = self.lookup.take(head)
+        rest = np.flatnonzero(drawn == _OPEN)
+        drawn[rest] = self._search(head[rest], source)
+        return drawn
+
+    def _search(self, head: Words, source: BitSource) -> NDArray[np.int32]:
+        """Second stage: 0 .. low-1 are the boundaries surely below U, high .. those surely above."""
+        u = head.astype(np.uint64) << self.widths.second | source.words(self.widths.second, head.size)
+        low = np.searchsorted(self.fences, u, side="left")
+        high = np.searchsorted(self.fences, u, side="right")
+        for i in np.flatnonzero(low < high):
+            low[i] = self._refine(int(u[i]), int(low[i]), int(high[i]), source)
+        return self.values[low]
+
+    def _refine(self, u: int, low: int, high: int, source: BitSource) -> int:
+        """Third stage, for one U whose bits so far are those of boundaries low+1 .. high: read on until none is left."""
+        bits = self.widths.first + self.widths.second
+        while low < high:
+            bits += self.widths.third
+            u = u << self.widths.third | int(source.words(self.widths.third, 1)[0])
+            floors = [self.floor(j + 1, bits) for j in range(low, high)]
+            low, high = low + bisect_left(floors, u), low + bisect_right(floors, u)
+        return low

@@ -1,0 +1,150 @@
+"""`Coupling` and the monotone coupling of two laws on the line, with masses that are exact integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw, NotProvable, UsageError
+from fugu.laws import Discrete
+from fugu.laws.masses import Masses
+from fugu.noise.lattice import Lattice
+
+_INT64 = 2**62
+"""Common totals below this are held in int64; every partial sum then fits as well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """P(X = points[rows[c]], Y = points[columns[c]]) = masses[c] / total, the two being distances[c] apart.
+
+    Masses are positive integers (int64, or Python integers in an object array) that add up to `total`. Distances are
+    lattice steps (int64, exact) or doubles at or above the true distance by less than one unit in the last place.
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    masses: NDArray[Any]
+    distances: NDArray[Any]
+    total: int
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Two laws on one sorted support without empty atoms: indices of a lattice of step `unit`, or doubles (unit None)."""
+
+    points: NDArray[Any]
+    p: Masses
+    q: Masses
+    unit: Fraction | None
+
+
+def monotone(points: NDArray[Any], p: Masses, q: Masses) -> Coupling:
+    """The coupling (F^-1(U), G^-1(U)) of two laws on sorted points, F and G their distribution functions.
+
+    It is optimal for every cost h(|x - y|) with h convex and increasing, and for the largest distance: a coupling
+    within W gives F(t) <= G(t + W) and G(t) <= F(t + W) for all t, hence |F^-1(u) - G^-1(u)| <= W for every u.
+    No tolerance anywhere: a cell of mass 1e-300 is a cell, a cell of mass zero is none.
+
+    >>> both = monotone(np.array([0, 1, 5]), Masses(np.array([1, 2, 0]), Fraction(3)), Masses(np.array([1, 0, 1]), Fraction(2)))
+    >>> both.rows.tolist(), both.columns.tolist(), both.masses.tolist(), both.total
+    ([0, 1, 1], [0, 0, 2], [2, 1, 3], 6)
+    >>> both.distances.tolist()
+    [0, 1, 4]
+    """
+    a, b, total = one_total(p, q)
+    if not len(a) == len(b) == len(points):
+        raise BadLaw(f"laws of {len(a)} and {len(b)} atoms do not fit a support of {len(points)} points")
+    rows, columns, mass = _merge(a, b) if a.dtype == np.int64 else _north_west(a.tolist(), b.tolist())
+    return Coupling(rows, columns, mass, _distance(points[rows], points[columns]), total)
+
+
+def one_total(p: Masses, q: Masses) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Both laws as integers over one total: the least common multiple of theirs.
+
+    >>> one_total(Masses(np.array([1, 2]), Fraction(3)), Masses(np.array([1, 1]), Fraction(2)))
+    (array([2, 4]), array([3, 3]), 6)
+    """
+    (a, s), (b, t) = _whole(p), _whole(q)
+    total = math.lcm(s, t)
+    kind: type[Any] = np.int64 if total < _INT64 else object
+    a, b = a.astype(kind) * (total // s), b.astype(kind) * (total // t)
+    if not int(a.sum()) == int(b.sum()) == total:
+        raise BadLaw("the masses of a law do not add up to its total")
+    return a, b, total
+
+
+def on_line(p: Discrete, q: Discrete, norm: float) -> Line:
+    """The two laws on a common support; atoms without mass are left out, so they change nothing.
+
+    Values that are all short decimals are read as such, on the coarsest lattice that holds them; otherwise every
+    value is the binary number it is."""
+    for law in (p, q):
+        if not isinstance(law, Discrete):
+            raise BadLaw(f"expected two Discrete laws, got {type(law).__name__}")
+    if isinstance(norm, bool) or not isinstance(norm, int | float | Fraction) or not norm >= 1:
+        raise UsageError(f"norm must be a number of at least 1 (inf allowed), got {norm!r}")
+    if p.dimension != q.dimension:
+        raise BadLaw(f"the laws must have one dimension, got {p.dimension} and {q.dimension}")
+    if p.dimension > 1:
+        raise NotProvable("distances between laws of vectors arrive later; compare one number at a time")
+    if p.error or q.error:
+        raise NotProvable("a law known up to an error has no exact distance; give the law exactly")
+    laws = [(law.values.ravel()[held], Masses(law.masses.parts[held], law.masses.total))
+            for law in (p, q) for held in (law.masses.parts != 0,)]
+    lattice = Lattice.holding([values for values, _ in laws])
+    where = [values if lattice is None else lattice.index(values) for values, _ in laws]
+    points = np.unique(np.concatenate(where))
+    placed = [mass.scatter(np.searchsorted(points, at), len(points)) for at, (_, mass) in zip(where, laws, strict=True)]
+    return Line(points, placed[0], placed[1], None if lattice is None else lattice.grid)
+
+
+def _whole(law: Masses) -> tuple[NDArray[Any], int]:
+    if law.parts.dtype == np.int64 and law.total.denominator == 1:
+        return law.parts, law.total.numerator
+    parts, total = law.whole()
+    return np.array(parts, dtype=object), total
+
+
+def _merge(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Cut [0, total] at both cumulative sums; the piece that ends at c lies in the first atom whose sum reaches c."""
+    upto_a, upto_b = np.cumsum(a), np.cumsum(b)
+    cuts = np.union1d(upto_a, upto_b)
+    cuts = cuts[cuts > 0]
+    return np.searchsorted(upto_a, cuts), np.searchsorted(upto_b, cuts), np.diff(cuts, prepend=0)
+
+
+def _north_west(a: list[int], b: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """The same cells in Python integers: pour each atom of a into the atoms of b, both from left to right."""
+    rows, columns, mass = [], [], []
+    j, room = -1, 0
+    for i, left in enumerate(a):
+        while left:
+            while not room:
+                j += 1
+                room = b[j]
+            poured = min(left, room)
+            rows.append(i)
+            columns.append(j)
+            mass.append(poured)
+            left, room = left - poured, room - poured
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(mass, dtype=object)
+
+
+def _distance(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """|x - y|: exact for integers, the least double at or above it for doubles.
+
+    With d = fl(x - y), Knuth's e = (x - (d - v)) - (y + v), v = d - x, is x - y - d exactly (TwoSum)."""
+    if x.dtype == np.int64:
+        return np.abs(x - y)
+    high, low = np.maximum(x, y), np.minimum(x, y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = high - low
+        v = d - high
+        short = (high - (d - v)) - (low + v) > 0
+    return np.where(short, np.nextafter(d, np.inf), d)

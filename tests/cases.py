@@ -1,0 +1,196 @@
+"""Random and degenerate pairs of laws, each with a noise and an epsilon, from a seed.
+
+A case holds what a user would type (floats, counts, Fractions) and, by `exact`, what that means: short
+decimals are decimals, other floats are the binary numbers they are, counts and Fractions are themselves.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+Weights = list[int] | list[Fraction] | list[float]
+Law = tuple[list[float], Weights]
+EPSILONS = [Fraction(0), Fraction(1, 2**20), Fraction(1, 8), Fraction(1, 2), Fraction(1), Fraction(3)]
+EXTREME_EPSILONS = [Fraction(1, 2**60), Fraction(50), Fraction(700)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two laws as typed, a scale and a grid (None: continuous), and an epsilon at which to ask for delta."""
+
+    name: str
+    p: Law
+    q: Law
+    scale: Fraction
+    grid: Fraction | None = None
+    epsilon: Fraction = Fraction(1, 2)
+
+    def exact(self) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+        """Atoms and both laws' masses, exactly (not joined, not normalised)."""
+        values = [meant(v) for v in self.p[0] + self.q[0]]
+        left, right = [meant(w) for w in self.p[1]], [meant(w) for w in self.q[1]]
+        return values, left + [Fraction(0)] * len(right), [Fraction(0)] * len(left) + right
+
+    def span(self) -> Fraction:
+        """The distance of the outer atoms in units of the scale."""
+        values = self.exact()[0]
+        return (max(values) - min(values)) / self.scale if self.scale else Fraction(0)
+
+    def swapped(self) -> Case:
+        return replace(self, name=self.name + ", swapped", p=self.q, q=self.p)
+
+    def moved(self, shift: float = 0.0, factor: int = 1) -> Case:
+        """The atoms times `factor`, plus `shift`; scale and grid grow with |factor|."""
+        p, q = ([v * factor + shift for v in law[0]] for law in (self.p, self.q))
+        grid = self.grid and self.grid * abs(factor)
+        return replace(self, name=f"{self.name}, x{factor} + {shift}", p=(p, self.p[1]), q=(q, self.q[1]),
+                       scale=self.scale * abs(factor), grid=grid)
+
+
+def meant(x: float) -> Fraction:
+    """The number a user means."""
+    if not isinstance(x, float):
+        return Fraction(x)
+    digits = repr(x).partition("e")[0].replace(".", "").lstrip("-0")
+    return Fraction(repr(x)) if len(digits) <= 15 else Fraction(x)
+
+
+def counts(rng: random.Random, n: int, top: int = 50) -> list[int]:
+    """n counts, zeros among them, not all zero."""
+    found = [rng.choice([0, rng.randint(1, top), rng.randint(1, top)]) for _ in range(n)]
+    return found if any(found) else [1] * n
+
+
+def atoms(rng: random.Random, n: int, reach: int = 30, step: float = 1) -> list[float]:
+    return [k * step for k in rng.sample(range(-reach, reach + 1), n)]
+
+
+def few(rng: random.Random) -> tuple[Law, Law]:
+    x = atoms(rng, n := rng.randint(1, 5))
+    return (x, counts(rng, n)), (x, counts(rng, n))
+
+
+def many(rng: random.Random) -> tuple[Law, Law]:
+    x = atoms(rng, n := rng.randint(15, 40), 40)
+    return (x, counts(rng, n, 9)), (x, counts(rng, n, 9))
+
+
+def equal(rng: random.Random) -> tuple[Law, Law]:
+    (x, w), _ = few(rng)
+    return (x, w), (x[::-1], [7 * c for c in w[::-1]])
+
+
+def disjoint(rng: random.Random) -> tuple[Law, Law]:
+    x = atoms(rng, 2 * (n := rng.randint(1, 4)))
+    return (x[:n], [rng.randint(1, 9) for _ in range(n)]), (x[n:], [rng.randint(1, 9) for _ in range(n)])
+
+
+def points(rng: random.Random) -> tuple[Law, Law]:
+    return ([float(rng.randint(-9, 9))], [1]), ([float(rng.randint(-9, 9))], [3])
+
+
+def nested(rng: random.Random) -> tuple[Law, Law]:
+    x = atoms(rng, 6)
+    return (x, [rng.randint(1, 20) for _ in x]), (x[:2], [rng.randint(1, 20) for _ in range(2)])
+
+
+def tiny(rng: random.Random) -> tuple[Law, Law]:
+    """Masses of 10^-20 to 10^-300, as Fractions."""
+    def law() -> list[Fraction]:
+        small = [Fraction(rng.randint(1, 9), 10 ** rng.choice([20, 150, 300])) for _ in range(3)]
+        return rng.sample([*small, 1 - sum(small)], 4)
+
+    x = atoms(rng, 4)
+    return (x, law()), (x, law())
+
+
+def dyadic(rng: random.Random) -> tuple[Law, Law]:
+    """Float masses down to 2^-1000 that are exactly what they look like."""
+    def law() -> list[float]:
+        return rng.sample([0.5, 0.25, 0.25 - 2.0**-50, 2.0**-50, 2.0**-1000 * rng.randint(0, 7)], 5)
+
+    x = atoms(rng, 5)
+    return (x, law()), (x, law())
+
+
+def decimal(rng: random.Random) -> tuple[Law, Law]:
+    """Weights like 0.37, positions like 0.7."""
+    def law() -> list[float]:
+        cuts = sorted(rng.sample(range(1, 100), 3))
+        return [float(Fraction(b - a, 100)) for a, b in zip([0, *cuts], [*cuts, 100], strict=True)]
+
+    x = [float(Fraction(k, 10)) for k in rng.sample(range(-40, 41), 4)]
+    return (x, law()), (x, law())
+
+
+def far(rng: random.Random) -> tuple[Law, Law]:
+    x = [0.0, 1.0, 2.0**30, 2.0**30 + 1, -(2.0**29)]
+    return (x, counts(rng, 5)), (x, counts(rng, 5))
+
+
+def remote(rng: random.Random) -> tuple[Law, Law]:
+    """Atoms 2^996 (about 1e300) apart."""
+    x = [0.0, 3.0, -(2.0**996), 2.0**996]
+    return (x, counts(rng, 4)), (x, counts(rng, 4))
+
+
+def close(rng: random.Random) -> tuple[Law, Law]:
+    """Atoms 2^-40 (about 1e-12) apart around whole numbers."""
+    x = [k + j * 2.0**-40 for k in (0, 1, 5) for j in range(3)]
+    return (x, counts(rng, 9)), (x, counts(rng, 9))
+
+
+def ties(rng: random.Random) -> tuple[Law, Law]:
+    x = [float(rng.randint(-2, 2)) for _ in range(30)]
+    return (x, counts(rng, 30)), (x[10:], counts(rng, 20))
+
+
+def heavy(rng: random.Random) -> tuple[Law, Law]:
+    """Counts up to 10^18, whose total is beyond 64 bits."""
+    x = atoms(rng, n := rng.randint(2, 20))
+    return (x, [rng.randint(0, 10**18) for _ in range(n)]), (x, [rng.randint(1, 10**18) for _ in range(n)])
+
+
+def one_atom(rng: random.Random) -> tuple[Law, Law]:
+    """Laws that differ in one atom of mass about 10^-15."""
+    x, w = atoms(rng, 5), [10**15] * 4
+    return (x, [*w, 1]), (x, [*w, rng.choice([0, 2, 10**6])])
+
+
+def near_equal(rng: random.Random) -> tuple[Law, Law]:
+    """Ratios of 1 + 10^-9 and 1 + 10^-15."""
+    x, w, more = atoms(rng, 5), [rng.randint(1, 9) * 10**15 for _ in range(5)], rng.choice([1, 10**6])
+    return (x, w), (x, [w[0] + more, w[1] - more, *w[2:]])
+
+
+def reflected(rng: random.Random) -> tuple[Law, Law]:
+    (x, w), _ = few(rng)
+    return (x, w), ([-v for v in x], w)
+
+
+KINDS: list[Callable[[random.Random], tuple[Law, Law]]] = [
+    few, many, equal, disjoint, points, nested, tiny, dyadic, decimal, far, remote, close, ties, heavy,
+    one_atom, near_equal, reflected]
+STEPS = {"decimal": Fraction(1, 10), "close": Fraction(1, 2**40)}  # the lattice of the atoms, if not Z
+
+
+def random_case(seed: int) -> Case:
+    """Case number `seed`: the kinds take turns, everything else is drawn."""
+    rng = random.Random(seed)
+    kind = KINDS[seed % len(KINDS)]
+    p, q = kind(rng)
+    step, name = STEPS.get(kind.__name__, Fraction(1)), kind.__name__
+    grid = rng.choice([None, step, step, step / rng.choice([2, 4, 10])])
+    if grid and rng.random() < 0.2 and name not in {"far", "remote", "close", "decimal"}:
+        p, q, grid = ([3 * v for v in p[0]], p[1]), ([3 * v for v in q[0]], q[1]), Fraction(3)
+    power = rng.choice([-3, -1, -1, 0, 0, 0, 0, 1, 1, 3, 6])
+    scale = Fraction(rng.randint(1, 99), 10) * Fraction(10) ** power
+    epsilon = rng.choice(EPSILONS * 3 + EXTREME_EPSILONS)
+    return Case(f"{name} {seed}", p, q, Fraction(0) if rng.random() < 0.04 else scale, grid, epsilon)
+
+
+def random_cases(count: int, start: int = 0) -> Iterator[Case]:
+    return (random_case(seed) for seed in range(start, start + count))
