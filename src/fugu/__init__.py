@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from fugu.audit import Verdict as Verdict
-    from fugu.audit import verify as verify
-    from fugu.calibrate import calibrate as calibrate
-    from fugu.calibrate import compare as compare
-    from fugu.calibrate import plan as plan
+    from fugu.auditing import Verdict as Verdict
+    from fugu.auditing import verify as verify
+    from fugu.calibration import calibrate as calibrate
+    from fugu.calibration import compare as compare
+    from fugu.calibration import plan as plan
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -44,15 +44,15 @@ _ROOMS = {
     "Renyi": "guarantee",
     "Scenario": "scenario",
     "Shifted": "laws",
-    "Verdict": "audit",
-    "calibrate": "calibrate",
+    "Verdict": "auditing",
+    "calibrate": "calibration",
     "closeness": "transport",
-    "compare": "calibrate",
+    "compare": "calibration",
     "delta": "loss",
     "epsilon": "loss",
     "mix": "mechanism",
-    "plan": "calibrate",
-    "verify": "audit",
+    "plan": "calibration",
+    "verify": "auditing",
     "wasserstein": "transport",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import NotProvable
+from fugu.errors import BadNoise, NotProvable
 from fugu.exact import as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
@@ -33,6 +33,8 @@ class Family:
     laws: tuple[Masses, ...]
     pairs: tuple[tuple[int, int], ...]
     labels: tuple[str, ...]
+    translates: bool = False
+    """Whether this is one pair of translates of an unknown law, standing in as two point masses."""
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -47,10 +49,20 @@ class Family:
 
     def on(self, lattice: Lattice) -> Family:
         """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""
+        if self.translates:
+            return self._translates_on(lattice)
         index = lattice.index(self.points)
         points, where = (index, None) if np.all(np.diff(index) > 0) else np.unique(index, return_inverse=True)
         laws = self.laws if where is None else tuple(law.scatter(where, len(points)) for law in self.laws)
         return Family(points, laws, self.pairs, self.labels)
+
+    def _translates_on(self, lattice: Lattice) -> Family:
+        """Rounding commutes with a shift only if the shift is a whole number of grid steps."""
+        steps = as_fraction(float(self.points[-1] - self.points[0])) / lattice.grid
+        if steps.denominator != 1:
+            raise BadNoise(f"a grid of {lattice.grid} does not divide the shift of pair {self.labels[0]!r}; choose one that does")
+        points = np.array([0, int(steps)], dtype=np.int64)[: len(self.points)]
+        return Family(points, self.laws, self.pairs, self.labels, translates=True)
 
 
 def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
@@ -59,7 +71,7 @@ def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
     discrete = [p for p in pairs if not isinstance(p.p, Shifted)]
     if any(isinstance(p.p, Discrete) and p.p.dimension > 1 for p in discrete):
         raise NotProvable("the loss of laws in several dimensions is not available yet; publish one number at a time")
-    found = [_family([_points(p)]) for p in shifted]
+    found = [replace(_family([_points(p)]), translates=True) for p in shifted]
     if discrete:
         laws = {id(law): law for p in discrete for law in (p.p, p.q)}
         union = _union([law for law in laws.values() if isinstance(law, Discrete)])

@@ -34,7 +34,7 @@ def steps(family: Family, rate: Fraction, what: str) -> Iterator[Step]:
     n = len(points)
     gaps = [points[k + 1] - points[k] for k in range(n - 1)]
     decay = _Decay(rate)
-    rows = [_reader(law) for law in family.laws]
+    rows = [Reader(law) for law in family.laws]
     zero = [arb(0) for _ in rows]
     starts = list(range(0, n, _BLOCK))
     after: dict[int, list[arb]] = {}
@@ -76,10 +76,6 @@ class Reader:
     def __call__(self, k: int) -> arb:
         part = self._parts[k]
         return arb(float(part)) if self._real else arb(fmpz(int(part)))
-
-
-def _reader(law: Masses) -> Reader:
-    return Reader(law)
 
 
 class _Decay:

@@ -5,6 +5,7 @@ masses and the exact rate alone, in both orders and for every pair."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,8 +13,9 @@ from flint import arb
 
 from fugu import balls
 from fugu.laws.family import Family
-from fugu.loss.decay import Step, steps
+from fugu.loss.decay import Reader, Step, steps
 from fugu.loss.gaps_proof import GapSum
+from fugu.transport.wasserstein import w_inf_index
 
 _PRECISION = 128
 
@@ -24,6 +26,7 @@ class PairLoss:
 
     label: str
     value: float
+    pair: tuple[int, int] = (0, 0)
 
 
 def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
@@ -44,7 +47,10 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
                 if not s[j] <= m * s[i]:
                     m = _raised(m, s[j], s[i])
                 bounds[number] = m
-        found = [PairLoss(label, balls.upper(m.log())) for m, (_, label) in zip(bounds, family.different, strict=True)]
+        found = [
+            PairLoss(label, balls.upper(m.log()), pair)
+            for m, (pair, label) in zip(bounds, family.different, strict=True)
+        ]
     return found + same
 
 
@@ -60,7 +66,6 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
         share = _shares(family)
         e = balls.of(epsilon).exp()
         sums = [GapSum(rate) for _ in orders]
-        last: Step | None = None
         for step in _walk(family, rate, "proving delta"):
             left = [x * c for x, c in zip(step.left, share, strict=True)]
             right = [x * c for x, c in zip(step.right, share, strict=True)]
@@ -68,8 +73,6 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
             for total, ((i, j), _) in zip(sums, orders, strict=True):
                 alpha, beta = left[i] - e * left[j], right[i] - e * right[j]
                 total.atom(alpha.upper(), beta.upper(), (alpha + beta - (mass[i] - e * mass[j])).upper(), step.gap)
-            last = step
-        assert last is not None
         values = [balls.upper(total.delta()) for total in sums]
     found = [
         PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1]))) for k, (_, label) in enumerate(family.different)
@@ -77,15 +80,21 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
     return found + same
 
 
-def _walk(family: Family, rate: Fraction | None, what: str):  # type: ignore[no-untyped-def]
+def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilon: Fraction) -> bool:
+    """Whether W_inf <= epsilon * scale, in exact rationals: then the pair is Pure(epsilon) by coupling.
+
+    Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is the exact one."""
+    i, j = pair
+    return w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
+
+
+def _walk(family: Family, rate: Fraction | None, what: str) -> Iterator[Step]:
     """The atoms of the family; without noise every sum is the atom's own mass."""
     if not family.different:
         return
     if rate is not None:
         yield from steps(family, rate, what)
         return
-    from fugu.loss.decay import Reader
-
     rows = [Reader(law) for law in family.laws]
     for k in range(len(family.points)):
         mass = [row(k) for row in rows]

@@ -18,14 +18,15 @@ from fugu._version import __version__
 from fugu.errors import CertificateError, FuguError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.laws.family import Family
-from fugu.mechanism.encoding import budget_from, budget_json, family_from, family_json
+from fugu.mechanism.encoding import budget_from, family_from, family_json
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
 SCHEMA = "fugu/certificate/1"
 _MAX_BYTES = 2 * 1024**3
-_REQUIRED = ("schema", "kind", "budget", "method", "theorem", "noise", "proved", "worst_pair", "assumptions", "unit",
+_REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
              "families", "fingerprint", "digest")  # fmt: skip
+_KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts")}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,16 @@ class Certificate:
     def families(self) -> tuple[Family, ...]:
         """The laws, on lattice indices, as they were proved."""
         return tuple(family_from(f) for f in self.body["families"])
+
+    @property
+    def kind(self) -> str:
+        """"additive", or "mixed" with two parts."""
+        return str(self.body["kind"])
+
+    @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificates of the two halves of a mixture; none for an additive mechanism."""
+        return tuple(Certificate.parse(part) for part in self.body.get("parts", ()))
 
     @property
     def method(self) -> str:
@@ -131,7 +142,9 @@ class Certificate:
         """Check a decoded document: schema, required parts, digest, fingerprint, and that its numbers can be read."""
         if not isinstance(body, dict) or body.get("schema") != SCHEMA:
             raise CertificateError(f"not a certificate of schema {SCHEMA}")
-        missing = [key for key in _REQUIRED if key not in body]
+        if body.get("kind") not in _KINDS:
+            raise CertificateError("the certificate is of a kind that this version of fugu does not know")
+        missing = [key for key in (*_REQUIRED, *_KINDS[body["kind"]]) if key not in body]
         if missing:
             raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
         if _sha256({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
@@ -140,7 +153,9 @@ class Certificate:
             raise CertificateError("the certificate's laws do not match their fingerprint")
         certificate = Certificate(body)
         try:
-            _ = certificate.budget, certificate.noise, certificate.lattice, certificate.families
+            _ = certificate.budget, certificate.families, certificate.parts
+            if body["kind"] == "additive":
+                _ = certificate.noise, certificate.lattice
         except CertificateError:
             raise
         except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:

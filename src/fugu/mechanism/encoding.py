@@ -24,8 +24,16 @@ def budget_json(budget: Pure | Approx | Renyi) -> dict[str, str]:
 def budget_from(found: dict[str, str]) -> Pure | Approx | Renyi:
     """The guarantee that `budget_json` wrote."""
     kinds = {"Pure": Pure, "Approx": Approx, "Renyi": Renyi}
-    numbers = {k: Fraction(v) for k, v in found.items() if k != "kind"}
+    numbers = {k: _number(v) for k, v in found.items() if k != "kind"}
     return kinds[found["kind"]](**numbers)  # type: ignore[no-any-return, operator]
+
+
+def _number(text: str) -> Real:
+    """A whole number or float where it means exactly this, else the Fraction."""
+    exact = Fraction(text)
+    if exact.denominator == 1:
+        return int(exact)
+    return float(exact) if as_fraction(float(exact)) == exact else exact
 
 
 def family_json(family: Family) -> dict[str, Any]:

@@ -87,13 +87,18 @@ class Mechanism(ABC):
             raise PriorNotPublic(
                 "these are the very values the beliefs were fitted on, so the noise level itself depends on them. Fit on a "
                 "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge")
-        self.once.take()
+        for token in dict.fromkeys(self._tokens()):
+            token.take()
         return self._released(column, scalar, OS)
 
     def simulate(self, values: ArrayLike, rng: np.random.Generator) -> Release:
         """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
         column, scalar = self._column(values)
         return self._released(column, scalar, RngBits(rng))
+
+    def _tokens(self) -> tuple[Once, ...]:
+        """What a release uses up."""
+        return (self.once,)
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
         drawn = self._draw(column, source)

@@ -11,9 +11,9 @@ from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_json
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism, Once, Step
 from fugu.noise.bits import BitSource
-from fugu.noise.geometric import bernoulli
+from fugu.noise.bits import bernoulli
 
 
 @final
@@ -46,6 +46,10 @@ class Mixed(Mechanism):
         a, b = self._both()
         return Mixed(**self._with_post(f, name), first=a, second=b, share=self.share)
 
+    def _tokens(self) -> tuple[Once, ...]:
+        a, b = self._both()
+        return (self.once, *a._tokens(), *b._tokens())
+
     def _silent(self) -> bool:
         return any(part._silent() for part in self._both())
 
@@ -67,28 +71,24 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     if not 0 <= share <= 1:
         raise UsageError(f"the probability must be in [0, 1], got {p!r}")
     a, b = m1.certificate, m2.certificate
-    if _beliefs(m1) != _beliefs(m2):
+    if a.body["beliefs"] != b.body["beliefs"]:
         raise NotProvable("the two mechanisms are for different beliefs; calibrate both for the same pairs, then mix")
     proved = {key: max(a.proved[key], b.proved[key]) for key in ("epsilon", "delta")}
     worst = a if a.proved["epsilon"] >= b.proved["epsilon"] else b
     body = {
         "kind": "mixed",
+        "beliefs": a.body["beliefs"],
         "share": str(share),
         "parts": [a.body, b.body],
         "budget": budget_json(_join(m1.guarantee, m2.guarantee)),
         "method": f"mix({a.method}, {b.method})",
         "theorem": "convexity: a coin that is independent of the data keeps the weaker of the two guarantees",
-        "noise": {"kind": "mixed", "scale": "0", "grid": None},
         "proved": proved,
         "worst_pair": worst.worst_pair,
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),
         "unit": a.body["unit"],
     }
     return Mixed(Certificate.seal(body, a.families), m1.context, first=m1, second=m2, share=share)
-
-
-def _beliefs(mechanism: Mechanism) -> str:
-    return str(mechanism.certificate.body["beliefs"]) if "beliefs" in mechanism.certificate.body else mechanism.certificate.fingerprint
 
 
 def _join(g: Pure | Approx | Renyi, h: Pure | Approx | Renyi) -> Pure | Approx:

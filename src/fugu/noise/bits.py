@@ -1,8 +1,8 @@
 """Sources of independent fair bits, and the exact coin they toss.
 
-Every probability in `fugu.noise` is a statement about these bits alone: if they are independent and fair, the law
-is the claimed one, exactly. `OsBits` is what releases use; it has no seed and no state, so a forked process
-cannot repeat its parent.
+Every probability in `fugu.noise` is a statement about these bits alone: if they are independent and fair,
+the law is the claimed one, exactly. `OsBits` is what releases use; it has no seed and no state, so a forked
+process cannot repeat its parent.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ def bernoulli(p: Fraction, source: BitSource = OS, width: int = 64) -> bool:
     question to the bits that follow, U' < p' with U' uniform again; any other word decides it. If p' = 0 then
     U' >= p'. The word of p = 1 is 2^width, above every word. Expected number of words: < 1 + 2^(1 - width).
 
-    >>> bernoulli(Fraction(5, 8), TapeBits("100"), width=1), bernoulli(Fraction(5, 8), TapeBits("101"), width=1)
-    (True, False)
+    >>> [bernoulli(Fraction(5, 8), TapeBits(tape), width=1) for tape in ("0", "100", "101", "11")]
+    [True, True, False, False]
     """
     if not isinstance(p, Rational) or not 0 <= p <= 1:
         raise BadNoise(f"a probability must be an exact rational in [0, 1], got {p!r}")
     rest = Fraction(p)
     while rest:
-        rest *= 2**width
+        rest *= 1 << width
         whole = math.floor(rest)
         word = int(source.words(width, 1)[0])
         if word != whole:
@@ -110,4 +110,4 @@ def _cut(fetch: Callable[[int], bytes], bits: int, count: int) -> Words:
     size = np.dtype(kind).itemsize
     words: Words = np.frombuffer(fetch(size * count), dtype=kind)
     spare = 8 * size - bits
-    return words >> spare if spare else words
+    return words >> kind(spare) if spare else words

@@ -1,22 +1,22 @@
-"""Lattice Laplace noise, drawn exactly: P(k) proportional to exp(-rate |k|) on the integers, for a rational rate.
+"""Lattice Laplace noise, drawn exactly: P(k) proportional to exp(-rate |k|) on the integers, rate rational.
 
-With q = exp(-rate): a sign S with P(S = 1) = q / (1 + q), an independent geometric G with P(G = g) = (1 - q) q^g, and
+With q = exp(-rate), a sign S with P(S = 1) = q / (1+q) and an independent geometric G, P(G = g) = (1-q) q^g,
 
-    X = G if S = 0, else -1 - G        has        P(X = k) = (1 - q) / (1 + q) q^|k|     for every integer k,
+    X = G if S = 0, else -1 - G        has        P(X = k) = (1-q) / (1+q) q^|k|     for every integer k,
 
 because k >= 0 has mass 1/(1+q) (1-q) q^k and k < 0 has mass q/(1+q) (1-q) q^(-1-k). Nothing is rejected.
 
-G is written in digits. For a base B, G = B M + D with M and D independent, M geometric with ratio q^B and D on
-0 .. B-1 with mass ~ q^d, because (1-q) q^(BM+D) = (1-q^B) q^(BM) * (1-q) q^D / (1-q^B). Repeated on M, this keeps
-every table small. The top digit is cut at K: "at least K" is an outcome, and by P(M - K = m | M >= K) = P(M = m) such a
-draw adds a fresh M. Every table boundary is a non-constant rational function of q, and q is transcendental
-(Lindemann 1882), so no boundary is rational and `Table` applies.
+G is written in digits. For a base B, G = B M + D with M and D independent, M geometric with ratio q^B and D
+on 0 .. B-1 with mass ~ q^d, because (1-q) q^(BM+D) = (1-q^B) q^(BM) * (1-q) q^D / (1-q^B). Repeated on M,
+this keeps every table small. The top digit is cut at K: "at least K" is an outcome, and such a draw adds a
+fresh M, as P(M - K = m | M >= K) = P(M = m). Every boundary of a table is a non-constant rational function of
+q, and q is transcendental (Lindemann 1882), so no boundary is rational and `Table` applies.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
@@ -36,6 +36,7 @@ MAX_MAGNITUDE = 2**62
 _TOP_SCALE = 64  # the top digit has 1 / (its rate) at most this: some thousand outcomes
 _DIGIT_BITS = 10
 _CUT = 21  # the top digit passes its cut with probability below exp(-21)
+_MAX_TABLE = 2**16
 _CHUNK = 2**15
 
 
@@ -67,7 +68,7 @@ class SignedTop(Table):
 
 @dataclass(frozen=True)
 class LowDigit(Table):
-    """A digit on 0 .. base-1 with mass ~ q^d: P(D >= i) = q^i (1 - q^(base-i)) / (1 - q^base), from the rare end.
+    """A digit on 0 .. base-1 with mass ~ q^d; from the rare end, P(D >= i) = q^i (1-q^(base-i)) / (1-q^base).
 
     >>> LowDigit(Fraction(1), 3).outcomes().tolist()
     [2, 1, 0]
@@ -86,10 +87,10 @@ class LowDigit(Table):
 
 @dataclass(frozen=True)
 class LatticeLaplaceSampler:
-    """Independent integers with P(k) = (1-q)/(1+q) q^|k|, q = exp(-rate): exactly, given fair bits. rate = grid / scale.
+    """Independent integers with P(k) = (1-q)/(1+q) q^|k|, q = exp(-rate): exactly, given fair bits.
 
-    `bases` (low digits, lowest first), `cut` and `widths` change speed and the bits read, never the law. Build a
-    sampler once per rate: its tables cost some ten milliseconds, on the first draw.
+    The rate is grid / scale. `bases` (low digits, lowest first), `cut` and `widths` change the speed and the
+    bits read, never the law. Keep a sampler per rate: its first draw builds tables, for tens of milliseconds.
 
     >>> LatticeLaplaceSampler(Fraction(1, 16)).draw(5).dtype
     dtype('int64')
@@ -100,14 +101,17 @@ class LatticeLaplaceSampler:
     rate: Fraction
     bases: tuple[int, ...] | None = None
     cut: int | None = None
-    widths: Widths = Widths()
+    widths: Widths = field(default=Widths())
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rate, Rational) or not self.rate >= MIN_RATE:
-            raise BadNoise(f"grid / scale must be an exact rational >= 2^-52, got {self.rate!r}; choose a coarser grid")
-        if any(base < 2 for base in self.bases or ()) or (self.cut is not None and self.cut < 1):
-            raise BadNoise(f"bases must be >= 2 and the cut >= 1, got {self.bases} and {self.cut}")
-        object.__setattr__(self, "rate", Fraction(self.rate))
+        rate = self.rate
+        if not isinstance(rate, Rational) or rate < MIN_RATE:
+            raise BadNoise(f"grid / scale must be an exact rational >= 2^-52, got {rate!r}; coarsen the grid")
+        object.__setattr__(self, "rate", Fraction(int(rate.numerator), int(rate.denominator)))
+        if not all(2 <= base <= _MAX_TABLE for base in self.bases or ()):
+            raise BadNoise(f"the base of a digit must be in 2 .. {_MAX_TABLE}, got {self.bases}")
+        if not 1 <= self.top.cut <= _MAX_TABLE or (self.top.cut + 1) * self.top.base > MAX_MAGNITUDE:
+            raise BadNoise(f"a cut of {self.top.cut} does not fit the rate {rate} and the bases {self.bases}")
 
     @cached_property
     def low(self) -> tuple[LowDigit, ...]:
@@ -123,7 +127,7 @@ class LatticeLaplaceSampler:
     def top(self) -> SignedTop:
         """The table of the sign and the top digit."""
         base = math.prod(digit.base for digit in self.low)
-        cut = self.cut or math.ceil(_CUT / (self.rate * base))
+        cut = math.ceil(_CUT / (self.rate * base)) if self.cut is None else self.cut
         return SignedTop(self.rate, base, cut, widths=self.widths)
 
     def draw(self, size: int, source: BitSource = OS) -> NDArray[np.int64]:
@@ -146,7 +150,7 @@ class LatticeLaplaceSampler:
             more = self.top.draw(beyond.size, source)
             more ^= more >> 31  # the sign of a fresh draw is independent of its digit, and dropped
             magnitude[beyond] += more
-            if (magnitude[beyond] + 1 > MAX_MAGNITUDE // self.top.base).any():
+            if (magnitude[beyond] >= MAX_MAGNITUDE // self.top.base).any():
                 raise BadNoise("a draw beyond 2^62 steps, an event of probability below exp(-1024)")
             beyond = beyond[more == self.top.cut]
         for digit in reversed(self.low):
@@ -157,7 +161,7 @@ class LatticeLaplaceSampler:
 
 
 def low_bases(rate: Fraction) -> tuple[int, ...]:
-    """Powers of two of at most 2^10 that leave a top digit of rate at least 1/64; none if the rate is so already.
+    """Powers of two, at most 2^10 each, that leave the top digit a rate >= 1/64; empty for rates >= 1/64.
 
     >>> low_bases(Fraction(1, 64)), low_bases(Fraction(1, 10**4)), low_bases(Fraction(1, 10**6))
     ((), (256,), (128, 128))

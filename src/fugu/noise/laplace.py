@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fugu.errors import BadNoise
+from fugu.errors import BadNoise, UnknownName
 from fugu.exact import Real, as_fraction
 from fugu.noise.lattice import as_grid
+
+OBJECTIVES = ("absolute", "squared")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Laplace:
 
     def expected_error(self, objective: str = "absolute") -> float:
         """E|N| or E N^2. Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g q / (1 - q^2), 2 g^2 q / (1 - q)^2."""
+        if objective not in OBJECTIVES:
+            raise UnknownName("objective", objective, OBJECTIVES)
         if self.scale == 0:
             return 0.0
         b = float(self.scale)

@@ -1,12 +1,12 @@
 """Exact draws from a finite law whose cumulative boundaries are irrational: compare uniform bits with balls.
 
-A uniform U in [0, 1) is revealed from its leading bit on, and the outcome is the j with C_j <= U < C_(j+1). With
-b bits known, U lies in the cell [u, u+1) / 2^b. Against a boundary C with floor f = floor(C 2^b):
+A uniform U in [0, 1) is revealed from its leading bit on; the outcome is the j with C_j <= U < C_(j+1).
+With b bits known, U lies in the cell [u, u+1) / 2^b. Against a boundary C with floor f = floor(C 2^b):
 
     u < f  implies  U < C,        u > f  implies  U > C,        u = f  needs more bits.
 
-The floors are integers proved by balls of enough precision, so no decision ever rests on rounding: the law of the
-outcome is exact, not close. (Lazy comparison of bits: Knuth and Yao 1976; with balls: "interval refining".)
+The floors are integers proved by balls of enough precision, so no decision ever rests on rounding: the law of
+the outcome is exact, not close. Bits compared lazily: Knuth and Yao 1976; with intervals: Haney et al. 2022.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ _OPEN = np.iinfo(np.int32).min
 
 @dataclass(frozen=True)
 class Widths:
-    """How many bits each stage reads: a lookup, then a search, then one uniform at a time. The law never depends on it.
+    """How many bits each stage reads: a lookup, a search, then one uniform at a time. Never alters the law.
 
-    Batches of at most `direct` draws skip the lookup, so that every draw reads first + second bits and the time of a
-    single draw says nothing of its outcome (short of the third stage, of probability ~ outcomes / 2^64).
+    >>> Widths()
+    Widths(first=16, second=48, third=64)
     """
 
     first: int = 16
     second: int = 48
     third: int = 64
-    direct: int = 1024
 
     def __post_init__(self) -> None:
         if not (1 <= self.first <= 16 and 1 <= self.second <= 64 - self.first and 1 <= self.third <= 64):
@@ -49,8 +48,9 @@ class Widths:
 class Table(ABC):
     """A law on n outcomes: outcome j has mass C_(j+1) - C_j, with C_0 = 0 < C_1 < ... < C_n = 1.
 
-    Claim: `draw` returns value j with probability C_(j+1) - C_j, exactly, given fair bits. Proof: the rule above, at
-    b = first, first + second, then + third, ...; U is never equal to a boundary (probability zero) so some b decides.
+    Claim: `draw` returns value j with probability C_(j+1) - C_j, exactly, given fair bits. Proof: the rule of
+    this module at b = first, first + second, then + third, ...; U equals a boundary with probability zero, so
+    some b decides.
     """
 
     widths: Widths = field(default=Widths(), kw_only=True)
@@ -98,15 +98,13 @@ class Table(ABC):
     def draw(self, count: int, source: BitSource) -> NDArray[np.int32]:
         """`count` independent draws; reads from the source stage by stage, each stage for the whole batch."""
         head = source.words(self.widths.first, count)
-        if count <= self.widths.direct:
-            return self._search(head, source)
         drawn = self.lookup.take(head)
         rest = np.flatnonzero(drawn == _OPEN)
         drawn[rest] = self._search(head[rest], source)
         return drawn
 
     def _search(self, head: Words, source: BitSource) -> NDArray[np.int32]:
-        """Second stage: 0 .. low-1 are the boundaries surely below U, high .. those surely above."""
+        """Second stage: the first `low` boundaries are surely below U, those after `high` surely above."""
         u = head.astype(np.uint64) << self.widths.second | source.words(self.widths.second, head.size)
         low = np.searchsorted(self.fences, u, side="left")
         high = np.searchsorted(self.fences, u, side="right")
@@ -115,7 +113,7 @@ class Table(ABC):
         return self.values[low]
 
     def _refine(self, u: int, low: int, high: int, source: BitSource) -> int:
-        """Third stage, for one U whose bits so far are those of boundaries low+1 .. high: read on until none is left."""
+        """Third stage, for one U that agrees so far with C_(low+1) .. C_high: read on until it differs."""
         bits = self.widths.first + self.widths.second
         while low < high:
             bits += self.widths.third

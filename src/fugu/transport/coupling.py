@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UsageError
+from fugu.exact import Real
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
 from fugu.noise.lattice import Lattice
@@ -23,8 +24,9 @@ _INT64 = 2**62
 class Coupling:
     """P(X = points[rows[c]], Y = points[columns[c]]) = masses[c] / total, the two being distances[c] apart.
 
-    Masses are positive integers (int64, or Python integers in an object array) that add up to `total`. Distances are
-    lattice steps (int64, exact) or doubles at or above the true distance by less than one unit in the last place.
+    Masses are positive integers (int64, or Python integers in an object array) that add up to `total`.
+    Distances are lattice steps (int64, exact) or doubles at or above the true distance by less than one unit
+    in the last place.
     """
 
     rows: NDArray[np.int64]
@@ -36,7 +38,7 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Two laws on one sorted support without empty atoms: indices of a lattice of step `unit`, or doubles (unit None)."""
+    """Two laws on one sorted support: indices of a lattice of step `unit`, or doubles (unit None)."""
 
     points: NDArray[Any]
     p: Masses
@@ -47,11 +49,12 @@ class Line:
 def monotone(points: NDArray[Any], p: Masses, q: Masses) -> Coupling:
     """The coupling (F^-1(U), G^-1(U)) of two laws on sorted points, F and G their distribution functions.
 
-    It is optimal for every cost h(|x - y|) with h convex and increasing, and for the largest distance: a coupling
-    within W gives F(t) <= G(t + W) and G(t) <= F(t + W) for all t, hence |F^-1(u) - G^-1(u)| <= W for every u.
-    No tolerance anywhere: a cell of mass 1e-300 is a cell, a cell of mass zero is none.
+    It is optimal for every cost h(|x - y|) with h convex and increasing, and for the largest distance: a
+    coupling within W gives F(t) <= G(t + W) and G(t) <= F(t + W) for all t, hence |F^-1(u) - G^-1(u)| <= W
+    for every u. No tolerance anywhere: a cell of mass 1e-300 is a cell, a cell of mass zero is none.
 
-    >>> both = monotone(np.array([0, 1, 5]), Masses(np.array([1, 2, 0]), Fraction(3)), Masses(np.array([1, 0, 1]), Fraction(2)))
+    >>> p, q = Masses(np.array([1, 2, 0]), Fraction(3)), Masses(np.array([1, 0, 1]), Fraction(2))
+    >>> both = monotone(np.array([0, 1, 5]), p, q)
     >>> both.rows.tolist(), both.columns.tolist(), both.masses.tolist(), both.total
     ([0, 1, 1], [0, 0, 2], [2, 1, 3], 6)
     >>> both.distances.tolist()
@@ -79,11 +82,11 @@ def one_total(p: Masses, q: Masses) -> tuple[NDArray[Any], NDArray[Any], int]:
     return a, b, total
 
 
-def on_line(p: Discrete, q: Discrete, norm: float) -> Line:
+def on_line(p: Discrete, q: Discrete, norm: Real) -> Line:
     """The two laws on a common support; atoms without mass are left out, so they change nothing.
 
-    Values that are all short decimals are read as such, on the coarsest lattice that holds them; otherwise every
-    value is the binary number it is."""
+    Values that are all short decimals are read as such, on the coarsest lattice that holds them; otherwise
+    every value is the binary number it is."""
     for law in (p, q):
         if not isinstance(law, Discrete):
             raise BadLaw(f"expected two Discrete laws, got {type(law).__name__}")
@@ -95,13 +98,20 @@ def on_line(p: Discrete, q: Discrete, norm: float) -> Line:
         raise NotProvable("distances between laws of vectors arrive later; compare one number at a time")
     if p.error or q.error:
         raise NotProvable("a law known up to an error has no exact distance; give the law exactly")
-    laws = [(law.values.ravel()[held], Masses(law.masses.parts[held], law.masses.total))
-            for law in (p, q) for held in (law.masses.parts != 0,)]
-    lattice = Lattice.holding([values for values, _ in laws])
-    where = [values if lattice is None else lattice.index(values) for values, _ in laws]
-    points = np.unique(np.concatenate(where))
-    placed = [mass.scatter(np.searchsorted(points, at), len(points)) for at, (_, mass) in zip(where, laws, strict=True)]
-    return Line(points, placed[0], placed[1], None if lattice is None else lattice.grid)
+    (x, a), (y, b) = _held(p), _held(q)
+    lattice = Lattice.holding([x, y])
+    if lattice is not None:
+        x, y = lattice.index(x), lattice.index(y)
+    points = np.unique(np.concatenate([x, y]))
+    size = len(points)
+    a, b = a.scatter(np.searchsorted(points, x), size), b.scatter(np.searchsorted(points, y), size)
+    return Line(points, a, b, None if lattice is None else lattice.grid)
+
+
+def _held(law: Discrete) -> tuple[NDArray[Any], Masses]:
+    """The atoms that have mass."""
+    held = law.masses.parts != 0
+    return law.values.ravel()[held], Masses(law.masses.parts[held], law.masses.total)
 
 
 def _whole(law: Masses) -> tuple[NDArray[Any], int]:
@@ -111,19 +121,23 @@ def _whole(law: Masses) -> tuple[NDArray[Any], int]:
     return np.array(parts, dtype=object), total
 
 
-def _merge(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Cut [0, total] at both cumulative sums; the piece that ends at c lies in the first atom whose sum reaches c."""
+_Cells = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
+
+
+def _merge(a: NDArray[np.int64], b: NDArray[np.int64]) -> _Cells:
+    """Cut [0, total] at both cumulative sums; what ends at c lies in the first atom whose sum reaches c."""
     upto_a, upto_b = np.cumsum(a), np.cumsum(b)
     cuts = np.union1d(upto_a, upto_b)
     cuts = cuts[cuts > 0]
     return np.searchsorted(upto_a, cuts), np.searchsorted(upto_b, cuts), np.diff(cuts, prepend=0)
 
 
-def _north_west(a: list[int], b: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+def _north_west(a: list[int], b: list[int]) -> _Cells:
     """The same cells in Python integers: pour each atom of a into the atoms of b, both from left to right."""
     rows, columns, mass = [], [], []
     j, room = -1, 0
-    for i, left in enumerate(a):
+    for i, atom in enumerate(a):
+        left = atom
         while left:
             while not room:
                 j += 1
@@ -140,11 +154,11 @@ def _distance(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """|x - y|: exact for integers, the least double at or above it for doubles.
 
     With d = fl(x - y), Knuth's e = (x - (d - v)) - (y + v), v = d - x, is x - y - d exactly (TwoSum)."""
-    if x.dtype == np.int64:
-        return np.abs(x - y)
     high, low = np.maximum(x, y), np.minimum(x, y)
     with np.errstate(over="ignore", invalid="ignore"):
-        d = high - low
+        d: NDArray[Any] = high - low
+        if d.dtype == np.int64:
+            return d
         v = d - high
         short = (high - (d - v)) - (low + v) > 0
-    return np.where(short, np.nextafter(d, np.inf), d)
+        return np.where(short, np.nextafter(d, np.inf), d)

@@ -1,16 +1,18 @@
 """The relaxed rule: Laplace scales that average over a coupling instead of taking its largest distance.
 
-Let pi couple P and Q, d = |x - y|, k the Laplace density of scale t, f = P * k, g = Q * k. As k(z - x) / k(z - y) lies in
-[e^(-d/t), e^(d/t)], for every coupling
+Let pi couple P (rows, x) and Q (columns, y), d = |x - y|, k the Laplace density of scale t, f = P * k and
+g = Q * k. As k(z - x) / k(z - y) lies in [e^(-d/t), e^(d/t)], every coupling gives
 
-    col+   E[e^(d/t) | y] <= e^eps  for all y   gives  f <= e^eps g,      row-   E[e^(-d/t) | x] >= e^-eps  gives the same;
-    row+   E[e^(d/t) | x] <= e^eps  for all x   gives  g <= e^eps f,      col-   E[e^(-d/t) | y] >= e^-eps  gives the same.
+    col+   E[e^(d/t) | y]  <= e^eps   for all y   =>   f <= e^eps g
+    row-   E[e^(-d/t) | x] >= e^-eps  for all x   =>   f <= e^eps g
+    row+   E[e^(d/t) | x]  <= e^eps   for all x   =>   g <= e^eps f
+    col-   E[e^(-d/t) | y] >= e^-eps  for all y   =>   g <= e^eps f
 
 Proof: f(z) = sum pi k(z - x) <= sum pi e^(d/t) k(z - y) = sum_y Q(y) k(z - y) E[e^(d/t) | y], and
 g(z) = sum pi k(z - y) >= sum_x P(x) k(z - x) E[e^(-d/t) | x]; the rest by exchanging P and Q. By Jensen
-E[e^(-d/t)] >= 1 / E[e^(d/t)], so col+ implies col- and protects both orders by itself. All four persist as t grows,
-and hold verbatim for Laplace noise on a lattice. Each is decided exactly: doubles with an error bound where
-they suffice, balls where they do not.
+E[e^(-d/t)] >= 1 / E[e^(d/t)], so col+ implies col- and protects both orders by itself. All four persist as t
+grows, and hold word for word for Laplace noise on a lattice. Each is decided exactly: doubles with an error
+bound where they suffice, balls where they do not.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ _LARGE = 700.0
 def relaxed_scale(coupling: Coupling, epsilon: Real) -> float:
     """The least Laplace scale that the four forms prove on this coupling, in the unit of its distances.
 
-    max(min(col+, row-), min(row+, col-)): each order of the pair by whichever form is cheaper. Never above `paper_scale`,
-    which is never above the largest distance / epsilon; at or above the exact value by at most 1e-12 of it.
+    max(min(col+, row-), min(row+, col-)): each order of the pair by whichever form is cheaper. Never above
+    `paper_scale`, which is never above the largest distance / epsilon (up to rounding); at or above the exact
+    value by at most 1e-12 of it.
 
     >>> half = np.array([0, 1])
     >>> relaxed_scale(Coupling(half, half[::-1], np.array([1, 1]), np.array([1, 1]), 2), 0.5)
@@ -54,17 +57,18 @@ def relaxed_scale(coupling: Coupling, epsilon: Real) -> float:
 
 
 def paper_scale(coupling: Coupling, epsilon: Real) -> float:
-    """The scale of condition (11), col+ alone: what Algorithm 1 of Yang, Ding et al. (Noise Reduction for Pufferfish Privacy) looks for.
+    """The scale of condition (11), col+ alone: what Algorithm 1 of Yang, Ding et al. looks for.
 
-    Sound in both orders (Jensen). The printed loop keeps no bracket and can return far too little; this keeps the safe end."""
+    E[e^(d/t) | y] <= e^eps for all y (Noise Reduction for Pufferfish Privacy, Proposition 3.2), sound in both
+    orders by Jensen. The printed loop keeps no bracket and can return far too little; this one keeps it."""
     return form_scale(coupling, epsilon, "col+")
 
 
 def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
-    """The least scale at which one form holds, rounded up by at most 1e-12 of it; inf if none does (epsilon 0).
+    """The least scale at which one form holds, rounded up by at most 1e-12 of it; inf if none does.
 
-    0 when nothing moves, and for the minus forms when each atom keeps a share of at least e^-eps in place. Otherwise in
-    (0, d_max / eps], where every form holds; bisection over the doubles, which keeps the end that holds."""
+    0 when nothing moves, and for the minus forms when each atom keeps a share of at least e^-eps in place;
+    otherwise in (0, d_max / eps], where every form holds. Bisection over the doubles keeps the holding end."""
     if form not in get_args(Form):
         raise UnknownName("form", form, get_args(Form))
     budget = _epsilon(epsilon)
@@ -85,7 +89,7 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """The cells off the diagonal, gathered by row or column: cells first[g] .. first[g + 1] belong to group g."""
+    """The cells off the diagonal by row or column: group g has count[g] of them, from first[g] on."""
 
     sign: int
     first: NDArray[np.int64]
@@ -97,7 +101,7 @@ class _Groups:
 
 
 def _groups(coupling: Coupling, form: Form) -> _Groups:
-    """Each weight is mass / mass of its group (the cells on the diagonal included), within 2 units in the last place."""
+    """Each weight is mass / mass of its group, cells on the diagonal included, within 3 * 2^-53 of itself."""
     keys = coupling.columns if form.startswith("col") else coupling.rows
     order = np.argsort(keys, kind="stable")
     starts = _starts(keys[order])
@@ -116,21 +120,25 @@ def _starts(sorted_keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
-    """sum w (e^(+-d/t) - 1) against e^(+-eps) - 1 in every group; all terms of one sign, so errors stay relative.
+    """sum w (e^(+-d/t) - 1) against e^(+-eps) - 1 in every group: terms of one sign, so errors stay relative.
 
-    With u = 2^-53: x = d/t is off by u, expm1 amplifies that by at most 1 + x and adds 2 u, the weight has 3 u, the product u,
-    a sum of k terms at most min(k, 128) u (longer ones are summed pairwise): (64 + min(k, 128) + x) 2 u covers them."""
+    With u = 2^-53: x = d/t is off by u, expm1 amplifies that by at most 1 + x and adds at most 8 u, the
+    weight has 3 u, the product u, the sum of k terms min(k, 128) u (long ones are summed pairwise), the target
+    (9 + eps) u; the slack is twice all that. Beyond x = 700 a term is cut, which can prove failure only."""
     with np.errstate(over="ignore", divide="ignore", under="ignore"):
         x = groups.distances / scale if scale else np.full(len(groups.distances), np.inf)
         if groups.sign > 0:
-            terms, target = groups.weights * np.expm1(np.minimum(x, _LARGE)), math.expm1(min(float(epsilon), _LARGE))
+            terms = groups.weights * np.expm1(np.minimum(x, _LARGE))
+            target = math.expm1(min(float(epsilon), _LARGE))
         else:
-            terms, target = -groups.weights * np.expm1(-x), -math.expm1(-float(epsilon))
+            terms = -groups.weights * np.expm1(-x)
+            target = -math.expm1(-float(epsilon))
     total = np.add.reduceat(terms, groups.first)
     for g in np.flatnonzero(groups.count > 128).tolist():
         total[g] = np.sum(terms[groups.first[g] : groups.first[g] + groups.count[g]])
     longest = np.maximum.reduceat(x, groups.first)
-    slack = _UNIT * (128 + np.minimum(groups.count, 128) + np.minimum(longest, _LARGE) + min(float(epsilon), _LARGE))
+    large = np.minimum(longest, _LARGE) + min(float(epsilon), _LARGE)
+    slack = _UNIT * (32 + np.minimum(groups.count, 128) + large)
     lost = _ABYSS * groups.count
     clear = np.minimum.reduceat(groups.weights, groups.first) > _ABYSS / _UNIT
     fails = clear & (total * (1 - slack) - lost > target) & (groups.sign < 0 or epsilon <= _LARGE)
@@ -143,10 +151,10 @@ def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
 def _holds_in_balls(groups: _Groups, g: int, epsilon: Fraction, scale: float) -> bool:
     """The same for one group with as many bits as it takes. True is a proof; undecided counts as no.
 
-    Equality needs d = eps t in every cell (exponentials of distinct rationals are linearly independent over the
-    rationals: Lindemann and Weierstrass), and d <= eps t everywhere is settled before."""
-    cells = slice(groups.first[g], groups.first[g] + groups.count[g])
-    masses, distances = groups.masses[cells].tolist(), groups.distances[cells].tolist()
+    Equality needs d = eps t in every cell (exponentials of distinct rationals are linearly independent over
+    the rationals: Lindemann and Weierstrass), and d <= eps t everywhere is settled before."""
+    own = slice(groups.first[g], groups.first[g] + groups.count[g])
+    masses, distances = groups.masses[own].tolist(), groups.distances[own].tolist()
     if scale == 0 and groups.sign > 0:
         return False
     if scale and Fraction(max(distances)) <= epsilon * Fraction(scale):
@@ -155,10 +163,12 @@ def _holds_in_balls(groups: _Groups, g: int, epsilon: Fraction, scale: float) ->
         with balls.precision(bits):
             if scale:
                 rate = groups.sign / balls.of(scale)
-                moved = sum((balls.of(m) * (balls.of(d) * rate).expm1() for m, d in zip(masses, distances, strict=True)), arb(0))
+                cells = zip(masses, distances, strict=True)
+                moved = sum((balls.of(m) * (balls.of(d) * rate).expm1() for m, d in cells), arb(0))
             else:
                 moved = balls.of(-sum(masses))
-            gap = groups.sign * (balls.of(int(groups.whole[g])) * (groups.sign * balls.of(epsilon)).expm1() - moved)
+            most = balls.of(int(groups.whole[g])) * (groups.sign * balls.of(epsilon)).expm1()
+            gap = groups.sign * (most - moved)
             if gap >= 0:
                 return True
             if gap < 0:
@@ -173,6 +183,7 @@ def _between(low: float, high: float) -> float:
 
 
 def _epsilon(epsilon: Real) -> Fraction:
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | Fraction) or not 0 <= epsilon < math.inf:
+    real = isinstance(epsilon, int | float | Fraction) and not isinstance(epsilon, bool)
+    if not real or not 0 <= epsilon < math.inf:
         raise BadBudget(f"epsilon must be a finite number >= 0, got {epsilon!r}")
     return as_fraction(epsilon)

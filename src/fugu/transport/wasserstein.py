@@ -21,12 +21,13 @@ _BITS = 256
 
 
 def wasserstein(p: Discrete, q: Discrete, order: Real = math.inf, norm: Real = 2) -> float:
-    """W_r = min over couplings of (E |X - Y|^r)^(1/r); for r = inf the least W such that |X - Y| <= W for sure.
+    """W_r = min over couplings of (E |X - Y|^r)^(1/r); for r = inf the least W with |X - Y| <= W for sure.
 
-    Laplace noise of scale W_inf / epsilon gives Pure(epsilon) (Song, Wang, Chaudhuri 2017, Theorem 3.2). In one
-    dimension the monotone coupling attains every order at once, so the Kantorovich mechanism, which takes the
-    largest distance on the support of a W_1-optimal plan (Ding 2022), is the same mechanism. The mean cost W_1 / epsilon is not
-    a scale that protects. The answer is a float at or above the exact value; all norms agree in one dimension.
+    Laplace noise of scale W_inf / epsilon gives Pure(epsilon) (Song, Wang, Chaudhuri 2017, Theorem 3.2). In
+    one dimension the monotone coupling attains every order at once, so the Kantorovich mechanism, which takes
+    the largest distance on the support of that W_1-optimal plan (Ding 2022), is the same mechanism. The mean
+    cost itself, W_1 / epsilon, is not a scale that protects. The answer is a float at or above the exact
+    value; all norms agree in one dimension.
 
     >>> wasserstein(Discrete([0.1, 0.2], [0.9, 0.1]), Discrete([0.1, 0.4], [0.9, 0.1]))
     0.2
@@ -35,7 +36,7 @@ def wasserstein(p: Discrete, q: Discrete, order: Real = math.inf, norm: Real = 2
     """
     if isinstance(order, bool) or not isinstance(order, int | float | Fraction) or not order >= 1:
         raise UsageError(f"order must be a number of at least 1 (inf allowed), got {order!r}")
-    line = on_line(p, q, float(norm) if isinstance(norm, Fraction) else norm)
+    line = on_line(p, q, norm)
     plan = monotone(line.points, line.p, line.q)
     unit = Fraction(1) if line.unit is None else line.unit
     largest = _times(plan.distances.max(), unit)
@@ -56,12 +57,10 @@ def _times(distance: Any, unit: Fraction) -> float:
 
 def _mean_cost(plan: Coupling, order: Fraction, unit: Fraction) -> float:
     """unit (sum m d^r / total)^(1/r) in balls, so that the float is at or above it."""
+    cells = zip(plan.masses.tolist(), plan.distances.tolist(), strict=True)
     with balls.precision(_BITS):
         r = balls.of(order)
-        cost: arb = sum(
-            (balls.of(m) * balls.of(d) ** r for m, d in zip(plan.masses.tolist(), plan.distances.tolist(), strict=True) if d),
-            start=arb(0),
-        )
+        cost = sum((balls.of(m) * balls.of(d) ** r for m, d in cells if d), start=arb(0))
         mean = cost / balls.of(plan.total)
         root = mean if order == 1 else mean ** (1 / r)
         return balls.upper(root * unit.numerator / unit.denominator)

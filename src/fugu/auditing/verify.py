@@ -1,0 +1,98 @@
+"""`verify`: prove a certificate again, from its own laws or from yours, using no number it states."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fugu.calibration.prove import Proof, prove
+from fugu.errors import BadNoise, NotProvable, UsageError
+from fugu.exact import as_fraction
+from fugu.guarantee import Approx, Renyi
+from fugu.laws.family import Family, families
+from fugu.laws.pair import PairsLike, as_pairs
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.lattice import Lattice
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the guarantee holds, and the proved upper bounds behind it."""
+
+    holds: bool
+    epsilon: float
+    delta: float
+    worst_pair: str
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def verify(
+    mechanism_or_certificate: Mechanism | Certificate | str | os.PathLike[str],
+    scenario_or_pairs: PairsLike | None = None,
+) -> Verdict:
+    """Bound the loss of the certified noise in ball arithmetic, on the certificate's laws or on the laws given.
+
+    With laws given, they are first pushed through the certificate's rounding, as the data is. Nothing stored in the
+    certificate is believed but the noise, the lattice and the budget: what it says it runs and what it promises."""
+    certificate = _certificate(mechanism_or_certificate)
+    if certificate.kind == "mixed":
+        return _verify_mixed(certificate, scenario_or_pairs)
+    budget = certificate.budget
+    if isinstance(budget, Renyi):
+        raise NotProvable("Renyi certificates cannot be verified yet")
+    laws = certificate.families
+    if scenario_or_pairs is not None:
+        try:
+            laws = _laws(scenario_or_pairs, certificate.lattice)
+        except BadNoise as error:
+            return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
+    return _verdict(prove(laws, certificate.noise, budget), budget)
+
+
+def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Certificate:
+    if isinstance(source, Mechanism):
+        return Certificate.parse(source.certificate.body)
+    if isinstance(source, Certificate):
+        return Certificate.parse(source.body)
+    if isinstance(source, str | os.PathLike):
+        return Certificate.load(source)
+    raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")
+
+
+def _laws(scenario_or_pairs: PairsLike, lattice: Lattice | None) -> tuple[Family, ...]:
+    given = families(as_pairs(scenario_or_pairs))
+    if lattice is not None:
+        return tuple(f.on(lattice) for f in given)
+    return tuple(Family(np.arange(len(f.points)), f.laws, f.pairs, f.labels, f.translates) for f in given)
+
+
+def _verdict(proof: Proof, budget: object) -> Verdict:
+    kept = "the proved loss is within the budget" if proof.holds else "the proved loss is above the budget"
+    return Verdict(proof.holds, proof.epsilon, proof.delta, proof.worst_pair, f"{kept} {budget!r}")
+
+
+def _verify_mixed(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
+    """A mixture holds if both halves hold, speak of the same beliefs, and neither budget is above the mixture's."""
+    first, second = certificate.parts
+    verdicts = [verify(part, scenario_or_pairs) for part in (first, second)]
+    same = first.body["beliefs"] == second.body["beliefs"] == certificate.body["beliefs"]
+    share = Fraction(certificate.body["share"])
+    within = all(_bounded(part, certificate) for part in (first, second)) and 0 <= share <= 1
+    worst = max(verdicts, key=lambda v: (v.epsilon, v.delta))
+    holds = all(verdicts) and same and within
+    reason = "both halves hold" if holds else "a half does not hold, or the halves do not belong together"
+    return Verdict(holds, max(v.epsilon for v in verdicts), max(v.delta for v in verdicts), worst.worst_pair, reason)
+
+
+def _bounded(part: Certificate, whole: Certificate) -> bool:
+    a, b = part.budget, whole.budget
+    delta_a = a.delta if isinstance(a, Approx) else 0
+    delta_b = b.delta if isinstance(b, Approx) else 0
+    return as_fraction(a.epsilon) <= as_fraction(b.epsilon) and as_fraction(delta_a) <= as_fraction(delta_b)

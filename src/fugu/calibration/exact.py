@@ -1,0 +1,58 @@
+"""`exact`: the least scale there is, by bisection on the tight loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from fugu.calibration.l1 import l1_distance
+from fugu.calibration.method import Budget, Proposal, method
+from fugu.calibration.search import least_scale
+from fugu.errors import NotProvable
+from fugu.exact import as_fraction, float_down
+from fugu.guarantee import Approx
+from fugu.laws.family import Family
+from fugu.loss.fast import delta_loss, pure_loss
+from fugu.loss.proof import prove_delta
+
+_FINE = 1e-9
+"""Below this delta the error bound of the fast loss is no longer negligible: small problems are searched in balls."""
+_SMALL = 20_000
+
+
+@method("exact", "the tight loss of Laplace noise, theory section 7 and 8: proved in docs/proofs/laplace.md")
+def exact(family: Family, budget: Budget) -> Proposal:
+    """scale = min { b : loss(b) <= budget }; 0 when the beliefs alone suffice."""
+    if not family.different:
+        return Proposal(0.0, "the laws are the same: nothing to hide")
+    steps = least(family, budget, lattice=True)
+    return Proposal(steps, "" if steps else "the beliefs alone suffice: no noise is needed")
+
+
+def least(family: Family, budget: Budget, lattice: bool) -> float:
+    """The least scale, in the unit of the points, of lattice or continuous noise; larger scales lose less (theory F1)."""
+    if not family.different:
+        return 0.0
+    if isinstance(budget, Approx) and budget.delta > 0:
+        return least_scale(_delta_of(family, budget, lattice), float_down(as_fraction(budget.delta)), _upper(family, budget))
+    if budget.epsilon == 0:
+        raise NotProvable("epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that")
+    return least_scale(
+        lambda b: pure_loss(family, b).value, float_down(as_fraction(budget.epsilon)), _upper(family, budget))
+
+
+def _upper(family: Family, budget: Budget) -> float:
+    """A scale that should suffice: l1 / epsilon, or l1 / delta when epsilon is tiny (a shift by D costs delta <= D / 2b)."""
+    farthest = l1_distance(family)
+    by_epsilon = farthest / float(budget.epsilon) if budget.epsilon else math.inf
+    by_delta = farthest / float(budget.delta) if isinstance(budget, Approx) and budget.delta else math.inf
+    return max(1e-280, min(by_epsilon, by_delta)) * (1 + 1e-9)
+
+
+def _delta_of(family: Family, budget: Approx, lattice: bool) -> Callable[[float], float]:
+    """The tight delta as a function of the scale."""
+    epsilon = as_fraction(budget.epsilon)
+    if lattice and budget.delta < _FINE and len(family.points) * len(family.pairs) <= _SMALL:
+        return lambda b: max(found.value for found in prove_delta(family, 1 / Fraction(b) if b else None, epsilon))
+    return lambda b: delta_loss(family, b, float(epsilon), lattice=lattice).value

@@ -1,0 +1,67 @@
+"""The registry of methods: each finds a scale in its own way, and says on what theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fugu.errors import UnknownName
+from fugu.guarantee import Approx, Pure
+from fugu.laws.family import Family
+
+Budget = Pure | Approx
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A Laplace scale in lattice steps, and a remark for the reader."""
+
+    steps: float
+    note: str = ""
+
+
+Finder = Callable[[Family, Budget], Proposal]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named way to find a scale. What it proposes becomes a mechanism only after `loss` has proved it."""
+
+    name: str
+    theorem: str
+    find: Finder
+
+    def propose(self, families: tuple[Family, ...], budget: Budget) -> Proposal:
+        """The largest scale any family needs; a remark stays only if it is true of every family."""
+        found = [self.find(family, budget) for family in families]
+        notes = {p.note for p in found}
+        return Proposal(max(p.steps for p in found), notes.pop() if len(notes) == 1 else "")
+
+
+_METHODS: dict[str, Method] = {}
+
+
+def method(name: str, theorem: str) -> Callable[[Finder], Finder]:
+    """Register a function as a method."""
+
+    def register(find: Finder) -> Finder:
+        _METHODS[name] = Method(name, theorem, find)
+        return find
+
+    return register
+
+
+def methods() -> tuple[Method, ...]:
+    """All methods, from the crudest to the exact one."""
+    from fugu.calibration import closeness, exact, l1, relaxed, wasserstein  # noqa: F401
+
+    order = ("l1", "wasserstein", "closeness", "relaxed-paper", "relaxed", "exact")
+    return tuple(_METHODS[name] for name in order)
+
+
+def find_method(name: str) -> Method:
+    """The method of that name, or an error that lists the others."""
+    for candidate in methods():
+        if candidate.name == name:
+            return candidate
+    raise UnknownName("method", name, ("best", *(m.name for m in methods())))

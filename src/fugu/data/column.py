@@ -1,0 +1,209 @@
+"""`Column`: one column of a table, held exactly, with a mask of what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, final
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadTable
+
+_NUMBERS = (bool, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
+_LARGEST_EXACT = 2.0**53
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Values as bool, int64, uint64 or float64 (numbers) or as objects (text): never wrapped.
+
+    `exact` is False when two numbers of the source became one double (long decimals, 128-bit integers).
+
+    >>> Column.of("age", [40, None, 2**63]).floats()
+    array([4.00000000e+01,            nan, 9.22337204e+18])
+    >>> Column.of("sex", ["F", None, "M"]).codes()
+    (array([ 0, -1,  1]), array(['F', 'M'], dtype=object))
+    """
+
+    name: str
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+    exact: bool = True
+
+    @staticmethod
+    def of(name: str, data: object) -> Column:
+        """A column from a list, a numpy array (masked or not) or a series; it must be numbers or text."""
+        if isinstance(data, Column):
+            return Column(name, data.values, data.missing, data.exact)
+        if isinstance(data, np.ndarray):
+            return _from_array(name, data)
+        if isinstance(data, list | tuple):
+            return _from_list(name, list(data))
+        series = nw.from_native(data, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return _from_series(name, series)
+        if hasattr(data, "to_pylist"):
+            return _from_list(name, data.to_pylist())
+        if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+            raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
+        return _from_list(name, list(data))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers or truth values; one with nothing in it counts as numbers."""
+        return self.values.dtype != object
+
+    def floats(self) -> NDArray[np.float64]:
+        """The numbers as doubles, each the nearest one, NaN where missing."""
+        if not self.numeric:
+            raise BadTable(f"column {self.name!r} holds text where numbers are needed")
+        numbers = self.values.astype(np.float64)
+        numbers[self.missing] = np.nan
+        return numbers
+
+    def array(self) -> NDArray[Any]:
+        """`floats()` of a column of numbers; the text itself, None where missing, of a column of text."""
+        return self.floats() if self.numeric else self.values
+
+    def codes(self, ordered: bool = True) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Each row's place among the distinct values (-1 if missing), and those values, sorted if `ordered`."""
+        self.require_exact()
+        present = self.values[~self.missing]
+        if self.numeric:
+            distinct, found = np.unique(present, return_inverse=True)
+        else:
+            distinct, found = _text_codes(present, ordered)
+        codes = np.full(len(self), -1, dtype=np.int64)
+        codes[~self.missing] = found
+        return codes, distinct
+
+    def require_exact(self) -> None:
+        """Refuse where telling values apart matters and doubles may have joined two of them."""
+        doubles = self.values.dtype == np.float64
+        if not self.exact or (doubles and bool(np.any(np.abs(self.values[~self.missing]) > _LARGEST_EXACT))):
+            raise BadTable(
+                f"column {self.name!r} holds numbers with more digits than a double, so two may look equal; "
+                "store them as text"
+            )
+
+
+def _from_series(name: str, series: nw.Series[Any]) -> Column:
+    dtype = series.dtype
+    if dtype.is_temporal():
+        raise _dates(name)
+    wide = dtype in (nw.Int128, nw.UInt128)
+    if dtype == nw.Boolean or dtype.is_float() or (dtype.is_integer() and not wide):
+        missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+        filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
+        return _from_array(name, np.ma.array(np.asarray(filled.to_numpy()), mask=missing))
+    return _from_list(name, series.to_list())
+
+
+def _from_array(name: str, array: NDArray[Any]) -> Column:
+    if array.ndim != 1:
+        raise BadTable(f"column {name!r} must have one dimension, got shape {array.shape}")
+    masked = np.ma.getmaskarray(array).copy()
+    plain = np.asarray(np.ma.getdata(array))
+    kind = plain.dtype.kind
+    if kind == "b":
+        return Column(name, plain, masked)
+    if kind in "iu":
+        return Column(name, plain.astype(np.int64 if kind == "i" else np.uint64), masked)
+    if kind == "f":
+        with np.errstate(over="ignore"):
+            numbers = plain.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
+        missing = masked | np.isnan(numbers)
+        numbers[missing] = 0.0
+        return Column(name, numbers, missing, exact=plain.dtype.itemsize <= 8)
+    if kind in "Mm":
+        raise _dates(name)
+    if kind in "UTO":
+        items = plain.astype(object)
+        items[masked] = None
+        return _from_list(name, items.tolist())
+    raise BadTable(f"column {name!r} must hold numbers or text, got {plain.dtype}")
+
+
+def _from_list(name: str, items: list[Any]) -> Column:
+    kinds = set(map(type, items))
+    if kinds == {float}:
+        return _from_array(name, np.array(items, dtype=np.float64))
+    if kinds <= {str, int, bool}:
+        missing, present = np.zeros(len(items), dtype=bool), items
+    else:
+        missing = np.fromiter((_is_missing(v) for v in items), dtype=bool, count=len(items))
+        present = [v for v, gone in zip(items, missing.tolist(), strict=True) if not gone]
+        kinds = set(map(type, present))
+    if kinds and all(issubclass(k, str) for k in kinds):
+        text = np.full(len(items), None, dtype=object)
+        text[~missing] = present
+        return Column(name, text, missing)
+    if all(issubclass(k, _NUMBERS) for k in kinds):
+        numbers, exact = _numbers(present, kinds)
+        values = np.zeros(len(items), dtype=numbers.dtype)
+        values[~missing] = numbers
+        return Column(name, values, missing, exact)
+    if all(issubclass(k, (*_NUMBERS, str)) for k in kinds):
+        raise BadTable(f"column {name!r} mixes numbers and text; make all of it numbers, or all of it text")
+    if any(hasattr(k, "isoformat") or hasattr(k, "total_seconds") for k in kinds):
+        raise _dates(name)
+    found = ", ".join(sorted(k.__name__ for k in kinds))
+    raise BadTable(f"column {name!r} must hold numbers or text, got {found}")
+
+
+def _numbers(present: list[Any], kinds: set[type]) -> tuple[NDArray[Any], bool]:
+    """The narrowest exact array for these numbers, else the nearest doubles and whether they still differ."""
+    if kinds and all(issubclass(k, bool | np.bool_) for k in kinds):
+        return np.array(present, dtype=bool), True
+    if kinds and all(issubclass(k, bool | np.bool_ | int | np.integer) for k in kinds):
+        low, high = int(min(present)), int(max(present))
+        for dtype in (np.int64, np.uint64):
+            if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+                return np.array([int(v) for v in present], dtype=dtype), True
+    numbers = np.fromiter((_nearest(v) for v in present), dtype=np.float64, count=len(present)) + 0.0
+    return numbers, len(set(present)) == len(set(numbers.tolist()))
+
+
+def _nearest(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _text_codes(present: NDArray[Any], ordered: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    place: dict[str, int] = {}
+    numbered = (place.setdefault(text, len(place)) for text in present.tolist())
+    found = np.fromiter(numbered, dtype=np.int64, count=len(present))
+    distinct = np.empty(len(place), dtype=object)
+    distinct[:] = list(place)
+    if not ordered:
+        return distinct, found
+    order = np.argsort(distinct, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[found]
+
+
+def _dates(name: str) -> BadTable:
+    return BadTable(
+        f"column {name!r} holds dates or times, which are not numbers; "
+        "turn them into numbers (days since some day) or into text"
+    )

@@ -1,0 +1,134 @@
+"""Where columns come from: a dict, a frame that narwhals reads, or a duckdb relation (without pyarrow)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol, final, runtime_checkable
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError, NarwhalsError
+
+from fugu.errors import BadTable
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Names, and the columns of some of them, fetched together."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]: ...
+
+
+def source_of(data: object) -> Source:
+    """The source that reads this object."""
+    if isinstance(data, Mapping):
+        return Columns(data)
+    if type(data).__name__ == "DuckDBPyRelation":
+        return Relation(data)
+    if isinstance(data, Source):
+        return data
+    try:
+        return Frame(nw.from_native(data))
+    except DuplicateError:
+        raise BadTable("several columns have the same name; rename them") from None
+    except (TypeError, NarwhalsError):
+        raise BadTable(
+            "expected a path, a dict of columns, or a frame (pandas, polars, pyarrow, duckdb), "
+            f"got {type(data).__name__}"
+        ) from None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A dict of lists, arrays or series; all must have one length."""
+
+    data: Mapping[str, object]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.data)
+
+    def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
+        for name in names:
+            kind = type(self.data[name])
+            if issubclass(kind, str | bytes) or not hasattr(kind, "__len__"):
+                raise BadTable(f"column {name!r} must be a list, an array or a series, got {kind.__name__}")
+        lengths = {len(self.data[name]) for name in names}  # type: ignore[arg-type]
+        if len(lengths) > 1:
+            raise BadTable(f"the columns have different lengths: {', '.join(map(str, sorted(lengths)))}")
+        return {name: self.data[name] for name in names}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Any frame that narwhals reads, eager or lazy."""
+
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        frame = self.frame
+        return tuple(frame.collect_schema().names() if isinstance(frame, nw.LazyFrame) else frame.columns)
+
+    def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
+        if not isinstance(self.frame, nw.LazyFrame):
+            return {name: self.frame[name] for name in names}
+        try:
+            frame = self.frame.select(*names).collect()
+        except Exception as error:  # whatever the engine raises may quote a cell
+            raise _failed("the lazy frame", error) from None
+        return {name: frame[name] for name in names}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A duckdb relation, run once for all the columns asked for: two runs may order the rows differently."""
+
+    relation: Any
+    owner: Any = None
+    """Kept alive as long as the relation is: the connection of a file."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.relation.columns)
+
+    def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
+        import duckdb
+
+        types = dict(zip(self.names, map(str, self.relation.types), strict=True))
+        text = {name for name in names if types[name].startswith(("ENUM", "UUID")) or _is_wide(types[name])}
+        parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in text else quoted(n) for n in names)
+        try:
+            arrays: dict[str, Any] = self.relation.project(", ".join(parts)).fetchnumpy()
+        except duckdb.Error as error:  # its message may quote a cell
+            raise _failed("duckdb", error) from None
+        return {name: _decimals(arrays[name]) if _is_wide(types[name]) else arrays[name] for name in names}
+
+
+def _failed(what: str, error: Exception) -> BadTable:
+    return BadTable(f"{what} could not give the columns ({type(error).__name__}); run the query alone to see why")
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _is_wide(kind: str) -> bool:
+    """Whether duckdb would turn this number into a double with more than one rounding."""
+    if kind in ("HUGEINT", "UHUGEINT"):
+        return True
+    return kind.startswith("DECIMAL(") and int(kind[8:].split(",", maxsplit=1)[0]) > 15
+
+
+def _decimals(texts: Any) -> list[Any]:
+    items = np.ma.asarray(texts).tolist()
+    return [None if text is None else Decimal(text) for text in items]

@@ -1,0 +1,44 @@
+"""Bins with short decimal edges, so that their middles are short decimals and a coarse lattice holds them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadTable
+from fugu.exact import as_fraction
+
+
+def equal_bins(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Edges of `count` equal bins that cover [low, high], rounded outward to a power of ten below a tenth of a bin in all.
+
+    >>> equal_bins(126, 564, 4)
+    (126.0, 235.5, 345.0, 454.5, 564.0)
+    """
+    start, stop = as_fraction(low), as_fraction(high)
+    span = stop - start or max(abs(start), Fraction(1))
+    unit = Fraction(10) ** _exponent(span / (10 * count * count))
+    first = math.floor(start / unit) * unit
+    width = math.ceil((start + span - first) / count / unit) * unit
+    try:
+        edges = sorted({float(first + i * width) for i in range(count + 1)})
+    except OverflowError:
+        raise BadTable("the published values reach too far for equal bins; give bins as a list of edges") from None
+    return tuple(edges)
+
+
+@lru_cache(maxsize=64)
+def middles(edges: tuple[float, ...]) -> NDArray[np.float64]:
+    """The middle of each bin, edges read as decimals: (0.1, 0.2) gives 0.15."""
+    exact = [as_fraction(edge) for edge in edges]
+    return np.array([float((a + b) / 2) for a, b in zip(exact, exact[1:], strict=False)])
+
+
+def _exponent(x: Fraction) -> int:
+    """The greatest whole e with 10^e <= x."""
+    guess = len(str(x.numerator)) - len(str(x.denominator))
+    return guess if Fraction(10) ** guess <= x else guess - 1

@@ -1,0 +1,164 @@
+"""`Query`: the one function that turns a raw column into published numbers, for the reference and for the release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Column
+from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
+from fugu.exact import as_fraction
+from fugu.scenario.bins import equal_bins, middles
+
+_MAX_BINS = 100_000
+_KEYS = ("publish", "edges", "categories", "missing")
+
+
+@final
+@dataclass(frozen=True)
+class Query:
+    """A number as it is; or the middle of its bin, outside ones to the nearest; or a category's place in an ordering.
+
+    `missing` is "error", "drop" (the row stays NaN), or the number or category that a missing value becomes.
+
+    >>> Query("age", edges=(0.0, 10.0, 20.0), missing=5).apply([3, 19.5, 70, None])
+    array([ 5., 15., 15.,  5.])
+    >>> Query("size", categories=("small", "large")).apply(["large", "small"])
+    array([1., 0.])
+    """
+
+    publish: str
+    edges: tuple[float, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    missing: str | float = "error"
+
+    def __post_init__(self) -> None:
+        if self.edges is not None and self.categories is not None:
+            raise UsageError("a query has bins of numbers or an ordering of categories, not both")
+        if self.edges is not None:
+            object.__setattr__(self, "edges", _edges(self.edges))
+        if self.categories is not None:
+            object.__setattr__(self, "categories", _categories(self.categories))
+        object.__setattr__(self, "missing", _missing(self.missing, self.categories))
+
+    @staticmethod
+    def fit(publish: str, column: Column, bins: object = None, missing: str | float = "error") -> Query:
+        """The query that `bins` stands for; a number of bins is laid over the range of this (public) reference column."""
+        if bins is None:
+            return Query(publish, missing=missing)
+        if isinstance(bins, Integral) and not isinstance(bins, bool):
+            if not 1 <= bins <= _MAX_BINS:
+                raise UsageError(f"the number of bins must lie between 1 and {_MAX_BINS}, got {int(bins)}")
+            numbers = Query(publish, missing=missing).apply(column)
+            numbers = numbers[~np.isnan(numbers)]
+            if numbers.size == 0:
+                raise BadTable(f"column {publish!r} has no values over which bins could be laid")
+            return Query(publish, equal_bins(float(numbers.min()), float(numbers.max()), int(bins)), missing=missing)
+        items = bins.tolist() if isinstance(bins, np.ndarray) else bins
+        if isinstance(items, str) or not isinstance(items, Sequence) or not items:
+            raise UsageError("bins must be a number of bins, a list of edges, or an ordering of categories")
+        if all(isinstance(item, str) for item in items):
+            return Query(publish, categories=tuple(items), missing=missing)
+        return Query(publish, edges=tuple(items), missing=missing)
+
+    def apply(self, column: object, strict: bool = True) -> NDArray[np.float64]:
+        """The published numbers, NaN for rows dropped as missing; a function of each row by itself.
+
+        strict=False is for private data: instead of an error, an infinite number goes to the nearest finite one and a
+        category outside the ordering counts as missing."""
+        read = Column.of(self.publish, column)
+        numbers = self._numbers(read, strict) if self.categories is None else self._places(read, strict)
+        gone = np.isnan(numbers)
+        if self.missing == "error" and gone.any():
+            raise MissingValues(
+                f"column {self.publish!r} has {int(gone.sum())} missing values; say what they mean: missing='drop' leaves "
+                "those rows out (and makes public which they are), missing=<a number or category> replaces them"
+            )
+        if self.missing != "drop":
+            numbers[gone] = self._replacement() if gone.any() else 0.0
+        if self.edges is not None:
+            inner = np.asarray(self.edges[1:-1])
+            numbers = np.where(np.isnan(numbers), np.nan, middles(self.edges)[np.searchsorted(inner, numbers, "right")])
+        return numbers + 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The query in JSON types."""
+        edges, categories = self.edges, self.categories
+        return {
+            "publish": self.publish,
+            "edges": None if edges is None else list(edges),
+            "categories": None if categories is None else list(categories),
+            "missing": self.missing,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Query:
+        """The query that `to_json` wrote."""
+        if not isinstance(data, Mapping) or set(data) != set(_KEYS):
+            raise CertificateError(f"a query has the keys {', '.join(_KEYS)}")
+        return Query(data["publish"], data["edges"], data["categories"], data["missing"])
+
+    def _replacement(self) -> float:
+        return float(self.categories.index(str(self.missing))) if self.categories else float(self.missing)
+
+    def _numbers(self, column: Column, strict: bool) -> NDArray[np.float64]:
+        if not column.numeric:
+            raise BadTable(
+                f"column {self.publish!r} holds text; to publish it, give an ordering of its categories, bins=[...] from "
+                "low to high, or numeric codes"
+            )
+        numbers = column.floats()
+        infinite = np.isinf(numbers)
+        if strict and infinite.any():
+            raise BadTable(f"column {self.publish!r} has {int(infinite.sum())} infinite values; make them finite or missing")
+        largest = np.finfo(np.float64).max
+        return np.clip(numbers, -largest, largest)
+
+    def _places(self, column: Column, strict: bool) -> NDArray[np.float64]:
+        if column.numeric and not column.missing.all():
+            raise BadTable(f"column {self.publish!r} holds numbers; give bins as numbers, not as an ordering of categories")
+        place = {category: float(i) for i, category in enumerate(self.categories or ())}
+        places = np.full(len(column), np.nan)
+        present = column.values[~column.missing].tolist()
+        places[~column.missing] = np.fromiter((place.get(c, math.nan) for c in present), np.float64, len(present))
+        outside = int(np.isnan(places).sum()) - int(column.missing.sum())
+        if strict and outside:
+            raise BadTable(
+                f"column {self.publish!r} has {outside} rows with a category outside the ordering; add it to bins=[...]"
+            )
+        return places
+
+
+def _edges(edges: Sequence[object]) -> tuple[float, ...]:
+    if len(edges) < 2 or not all(isinstance(e, Real) and not isinstance(e, bool) for e in edges):
+        raise UsageError("edges of bins must be at least two numbers (or, for categories, all of them text)")
+    numbers = tuple(float(e) + 0.0 for e in edges)  # type: ignore[arg-type]
+    if not all(math.isfinite(e) for e in numbers) or any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
+        raise UsageError("edges of bins must be finite and strictly increasing")
+    return numbers
+
+
+def _categories(categories: Sequence[object]) -> tuple[str, ...]:
+    names = tuple(str(c) for c in categories if isinstance(c, str))
+    if len(names) < len(categories) or len(set(names)) < len(names) or not names:
+        raise UsageError("an ordering of categories must be different pieces of text")
+    return names
+
+
+def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float:
+    if isinstance(missing, str):
+        known = ("error", "drop", *(categories or ()))
+        if missing not in known:
+            raise UnknownName("way to treat missing values", missing, known)
+        return missing
+    if isinstance(missing, bool) or not isinstance(missing, Real) or not math.isfinite(missing) or categories is not None:
+        wanted = "one of the categories" if categories is not None else "a finite number"
+        raise UsageError(f"missing must be 'error', 'drop' or {wanted}")
+    return float(as_fraction(missing) if isinstance(missing, Fraction) else missing)

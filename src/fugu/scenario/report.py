@@ -1,0 +1,39 @@
+"""`Report`: what was found while a scenario was made, in totals only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """Totals over the reference (None where there is no reference), and the secrets that were left out, with reasons.
+
+    >>> print(Report(rows=10, used=9, missing=(("chol", 1),), values=7, skipped=(("sex=X", "no row"),)))
+    rows      10, of which 9 are used
+    missing   chol: 1
+    values    7 different ones
+    skipped   sex=X: no row
+    """
+
+    rows: int | None = None
+    used: int | None = None
+    missing: tuple[tuple[str, int], ...] = ()
+    values: int | None = None
+    overlapping: int = 0
+    """Rows in which more than one secret holds."""
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        lines = []
+        if self.rows is not None:
+            lines.append(f"rows      {self.rows}, of which {self.used} are used")
+        lines.extend(f"missing   {column}: {count}" for column, count in self.missing if count)
+        if self.values is not None:
+            lines.append(f"values    {self.values} different ones")
+        if self.overlapping:
+            lines.append(f"overlap   several secrets hold in {self.overlapping} rows")
+        lines.extend(f"skipped   {secret}: {reason}" for secret, reason in self.skipped)
+        return "\n".join(lines) if lines else "nothing to report"

@@ -1,0 +1,163 @@
+"""`Scenario`: the law of the published value given each secret, under each adversary, and which secrets must look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import Any, final
+
+from fugu.errors import UnknownName, UsageError
+from fugu.laws import Discrete, Law, LawPair, Shifted
+from fugu.scenario.query import Query
+from fugu.scenario.report import Report
+
+Beliefs = Mapping[str, Law]
+INDEPENDENT = "rows are independent given their own secret"
+_BY_HAND = ("beliefs: the law of the published value given each secret, as stated", INDEPENDENT)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Scenario:
+    """laws: {secret: law}, or one such dict for each adversary; pairs: "all", "adjacent" (neighbours in the dict), or a list.
+
+    >>> scenario = Scenario({"F": Discrete([0, 1]), "M": Discrete([1, 2]), "X": Discrete([2])}, pairs="adjacent")
+    >>> [pair.label for pair in scenario.law_pairs()]
+    ['F vs M', 'M vs X']
+    """
+
+    laws: Beliefs | Sequence[Beliefs]
+    pairs: str | Iterable[tuple[str, str]] = "all"
+    _: KW_ONLY
+    report: Report = Report()
+    assumptions: tuple[str, ...] = _BY_HAND
+    query: Query | None = None
+    unit: str | None = None
+    public_prior: bool = False
+    reference_digest: str | None = None
+    """SHA-256 of the reference's published column after the query (little-endian float64, in the order of the rows)."""
+    recipe: Mapping[str, Any] | None = None
+    """What `from_table` was told, in JSON types; None if it was told something that JSON cannot say."""
+    adversaries: tuple[Beliefs, ...] = field(init=False)
+    secrets: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        given = [self.laws] if isinstance(self.laws, Mapping) else list(self.laws)
+        beliefs = tuple(_beliefs(laws) for laws in given)
+        secrets = tuple(dict.fromkeys(secret for laws in beliefs for secret in laws))
+        if len(secrets) < 2:
+            raise UsageError(f"at least two secrets are needed, so that they can look alike; got {len(secrets)}")
+        several = len(beliefs) > 1
+        absent = tuple(
+            (f"adversary {i}: {secret}" if several else secret, "no law is given, so it is taken as impossible")
+            for i, laws in enumerate(beliefs, start=1)
+            for secret in secrets
+            if secret not in laws
+        )
+        object.__setattr__(self, "adversaries", beliefs)
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "pairs", _pairs(self.pairs, secrets))
+        object.__setattr__(self, "report", replace(self.report, skipped=self.report.skipped + absent))
+        self._check_covered()
+
+    @staticmethod
+    def from_table(
+        reference: object,
+        publish: str,
+        protect: object,
+        pairs: str | Iterable[tuple[str, str]] = "all",
+        prior: str = "empirical",
+        bins: int | Sequence[float] | Sequence[str] | None = None,
+        missing: str | float = "error",
+        unit: str | None = None,
+        confidence: float | None = None,
+        public_prior: bool = False,
+    ) -> Scenario:
+        """The scenario in which beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
+
+        >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
+        >>> scenario = Scenario.from_table(table, publish="chol", protect="sex")
+        >>> scenario.law_pairs()[0].p.weights, scenario.law_pairs()[0].q.weights
+        (array([0.5, 0.5]), array([0., 1.]))
+        """
+        from fugu.scenario.table import from_table
+
+        return from_table(reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior)
+
+    @staticmethod
+    def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
+        """The scenario that `recipe` (of another scenario, perhaps read from a certificate) makes of this reference."""
+        from fugu.scenario.table import from_recipe
+
+        return from_recipe(reference, recipe)
+
+    def law_pairs(self) -> tuple[LawPair, ...]:
+        """Every pair of laws that must look alike: all pairs of secrets asked for, under every adversary."""
+        return self._law_pairs
+
+    @cached_property
+    def _law_pairs(self) -> tuple[LawPair, ...]:
+        named = len(self.adversaries) > 1
+        return tuple(
+            LawPair(laws[a], laws[b], f"adversary {i}: {a} vs {b}" if named else f"{a} vs {b}")
+            for i, laws in enumerate(self.adversaries, start=1)
+            for a, b in self._pairs_under(laws)
+        )
+
+    def _pairs_under(self, laws: Beliefs) -> Iterable[tuple[str, str]]:
+        if self.pairs == "all":
+            return combinations(laws, 2)
+        if self.pairs == "adjacent":
+            return pairwise(laws)
+        return [(a, b) for a, b in self.pairs if a in laws and b in laws]  # type: ignore[misc]
+
+    def _check_covered(self) -> None:
+        if isinstance(self.pairs, str):
+            if all(len(laws) < 2 for laws in self.adversaries):
+                raise UsageError("no adversary believes two secrets possible; at least two are needed under one of them")
+            return
+        for a, b in self.pairs:
+            if not any(a in laws and b in laws for laws in self.adversaries):
+                raise UsageError(f"no adversary has a law for both {a!r} and {b!r}, so nothing can be said of that pair")
+
+    def __repr__(self) -> str:
+        published = f", publish={self.query.publish!r}" if self.query else ""
+        return f"Scenario({len(self.secrets)} secrets, {len(self.law_pairs())} pairs{published})"
+
+
+def _beliefs(laws: object) -> Beliefs:
+    if not isinstance(laws, Mapping):
+        raise UsageError(f"laws must be a dict of secret and law, or a list of such dicts, got {type(laws).__name__}")
+    named = {str(secret): law for secret, law in laws.items()}
+    if len(named) < len(laws):
+        raise UsageError("two secrets have the same name once written as text; rename one")
+    for secret, law in named.items():
+        if not isinstance(law, Discrete | Shifted):
+            raise UsageError(f"secret {secret!r} needs a law (Discrete, Shifted), got {type(law).__name__}")
+    return named
+
+
+def _pairs(pairs: object, secrets: tuple[str, ...]) -> str | tuple[tuple[str, str], ...]:
+    """The pairs asked for, each once whatever its order: a pair is protected in both."""
+    if isinstance(pairs, str):
+        if pairs not in ("all", "adjacent"):
+            raise UnknownName("choice of pairs", pairs, ("all", "adjacent"))
+        return pairs
+    if not isinstance(pairs, Iterable):
+        raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs of secrets, got {type(pairs).__name__}')
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in pairs:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise UsageError(f"each of the pairs must be two names of secrets, got {pair!r}")
+        a, b = str(pair[0]), str(pair[1])
+        for name in (a, b):
+            if name not in secrets:
+                raise UnknownName("secret", name, secrets)
+        if a == b:
+            raise UsageError(f"the pair ({a!r}, {b!r}) is a secret with itself; give two different secrets")
+        found.setdefault(frozenset((a, b)), (a, b))
+    if not found:
+        raise UsageError("the list of pairs is empty: there is nothing to protect")
+    return tuple(found.values())

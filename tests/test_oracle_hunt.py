@@ -1,0 +1,202 @@
+"""The library against the oracle, on hundreds of random and degenerate cases (20,000 in the slow run).
+
+Every check takes the claimed number, so that the same check is shown to reject stated wrong versions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import fugu
+import oracle
+from cases import KINDS, Case, Exact, meant, random_case
+from fugu.errors import BadLaw, BadNoise, NotProvable
+from oracle import mp
+
+OWN = mp.mpf("1e-45")  # the oracle's own rounding
+REFUSALS = {"remote": (BadNoise, NotProvable), "minute": (BadLaw, NotProvable)}
+FAR = {"far", "remote", "close", "minute"}
+ORDINARY = [s for s in range(88) if random_case(s).kind not in FAR]
+METHODS = ["l1", "wasserstein", "relaxed", "relaxed-paper", "closeness"]
+MAY_REFUSE: set[str] = set()
+BUDGETS = [fugu.Pure(e) for e in (0.01, 0.125, 0.5, 1, 3, 20)] + [
+    fugu.Approx(e, d) for e, d in ((0, 0.3), (0.125, 0.05), (0.5, 1e-3), (1, 1e-6), (1, 1e-9), (3, 0.01))]
+
+
+def check_bound(claimed: float, truth: Any, own: Any = OWN, tight: bool = True) -> None:
+    """The claim is at or above the truth, by at most 1e-9 of it plus 1e-11."""
+    said = f"{claimed!r} is said, {mp.nstr(truth, 20)} is true"
+    if claimed < truth and not claimed >= truth - own * max(1, truth):
+        raise AssertionError(f"too low: {said}")
+    if tight and claimed > truth and claimed > truth * (1 + mp.mpf("1e-9")) + mp.mpf("1e-11"):
+        raise AssertionError(f"too high: {said}")
+
+
+def holds(law: Exact, budget: Any, scale: Fraction, grid: Fraction) -> bool:
+    """Whether the noise keeps the budget, by the oracle."""
+    if getattr(budget, "delta", 0) == 0:
+        return bool(oracle.epsilon_grid(*law, scale, grid, 2) <= oracle.real(meant(budget.epsilon)) + OWN)
+    found = oracle.delta_quad(*law, scale, meant(budget.epsilon), grid)
+    return bool(found <= oracle.real(meant(budget.delta)) + OWN)
+
+
+def check_scale(law: Exact, budget: Any, scale: Fraction, grid: Fraction, least: bool) -> None:
+    """The scale keeps the budget and, where it is claimed to be the least, 0.97 times it does not."""
+    if not holds(law, budget, scale, grid):
+        raise AssertionError(f"too little noise: scale {float(scale)} breaks {budget}")
+    if least and scale and holds(law, budget, scale * Fraction(97, 100), grid):
+        raise AssertionError(f"too much noise: 0.97 of scale {float(scale)} keeps {budget}")
+
+
+def rounded(law: Exact, mechanism: Any) -> Exact:
+    """The laws of the value that the noise is added to."""
+    lattice = mechanism.lattice
+    if not mechanism.noise.scale or lattice is None:
+        return law
+    index = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in law[0]]
+    return [lattice.origin + k * lattice.grid for k in index], law[1], law[2]
+
+
+def pair(case: Case) -> fugu.LawPair:
+    return fugu.LawPair(fugu.Discrete(*case.p), fugu.Discrete(*case.q))
+
+
+def losses(case: Case) -> tuple[float, float]:
+    """What the library claims: epsilon, and delta at the case's epsilon."""
+    noise = fugu.Laplace(case.scale, grid=case.grid)
+    return fugu.epsilon(noise, [pair(case)]), fugu.delta(noise, [pair(case)], float(case.epsilon))
+
+
+def exactly(case: Case) -> tuple[Any, Any]:
+    law = case.exact()
+    return (oracle.epsilon_grid(*law, case.scale, case.grid, 2),
+            oracle.delta_quad(*law, case.scale, case.epsilon, case.grid))
+
+
+def hunt(seeds: range, fast: bool) -> None:
+    """Check epsilon and delta of every case; fast uses float64 wherever float64 is good to 1e-11."""
+    seen: Counter[str] = Counter()
+    wrong = []
+    for seed in seeds:
+        case = random_case(seed)
+        try:
+            claimed = losses(case)
+        except REFUSALS.get(case.kind, ()):
+            seen["refused"] += 1
+            continue
+        use_float = fast and seed % 50 and case.suits_float()
+        seen["float64" if use_float else "50 digits"] += 1
+        law = case.exact()
+        truths = exactly(case) if not use_float else (
+            mp.mpf(oracle.epsilon_float(*law, case.scale, case.grid)),
+            mp.mpf(oracle.delta_float(*law, case.scale, case.epsilon, case.grid)))
+        for name, number, truth in zip(("epsilon", "delta"), claimed, truths, strict=True):
+            own = 1e-13 + float(case.span()) * 4e-16 if use_float else OWN
+            try:
+                check_bound(number, truth, own, tight=case.kind not in REFUSALS)
+            except AssertionError as error:
+                wrong.append(f"{name} of {case.kind} {case.seed}: {error}")
+    assert not wrong, f"{len(wrong)} wrong, {dict(seen)}: " + "; ".join(wrong[:5])
+    assert seen.total() == len(seeds)
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)), ids=[k.__name__ for k in KINDS])
+def test_loss_is_the_truth_from_above(kind: int) -> None:
+    hunt(range(kind, 500, len(KINDS)), fast=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", range(len(KINDS)), ids=[k.__name__ for k in KINDS])
+def test_loss_is_the_truth_from_above_at_length(kind: int) -> None:
+    hunt(range(500 + kind, 20_500, len(KINDS)), fast=True)
+
+
+@pytest.mark.parametrize("seed", ORDINARY)
+def test_exact_is_the_least_scale_and_no_method_goes_below_it(seed: int) -> None:
+    case, budget = random_case(seed), BUDGETS[seed % len(BUDGETS)]
+    found = fugu.calibrate([pair(case)], budget, noise="laplace", method="exact")
+    least = meant(found.noise.scale)
+    check_scale(rounded(case.exact(), found), budget, least, found.noise.grid, least=True)
+    for method in METHODS:
+        try:
+            other = fugu.calibrate([pair(case)], budget, noise="laplace", method=method)
+        except NotProvable:
+            assert method in MAY_REFUSE
+            continue
+        scale = meant(other.noise.scale)
+        check_scale(rounded(case.exact(), other), budget, scale, other.noise.grid, least=False)
+        assert scale >= least * (1 - Fraction(1, 10**6)), method
+
+
+@pytest.mark.parametrize("seed", ORDINARY[::4])
+def test_moving_the_laws_moves_nothing_else(seed: int) -> None:
+    """Shift, reflect, rescale, swap, duplicate: the same losses."""
+    case = random_case(seed)
+    swapped = replace(case, p=case.q, q=case.p)
+    for same in (case.moved(shift=1024.0), case.moved(factor=-1), case.moved(factor=8), swapped):
+        assert losses(same) == pytest.approx(losses(case), rel=1e-9, abs=1e-11)
+    noise = fugu.Laplace(case.scale, grid=case.grid)
+    assert fugu.epsilon(noise, [pair(case)] * 3) == pytest.approx(losses(case)[0], rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("seed", ORDINARY[::4])
+def test_one_more_pair_never_means_less(seed: int) -> None:
+    one, two = random_case(seed), random_case(seed + len(KINDS))
+    for budget in (fugu.Pure(0.5), fugu.Approx(0.5, 0.01)):
+        alone = [fugu.calibrate([pair(c)], budget, noise="laplace", method="exact").noise for c in (one, two)]
+        both = fugu.calibrate([pair(one), pair(two)], budget, noise="laplace", method="exact").noise
+        if {n.grid for n in alone} == {both.grid}:
+            assert both.scale == pytest.approx(max(n.scale for n in alone), rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 8), Fraction(1), Fraction(7, 3), Fraction(40)])
+def test_point_masses_are_the_plain_laplace_mechanism(scale: Fraction) -> None:
+    d = 3
+    apart = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([d]))
+    check_bound(fugu.epsilon(fugu.Laplace(scale), [apart]), oracle.real(d / scale))
+    truth = max(mp.zero, 1 - mp.exp(oracle.real(Fraction(1, 2) - d / scale) / 2))
+    check_bound(fugu.delta(fugu.Laplace(scale), [apart], 0.5), truth)
+    found = fugu.calibrate([apart], fugu.Pure(0.5), noise="laplace", method="exact").noise
+    assert float(found.scale) == pytest.approx(d / 0.5, rel=1e-6)
+
+
+X = [Fraction(x) for x in (0, 1, 2, 5, 9)]
+P = [Fraction(w, 100) for w in (30, 25, 20, 15, 10)]
+Q = [Fraction(w, 100) for w in (20, 20, 25, 20, 15)]
+ONE = Fraction(1)
+
+
+def test_checks_reject_wrong_bounds() -> None:
+    """One order only; atoms at even positions only; the continuous delta for noise on a lattice."""
+    one_order = min(oracle.epsilon_orders(X, P, Q, Fraction(1, 2)))
+    even = max(abs(mp.log(a / b)) for a, b in (oracle._noised(X, Q[1:] + Q[:1], P, ONE, x) for x in X[::2]))
+    continuous = oracle.delta_quad(X, P, Q, ONE, Fraction(1, 5))
+    for wrong, truth in (
+        (one_order, oracle.epsilon_grid(X, P, Q, Fraction(1, 2))),
+        (even, oracle.epsilon_grid(X, Q[1:] + Q[:1], P, ONE)),
+        (continuous, oracle.delta_quad(X, P, Q, ONE, Fraction(1, 5), ONE)),
+    ):
+        check_bound(truth, truth)
+        with pytest.raises(AssertionError, match="too low"):
+            check_bound(wrong, truth)
+        with pytest.raises(AssertionError, match="too high"):
+            check_bound(truth + mp.mpf("1e-8"), truth)
+
+
+@pytest.mark.parametrize("budget", [fugu.Pure(0.3), fugu.Approx(0.2, 0.01)], ids=str)
+def test_checks_reject_wrong_scales(budget: Any) -> None:
+    """3 % less, 4 % more, and W_1 / epsilon in place of W_inf / epsilon."""
+    law = fugu.LawPair(fugu.Discrete([int(x) for x in X], P), fugu.Discrete([int(x) for x in X], Q))
+    scale = meant(fugu.calibrate([law], budget, noise="laplace", method="exact", grid=ONE).noise.scale)
+    w1 = sum(abs(sum(P[: i + 1]) - sum(Q[: i + 1])) * (X[i + 1] - X[i]) for i in range(4))
+    check_scale((X, P, Q), budget, scale, ONE, least=True)
+    wrongs = (scale * Fraction(97, 100), "little"), (w1, "little"), (scale * Fraction(104, 100), "much")
+    for wrong, why in wrongs:
+        with pytest.raises(AssertionError, match=f"too {why} noise"):
+            check_scale((X, P, Q), budget, wrong, ONE, least=True)
