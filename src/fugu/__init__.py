@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from fugu.auditing import Verdict as Verdict
-    from fugu.auditing import verify as verify
-    from fugu.calibration import calibrate as calibrate
-    from fugu.calibration import compare as compare
-    from fugu.calibration import plan as plan
+    from fugu.auditing.verify import Verdict as Verdict
+    from fugu.auditing.verify import verify as verify
+    from fugu.calibration.calibrate import calibrate as calibrate
+    from fugu.calibration.compare import compare as compare
+    from fugu.calibration.plan import plan as plan
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fugu.mechanism import mix as mix
     from fugu.noise import Laplace as Laplace
     from fugu.scenario import Scenario as Scenario
-    from fugu.transport import closeness as closeness
-    from fugu.transport import wasserstein as wasserstein
+    from fugu.transport.closeness import closeness as closeness
+    from fugu.transport.wasserstein import wasserstein as wasserstein
 
 _ROOMS = {
     "Approx": "guarantee",
@@ -56,7 +56,7 @@ _ROOMS = {
     "wasserstein": "transport",
 }
 
-__all__ = ["__version__", *sorted(_ROOMS)]
+__all__ = ["__version__", *sorted(_ROOMS)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -88,8 +88,9 @@ class Approx(_Ordered):
         _check_delta(self.delta)
 
     def _key(self) -> tuple[object, ...]:
-        return ("pure", _exact(self.epsilon)) if self.delta == 0 else (
-            "approx", _exact(self.epsilon), _exact(self.delta))
+        return (
+            ("pure", _exact(self.epsilon)) if self.delta == 0 else ("approx", _exact(self.epsilon), _exact(self.delta))
+        )
 
     def to_approx(self, delta: Real) -> Approx:
         """The least proved epsilon at another delta >= this one.
@@ -100,7 +101,9 @@ class Approx(_Ordered):
         _check_delta(delta)
         wanted, have = _exact(delta), _exact(self.delta)
         if wanted < have:
-            raise NotProvable(f"Approx with delta {float(have):g} implies nothing at the smaller delta {float(wanted):g}")
+            raise NotProvable(
+                f"Approx with delta {float(have):g} implies nothing at the smaller delta {float(wanted):g}"
+            )
         if wanted == have or math.isinf(self.epsilon):
             return Approx(self.epsilon, delta)
         with balls.precision(128):
@@ -141,7 +144,8 @@ class Renyi(_Ordered):
             return Approx(self.epsilon, self.delta).to_approx(delta)
         if wanted <= have:
             raise NotProvable(
-                f"Renyi with delta {float(have):g} implies no (epsilon, delta) guarantee at delta {float(wanted):g}; ask for a larger delta")
+                f"Renyi with delta {float(have):g} implies no (epsilon, delta) guarantee at delta {float(wanted):g}; ask for a larger delta"
+            )
         if math.isinf(self.epsilon):
             return Approx(math.inf, delta)
         with balls.precision(128):

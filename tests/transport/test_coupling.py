@@ -71,7 +71,8 @@ def test_the_switch_between_integer_kinds_loses_nothing():
     edge = 2**31
     for s, t in ((edge - 1, edge + 1), (edge, edge + 1), (2**61 - 1, 2**61 - 1), (2**61 - 1, 2**61)):
         plan = monotone(np.arange(2), law([s - 1, 1]), law([1, t - 1]))
-        assert marginals(plan, 2) == ([Fraction(s - 1, s), Fraction(1, s)], [Fraction(1, t), Fraction(t - 1, t)])
+        rows, columns = [Fraction(s - 1, s), Fraction(1, s)], [Fraction(1, t), Fraction(t - 1, t)]
+        assert marginals(plan, 2) == (rows, columns)
         assert (plan.masses.dtype == np.int64) == (math.lcm(s, t) < 2**62)
 
 
@@ -80,17 +81,18 @@ def test_decimal_masses_that_merge_leave_no_spurious_cell():
     line = on_line(p, q, 1)
     plan = monotone(line.points, line.p, line.q)
     assert cells(plan) == [(0, 0, Fraction(3, 10), 0), (1, 1, Fraction(7, 10), 0)]
-    wrong = np.union1d(np.cumsum([0.1 + 0.2, 0.7]), np.cumsum([0.3, 0.7]))  # the version to reject: float sums
-    assert len(wrong) > 2
+    wrong = np.union1d(np.cumsum([0.1 + 0.2, 0.7]), np.cumsum([0.3, 0.7]))
+    assert len(wrong) > 2  # the version to reject: float sums
 
 
 def test_a_tiny_cell_that_float_sums_drop_is_kept():
-    p, q = Discrete([0, 100], [1.0, 1e-17]), Discrete([0])
+    p, q = Discrete([0, 7, 100], [1.0, 0, 1e-17]), Discrete([0, 7], [1 - 1e-6, 1e-6])
     line = on_line(p, q, 1)
     plan = monotone(line.points, line.p, line.q)
-    assert plan.distances.tolist() == [0, 100]
-    assert Fraction(plan.masses[1], plan.total) == Fraction(1e-17) / (1 + Fraction(1e-17))
-    assert np.cumsum([1.0, 1e-17])[-1] == 1.0  # the version to reject sees no second cell
+    assert line.unit == 1
+    assert plan.distances.tolist() == [0, 7, 93]
+    assert Fraction(plan.masses[2], plan.total) == Fraction(1e-17) / (1 + Fraction(1e-17))
+    assert np.cumsum([1.0, 1e-17])[-1] == 1.0  # the version to reject sees no third cell
 
 
 def test_double_distances_are_the_least_double_at_or_above():

@@ -38,6 +38,8 @@ def by_quantiles(p, q, read=as_fraction):
 def feasible(p, q, reach):
     """Whether some coupling moves no mass further than `reach`: a linear program over the allowed cells."""
     near = np.abs(p.values[:, None] - q.values[None, :]) <= reach + 1e-9
+    if not near.any():
+        return False
     i, j = np.nonzero(near)
     rows = np.zeros((len(p.values) + len(q.values), len(i)))
     rows[i, np.arange(len(i))] = 1
@@ -115,8 +117,8 @@ def test_the_mean_cost_is_not_a_scale_that_protects():
     p, q = Discrete([0, 100], [99, 1]), Discrete([0])
 
     def level(b):  # exact pure level of Laplace noise: the ratio is extreme at an atom
-        return max(abs(math.log(0.99 * math.exp(-abs(z) / b) + 0.01 * math.exp(-abs(z - 100) / b)) + abs(z) / b)
-                   for z in (0, 100))
+        ratios = (0.99 + 0.01 * math.exp((abs(z) - abs(z - 100)) / b) for z in (0, 100))
+        return max(abs(math.log(r)) for r in ratios)
 
     assert level(wasserstein(p, q)) <= 1
     assert level(wasserstein(p, q, order=1)) > 90
@@ -126,11 +128,11 @@ def test_paper_figure_and_worst_cases():
     mu, nu = Discrete([1, 2, 3, 100], [0.6, 0.2, 0, 0.2]), Discrete([1, 2, 3, 100], [0.4, 0.3, 0.2, 0.1])
     assert wasserstein(mu, nu) == 97  # Chen and Ohrimenko 2023, Figure 1
     table1 = Discrete([0, 1], [0.52, 0.48]), Discrete([0, 1], [0.5, 0.5])
-    table2 = (Discrete(range(4), [0.50001, 0, 0.00001, 0.49998]), Discrete(range(4), [0.49996, 0.00001, 0, 0.50003]))
+    table2 = [Discrete(range(4), w) for w in ([0.50001, 0, 0.00001, 0.49998], [0.49996, 0.00001, 0, 0.50003])]
     assert wasserstein(*table1) == 1  # Yang, Ding et al., Tables 1 and 2
     assert wasserstein(*table2) == 3
     assert wasserstein(*table1, order=1) == 0.02
-    assert wasserstein(*table2, order=1) == float_up(Fraction(13, 100_000))
+    assert wasserstein(*table2, order=1) == float_up(Fraction(14, 100_000))
 
 
 def test_binomial_count_query():
@@ -148,7 +150,7 @@ def test_binomial_count_query():
     p = Discrete(range(101), convolve(binomial(45, "0.15"), binomial(55, "0.38")))
     q = Discrete(range(101), convolve(binomial(55, "0.15"), binomial(45, "0.38")))
     assert wasserstein(p, q) == 3
-    assert wasserstein(p, q, order=1) == 2.3  # the means, 27.65 and 25.35: the laws are ordered
+    assert wasserstein(p, q, order=1) == float_up(Fraction(23, 10))  # the means, 27.65 and 25.35: the laws are ordered
 
 
 def test_point_masses_symmetry_shift_reflection_rescaling_and_triangle():
@@ -197,7 +199,7 @@ def test_wrong_use_is_refused():
             wasserstein(p, p, norm=norm)
     assert wasserstein(p, p, norm=math.inf) == 0
     plane = Discrete([[0, 1], [1, 0]])
-    with pytest.raises(NotProvable, match="vectors arrive later|later"):
+    with pytest.raises(NotProvable, match="later"):
         wasserstein(plane, plane)
     with pytest.raises(BadLaw, match="dimension"):
         wasserstein(p, plane)

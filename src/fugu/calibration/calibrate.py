@@ -22,6 +22,7 @@ from fugu.noise.laplace import OBJECTIVES, Laplace
 from fugu.noise.lattice import Lattice
 
 NOISES = ("best", "laplace")
+_MANY = 200_000
 
 
 def calibrate(
@@ -46,25 +47,28 @@ def calibrate(
         raise UnknownName("objective", objective, OBJECTIVES)
     chosen = None if method == "best" else find_method(method)
     asked = problem(as_pairs(scenario_or_pairs), budget, grid)
-    proposals = propose_all(asked, budget)
+    proposals = propose_all(asked, budget) if chosen is None else {chosen.name: chosen.propose(asked.families, budget)}
     # The expected error grows with the scale whatever the objective: the least scale is the best one.
     name = chosen.name if chosen else min(proposals, key=lambda m: (proposals[m].steps, m != "exact"))
     proposal = proposals[name]
     if math.isinf(proposal.steps):
         raise NotProvable(f"method {name!r} finds no finite scale for this budget; use method='exact'")
-    used, lattice, families = proposal.steps, asked.lattice, asked.families
-    if used == 0 and _silent_as_stated(asked, budget):
+    lattice: Lattice | None = asked.lattice
+    families = asked.families
+    if proposal.steps == 0 and _silent_as_stated(asked, budget):
         lattice, families = None, asked.unrounded()
-    drawn, proof = proved_noise(families, asked.lattice.grid, used, budget)
+    drawn, proof = proved_noise(families, asked.lattice.grid, proposal.steps, budget)
     context = Context.of(scenario_or_pairs)
     body = _body(asked, budget, name, proposals, proof, drawn, lattice, context)
-    return Additive(
-        Certificate.seal(body, families), context, noise=drawn, lattice=lattice, support=asked.support)
+    sealed = Certificate.seal(body, families)
+    return Additive(certificate=sealed, context=context, noise=drawn, lattice=lattice, support=asked.support)
 
 
 def propose_all(asked: Problem, budget: Budget) -> dict[str, Proposal]:
-    """Every method's scale on one problem."""
-    return {m.name: m.propose(asked.families, budget) for m in methods()}
+    """Every method's scale on one problem; on very large ones only the exact scale, which none can beat."""
+    cells = sum(len(family.points) * len(family.pairs) for family in asked.families)
+    wanted = methods() if cells <= _MANY else (find_method("exact"),)
+    return {m.name: m.propose(asked.families, budget) for m in wanted}
 
 
 def check_budget(budget: object) -> None:

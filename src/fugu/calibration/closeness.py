@@ -15,6 +15,8 @@ def closeness(family: Family, budget: Budget) -> Proposal:
     """scale = W / epsilon for the least W such that every pair is (W, delta)-close; delta 0 is the wasserstein method."""
     delta = as_fraction(budget.delta) if isinstance(budget, Approx) else as_fraction(0)
     farthest = max(
-        (closeness_index(family.points, family.laws[i], family.laws[j], delta) for (i, j), _ in family.different), default=0)
+        (closeness_index(family.points, family.laws[i], family.laws[j], delta) for (i, j), _ in family.different),
+        default=0,
+    )
     note = "" if delta else "delta is 0: the same as wasserstein"
     return Proposal(over(farthest, budget), note)

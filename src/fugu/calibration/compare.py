@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fugu.calibration.calibrate import check_budget, propose_all
+from fugu.calibration.calibrate import check_budget
 from fugu.calibration.method import Budget, methods
 from fugu.calibration.problem import problem
 from fugu.calibration.prove import proved_noise
@@ -45,7 +45,9 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Rows as plain data; infinite numbers as null."""
-        rows = [{k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(r).items()} for r in self.rows]
+        rows = [
+            {k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(r).items()} for r in self.rows
+        ]
         return {"budget": repr(self.budget), "best": self.best.method, "rows": rows}
 
     def __str__(self) -> str:
@@ -71,13 +73,15 @@ def compare(scenario_or_pairs: PairsLike, budget: Budget) -> Comparison:
     check_budget(budget)
     asked = problem(as_pairs(scenario_or_pairs), budget)
     grid = asked.lattice.grid
-    proposals = propose_all(asked, budget)
+    proposals = {m.name: m.propose(asked.families, budget) for m in methods()}
     least, _ = proved_noise(asked.families, grid, proposals["exact"].steps, budget)
     rows = []
     for method in methods():
         proposal = proposals[method.name]
         if math.isinf(proposal.steps):
-            rows.append(Row(method.name, "laplace", math.inf, math.inf, math.inf, 0.0, False, "no finite scale", proposal.note))
+            rows.append(
+                Row(method.name, "laplace", math.inf, math.inf, math.inf, 0.0, False, "no finite scale", proposal.note)
+            )
             continue
         exact = method.name == "exact"
         scale = float(least.scale) if exact else float(decimal_up(proposal.steps * float(grid)))

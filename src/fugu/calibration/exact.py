@@ -35,11 +35,14 @@ def least(family: Family, budget: Budget, lattice: bool) -> float:
     if not family.different:
         return 0.0
     if isinstance(budget, Approx) and budget.delta > 0:
-        return least_scale(_delta_of(family, budget, lattice), float_down(as_fraction(budget.delta)), _upper(family, budget))
+        return least_scale(
+            _delta_of(family, budget, lattice), float_down(as_fraction(budget.delta)), _upper(family, budget)
+        )
     if budget.epsilon == 0:
         raise NotProvable("epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that")
     return least_scale(
-        lambda b: pure_loss(family, b).value, float_down(as_fraction(budget.epsilon)), _upper(family, budget))
+        lambda b: pure_loss(family, b).value, float_down(as_fraction(budget.epsilon)), _upper(family, budget)
+    )
 
 
 def _upper(family: Family, budget: Budget) -> float:

@@ -33,7 +33,9 @@ class Problem:
         """All stated atoms; None where some law is an unknown translate."""
         if any(f.translates for f in self.given):
             return None
-        return self.given[0].points if len(self.given) == 1 else np.unique(np.concatenate([f.points for f in self.given]))
+        return (
+            self.given[0].points if len(self.given) == 1 else np.unique(np.concatenate([f.points for f in self.given]))
+        )
 
     def unrounded(self) -> tuple[Family, ...]:
         """The stated laws with their atoms numbered in order: all that matters when neither noise nor rounding is applied."""

@@ -41,7 +41,9 @@ def prove(families: tuple[Family, ...], noise: Laplace, budget: Budget) -> Proof
         return Proof(min(pure.value, float(epsilon)), 0.0, pure.label, holds=True)
     if not isinstance(budget, Approx) or budget.delta == 0:
         return Proof(pure.value, 0.0, pure.label, holds=False)
-    approx = max((loss for family in families for loss in prove_delta(family, rate, epsilon)), key=lambda loss: loss.value)
+    approx = max(
+        (loss for family in families for loss in prove_delta(family, rate, epsilon)), key=lambda loss: loss.value
+    )
     return Proof(float(epsilon), approx.value, approx.label, holds=Fraction(approx.value) <= as_fraction(budget.delta))
 
 
@@ -56,4 +58,5 @@ def proved_noise(families: tuple[Family, ...], grid: Fraction, steps: float, bud
         scale = decimal_up(float(scale) * (1 + 1e-9), _DIGITS)
     raise NotProvable(
         f"the scale {float(scale):g} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon "
-        f"{proof.epsilon:.12g}, delta {proof.delta:.3g}; ask for a larger epsilon or delta")
+        f"{proof.epsilon:.12g}, delta {proof.delta:.3g}; ask for a larger epsilon or delta"
+    )

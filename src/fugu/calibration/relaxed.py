@@ -11,13 +11,17 @@ from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.relaxed import paper_scale, relaxed_scale
 
 
-@method("relaxed", "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen")
+@method(
+    "relaxed", "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen"
+)
 def relaxed(family: Family, budget: Budget) -> Proposal:
     """scale = max(min(col+, row-), min(row+, col-)) on the monotone plan, max over pairs (theory, section 6)."""
     return Proposal(_widest(family, budget, relaxed_scale))
 
 
-@method("relaxed-paper", "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)")
+@method(
+    "relaxed-paper", "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)"
+)
 def relaxed_paper(family: Family, budget: Budget) -> Proposal:
     """scale = col+ alone, for comparison. The printed Algorithm 1 loses its bracket and is not offered."""
     return Proposal(_widest(family, budget, paper_scale))

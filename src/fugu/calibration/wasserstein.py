@@ -14,7 +14,9 @@ def wasserstein(family: Family, budget: Budget) -> Proposal:
 
     In one dimension the monotone plan is optimal for W_1 and for W_inf alike, so the Kantorovich mechanism, which takes
     the largest distance on the support of a W_1-optimal plan, is the same number."""
-    farthest = max((w_inf_index(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different), default=0)
+    farthest = max(
+        (w_inf_index(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different), default=0
+    )
     worst = farthest > 0 and farthest == l1_distance(family)
     note = "worst case: equal to l1, the beliefs do not help this method" if worst else ""
     return Proposal(over(farthest, budget), note)

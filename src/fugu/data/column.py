@@ -75,7 +75,7 @@ class Column:
         return self.floats() if self.numeric else self.values
 
     def codes(self, ordered: bool = True) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Each row's place among the distinct values (-1 if missing), and those values, sorted if `ordered`."""
+        """Each row's place among the distinct values, -1 if missing; and these values, sorted on demand."""
         self.require_exact()
         present = self.values[~self.missing]
         if self.numeric:
@@ -146,6 +146,7 @@ def _from_list(name: str, items: list[Any]) -> Column:
     if kinds and all(issubclass(k, str) for k in kinds):
         text = np.full(len(items), None, dtype=object)
         text[~missing] = present
+        text.setflags(write=False)
         return Column(name, text, missing)
     if all(issubclass(k, _NUMBERS) for k in kinds):
         numbers, exact = _numbers(present, kinds)

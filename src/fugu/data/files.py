@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Iterable, Mapping
@@ -28,7 +29,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     """The table in a CSV (also .csv.gz) or Parquet file, with a header line that names the columns.
 
     The separator of a CSV file is the one its header uses; blanks around a cell are no part of it; a column is
-    numbers if every cell that is not missing is one. Nothing depends on a sample of the rows."""
+    numbers if all its cells are, but for the missing ones. Nothing depends on a sample of the rows."""
     file = Path(path)
     name = str(file)
     if not file.exists():
@@ -96,10 +97,11 @@ def _csv(file: Path) -> Table:
     header, separator = _header(file)
     connection = _connect()
     shape = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header))) + "}"
-    dialect = """quote='"', escape='"', header=true, auto_detect=false, strict_mode=true, hive_partitioning=false"""
+    dialect = """quote='"', escape='"', header=true, auto_detect=false, strict_mode=true"""
     try:
         connection.execute(
-            f"CREATE TABLE cells AS FROM read_csv($path, columns={shape}, delim=$separator, {dialect})",
+            "CREATE TABLE cells AS "
+            f"FROM read_csv($path, columns={shape}, delim=$separator, hive_partitioning=false, {dialect})",
             {"path": str(file.absolute()), "separator": separator},
         )
     except duckdb.Error:  # its message quotes the line
@@ -114,8 +116,8 @@ def _header(file: Path) -> tuple[tuple[str, ...], str]:
     """The column names and the separator, from the first line alone."""
     try:
         with _open_text(file) as lines:
-            first = lines.readline()
-        separator = max(",;\t|", key=first.count)
+            unquoted = re.sub('"[^"]*"', "", lines.readline())
+        separator = max(",;\t|", key=unquoted.count)
         with _open_text(file) as lines:
             names = tuple(cell.strip() for cell in next(csv.reader(lines, delimiter=separator), []))
     except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error):

@@ -114,7 +114,7 @@ class Relation:
 
 
 def _failed(what: str, error: Exception) -> BadTable:
-    return BadTable(f"{what} could not give the columns ({type(error).__name__}); run the query alone to see why")
+    return BadTable(f"{what} could not give the columns ({type(error).__name__}); run it alone to see why")
 
 
 def quoted(name: str) -> str:

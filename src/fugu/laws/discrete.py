@@ -69,7 +69,11 @@ class Discrete:
         return f"Discrete({len(self.values)} atoms{'' if self.dimension == 1 else f' in {self.dimension} dimensions'})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Discrete) and np.array_equal(self.values, other.values) and self.masses.same_as(other.masses)
+        return (
+            isinstance(other, Discrete)
+            and np.array_equal(self.values, other.values)
+            and self.masses.same_as(other.masses)
+        )
 
     def __hash__(self) -> int:
         return hash((self.values.tobytes(), self.weights.tobytes()))
@@ -84,7 +88,10 @@ def _atoms(values: ArrayLike | Iterable[object]) -> NDArray[np.float64]:
         raise BadLaw(f"values must be (n,) numbers or (n, d) vectors, got shape {array.shape}")
     if array.dtype == object and all(isinstance(v, int | float | Fraction) for v in array.ravel().tolist()):
         floats = np.array([float(v) for v in array.ravel().tolist()], dtype=np.float64)
-        exact = all(isinstance(v, float) or as_fraction(f) == v for v, f in zip(array.ravel().tolist(), floats.tolist(), strict=True))
+        exact = all(
+            isinstance(v, float) or as_fraction(f) == v
+            for v, f in zip(array.ravel().tolist(), floats.tolist(), strict=True)
+        )
         if not exact:
             raise BadLaw("some value is not a double (for instance 1/3); rescale the values so that they are decimals")
         array = floats.reshape(array.shape)

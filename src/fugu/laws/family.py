@@ -60,7 +60,9 @@ class Family:
         """Rounding commutes with a shift only if the shift is a whole number of grid steps."""
         steps = as_fraction(float(self.points[-1] - self.points[0])) / lattice.grid
         if steps.denominator != 1:
-            raise BadNoise(f"a grid of {lattice.grid} does not divide the shift of pair {self.labels[0]!r}; choose one that does")
+            raise BadNoise(
+                f"a grid of {lattice.grid} does not divide the shift of pair {self.labels[0]!r}; choose one that does"
+            )
         points = np.array([0, int(steps)], dtype=np.int64)[: len(self.points)]
         return Family(points, self.laws, self.pairs, self.labels, translates=True)
 
@@ -105,4 +107,5 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
         for law in laws.values()
     )
     return Family(
-        support, rows, tuple((number[id(p.p)], number[id(p.q)]) for p in pairs), tuple(p.label for p in pairs))
+        support, rows, tuple((number[id(p.p)], number[id(p.q)]) for p in pairs), tuple(p.label for p in pairs)
+    )

@@ -63,7 +63,9 @@ def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:
     if isinstance(source, HasLawPairs):
         return source.law_pairs()
     items = [source] if isinstance(source, LawPair | Shifted) else list(source)
-    pairs = tuple(LawPair(Shifted(0), item, f"shift by {item.by}") if isinstance(item, Shifted) else item for item in items)
+    pairs = tuple(
+        LawPair(Shifted(0), item, f"shift by {item.by}") if isinstance(item, Shifted) else item for item in items
+    )
     if not pairs:
         raise UsageError("no law pair is given: there is nothing to protect")
     for pair in pairs:

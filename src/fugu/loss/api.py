@@ -77,7 +77,8 @@ def on_lattice(family: Family, grid: Fraction) -> Family:
     if any(x.denominator != 1 for x in exact):
         raise BadNoise(
             f"some atoms are off the lattice of grid {grid}: no epsilon is finite there. Round the laws onto the "
-            "lattice first (calibrate does), or choose a grid that divides every distance")
+            "lattice first (calibrate does), or choose a grid that divides every distance"
+        )
     return Family(np.array([float(x) for x in exact]), family.laws, family.pairs, family.labels)
 
 

@@ -48,4 +48,8 @@ def _mixed(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The gaps with one sign change, mirrored where needed so that a > 0 > c."""
     falls, rises = (a > 0) & (c < 0), (a < 0) & (c > 0)
-    return np.concatenate((a[falls], c[rises])), np.concatenate((c[falls], a[rises])), np.concatenate((g[falls], g[rises]))
+    return (
+        np.concatenate((a[falls], c[rises])),
+        np.concatenate((c[falls], a[rises])),
+        np.concatenate((g[falls], g[rises])),
+    )

@@ -17,11 +17,12 @@ class GapSum:
     """delta of one ordered pair, accumulated atom by atom from the left; alpha and beta are exact upper ends."""
 
     def __init__(self, rate: Fraction | None) -> None:
-        self._rate = None if rate is None else balls.of(rate)
+        self._noisy = rate is not None
+        self._rate = balls.of(rate or Fraction(0))
         self._sum = arb(0)
         self._tails = arb(0)
         self._before: tuple[arb, int] | None = None
-        if self._rate is not None:
+        if self._noisy:
             self._q = (-self._rate).exp()
             self._ratio = self._q / (1 - self._q)
 
@@ -29,7 +30,7 @@ class GapSum:
         """The next atom: [S_i - e S_j]_+ <= max(here, 0), and the gap from the atom before it."""
         if here > 0:
             self._sum += here
-        if self._rate is None:
+        if not self._noisy:
             return
         if self._before is None:
             if beta > 0:
@@ -40,7 +41,7 @@ class GapSum:
 
     def delta(self) -> arb:
         """The bound, once every atom has been seen."""
-        if self._rate is None:
+        if not self._noisy:
             return self._sum
         assert self._before is not None
         tails = self._tails + (self._before[0] if self._before[0] > 0 else 0)
@@ -63,7 +64,9 @@ class GapSum:
         while high < steps and not self._term(a, c, high, steps) <= 0:
             high += 1
         if high - low > _UNCERTAIN:
-            raise NotProvable("the sign change between two atoms cannot be located; the scale is too large for the lattice")
+            raise NotProvable(
+                "the sign change between two atoms cannot be located; the scale is too large for the lattice"
+            )
         if low >= 1:
             self._sum += (a + c * self._power(steps - low - 1)) * self._ratio * (1 - self._power(low))
         for t in range(low + 1, high):

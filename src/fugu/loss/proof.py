@@ -75,7 +75,8 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
                 total.atom(alpha.upper(), beta.upper(), (alpha + beta - (mass[i] - e * mass[j])).upper(), step.gap)
         values = [balls.upper(total.delta()) for total in sums]
     found = [
-        PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1]))) for k, (_, label) in enumerate(family.different)
+        PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1])))
+        for k, (_, label) in enumerate(family.different)
     ]
     return found + same
 

@@ -56,9 +56,9 @@ def _prefix(points: NDArray[Any], weights: NDArray[np.float64], scale: float) ->
     offset = (x - x[:, :1]).astype(np.float64)
     offset /= scale
     grown = np.exp(offset)
-    sums = np.zeros((weights.shape[0], rows * size))
-    sums[:, :n] = weights
-    sums = sums.reshape(-1, rows, size)
+    flat = np.zeros((weights.shape[0], rows * size))
+    flat[:, :n] = weights
+    sums = flat.reshape(-1, rows, size)
     sums *= grown
     np.cumsum(sums, axis=2, out=sums)
     error = (6 * float(offset[:, -1].max()) + size + 3 * _GONE * (rows > 1) + 20) * UNIT

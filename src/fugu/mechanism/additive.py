@@ -17,13 +17,14 @@ from fugu.noise.lattice import Lattice
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Additive(Mechanism):
-    """Y = lattice value of (index(nearest supported X) + N), P(N = k) ~ e^{-|k| grid / scale}: what the certificate proves."""
+    """Y = value(index(nearest supported X) + N) on the lattice, P(N = k) ~ e^{-|k| grid / scale}: what is proved."""
 
-    noise: Laplace = Laplace(0)
-    lattice: Lattice | None = None
-    support: NDArray[np.float64] | None = None
+    noise: Laplace
+    lattice: Lattice | None
+    """Where values are rounded; None if neither noise nor rounding is applied."""
+    support: NDArray[np.float64] | None
     """The atoms of all laws, sorted; None for translates of an unknown law, where only the lattice is known."""
 
     @cached_property
@@ -43,7 +44,7 @@ class Additive(Mechanism):
     @property
     def _rounding(self) -> float:
         """The largest error of rounding a supported value onto the lattice."""
-        if self.lattice is None or self.noise.scale == 0:
+        if self.lattice is None:
             return 0.0
         if self.support is None:
             return float(self.lattice.grid) / 2
@@ -60,10 +61,11 @@ class Additive(Mechanism):
         known = ~np.isnan(column)
         clean = column[known] if self.support is None else nearest(self.support, column[known])
         out = np.full(column.shape, np.nan)
-        if self.noise.scale == 0 or self.lattice is None:
+        if self.lattice is None:
             out[known] = clean
         else:
-            out[known] = self.lattice.value(self.lattice.index(clean) + self.sampler.draw(clean.size, source))
+            noise = self.sampler.draw(clean.size, source) if self.noise.scale else np.int64(0)
+            out[known] = self.lattice.value(self.lattice.index(clean) + noise)
         return out
 
     def __repr__(self) -> str:

@@ -69,7 +69,7 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """"additive", or "mixed" with two parts."""
+        """ "additive", or "mixed" with two parts."""
         return str(self.body["kind"])
 
     @property

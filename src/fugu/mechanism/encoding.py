@@ -25,7 +25,7 @@ def budget_from(found: dict[str, str]) -> Pure | Approx | Renyi:
     """The guarantee that `budget_json` wrote."""
     kinds = {"Pure": Pure, "Approx": Approx, "Renyi": Renyi}
     numbers = {k: _number(v) for k, v in found.items() if k != "kind"}
-    return kinds[found["kind"]](**numbers)  # type: ignore[no-any-return, operator]
+    return kinds[found["kind"]](**numbers)  # type: ignore[no-any-return]
 
 
 def _number(text: str) -> Real:

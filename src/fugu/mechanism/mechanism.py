@@ -35,11 +35,12 @@ class Once:
             if self._taken:
                 raise AlreadyReleased(
                     "this mechanism has released once, and its guarantee is for one release: two releases that leak "
-                    "nothing alone can reveal everything together. Calibrate for both values at once, or use other data")
+                    "nothing alone can reveal everything together. Calibrate for both values at once, or use other data"
+                )
             self._taken = True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mechanism(ABC):
     """What runs and why. Kinds: `Additive` (noise on a lattice) and `Mixed` (one of two, by a coin)."""
 
@@ -82,11 +83,13 @@ class Mechanism(ABC):
         if self._silent() and not allow_no_noise:
             raise NoiselessRelease(
                 "the beliefs alone meet the budget, so the exact value would be published; if the beliefs are right that is "
-                "safe. Say so with allow_no_noise=True, or ask for a smaller epsilon")
+                "safe. Say so with allow_no_noise=True, or ask for a smaller epsilon"
+            )
         if not self.context.public_prior and digest_of(column) == self.context.reference_digest:
             raise PriorNotPublic(
                 "these are the very values the beliefs were fitted on, so the noise level itself depends on them. Fit on a "
-                "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge")
+                "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge"
+            )
         for token in dict.fromkeys(self._tokens()):
             token.take()
         return self._released(column, scalar, OS)
@@ -101,30 +104,40 @@ class Mechanism(ABC):
         return (self.once,)
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
-        drawn = self._draw(column, source)
+        drawn = self._processed(self._draw(column, source))
+        return Release(drawn, scalar, self.certificate, self.interval(0.95))
+
+    def _processed(self, drawn: Column) -> Column:
         for step in self.post:
             drawn = np.asarray(step(drawn), dtype=np.float64)
-        return Release(drawn, scalar, self.certificate, self.interval(0.95))
+        return drawn
 
     def _column(self, values: ArrayLike) -> tuple[Column, bool]:
         """Values as a float64 column; errors name no value."""
         try:
             array = np.asarray(values, dtype=np.float64) + 0.0
         except (TypeError, ValueError):
-            raise BadLaw("the values to release must be numbers; apply the scenario's query to categories first") from None
+            raise BadLaw(
+                "the values to release must be numbers; apply the scenario's query to categories first"
+            ) from None
         if array.ndim > 1:
             raise BadLaw(f"release takes one number or one column, got shape {array.shape}")
         column = np.atleast_1d(array)
         if np.any(np.isnan(column)) and not self.context.keeps_missing:
             raise MissingValues(
                 "the column to release has missing values and the beliefs give them no probability; pass missing=<value> to "
-                "from_table to map them, or missing='drop' if it is public which values are missing")
+                "from_table to map them, or missing='drop' if it is public which values are missing"
+            )
         return column, array.ndim == 0
 
     def _with_post(self, f: Step, name: str | None) -> dict[str, Any]:
         if not callable(f):
             raise BadLaw("then() takes a function of the released column")
-        body = {k: v for k, v in self.certificate.body.items() if k not in ("schema", "fugu", "families", "fingerprint", "digest")}
+        body = {
+            k: v
+            for k, v in self.certificate.body.items()
+            if k not in ("schema", "fugu", "families", "fingerprint", "digest")
+        }
         body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
         return {
             "certificate": Certificate.seal(body, self.certificate.families),

@@ -17,49 +17,38 @@ from fugu.noise.bits import bernoulli
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mixed(Mechanism):
     """With probability `share` the first, else the second; the coin is exact and independent of the data."""
 
-    first: Mechanism | None = None
-    second: Mechanism | None = None
-    share: Fraction = Fraction(1, 2)
-
-    def _both(self) -> tuple[Mechanism, Mechanism]:
-        assert self.first is not None and self.second is not None
-        return self.first, self.second
+    first: Mechanism
+    second: Mechanism
+    share: Fraction
 
     def expected_error(self, objective: str = "absolute") -> float:
         """p E_1 + (1 - p) E_2."""
-        a, b = self._both()
         p = float(self.share)
-        return p * a.expected_error(objective) + (1 - p) * b.expected_error(objective)
+        return p * self.first.expected_error(objective) + (1 - p) * self.second.expected_error(objective)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The wider of the two intervals covers both."""
-        a, b = self._both()
-        half = max(a.interval(level)[1], b.interval(level)[1])
+        half = max(self.first.interval(level)[1], self.second.interval(level)[1])
         return (-half, half)
 
     def then(self, f: Step, name: str | None = None) -> Mixed:
         """The mixture followed by `f`."""
-        a, b = self._both()
-        return Mixed(**self._with_post(f, name), first=a, second=b, share=self.share)
+        return Mixed(**self._with_post(f, name), first=self.first, second=self.second, share=self.share)
 
     def _tokens(self) -> tuple[Once, ...]:
-        a, b = self._both()
-        return (self.once, *a._tokens(), *b._tokens())
+        return (self.once, *self.first._tokens(), *self.second._tokens())
 
     def _silent(self) -> bool:
-        return any(part._silent() for part in self._both())
+        return any(part._silent() for part in (self.first, self.second))
 
     def _draw(self, column: Column, source: BitSource) -> Column:
-        a, b = self._both()
-        chosen = a if bernoulli(self.share, source) else b
+        chosen = self.first if bernoulli(self.share, source) else self.second
         drawn = chosen._draw(column, source)
-        for step in chosen.post:
-            drawn = step(drawn)  # type: ignore[assignment]
-        return drawn
+        return chosen._processed(drawn)
 
 
 def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
@@ -88,7 +77,8 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),
         "unit": a.body["unit"],
     }
-    return Mixed(Certificate.seal(body, a.families), m1.context, first=m1, second=m2, share=share)
+    sealed = Certificate.seal(body, a.families)
+    return Mixed(certificate=sealed, context=m1.context, first=m1, second=m2, share=share)
 
 
 def _join(g: Pure | Approx | Renyi, h: Pure | Approx | Renyi) -> Pure | Approx:

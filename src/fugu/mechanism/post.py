@@ -47,5 +47,5 @@ def valid(values: ArrayLike) -> Step:
 
 
 def _named(f: Step, name: str) -> Step:
-    f.__name__ = name  # type: ignore[attr-defined]
+    f.__name__ = name
     return f

@@ -41,7 +41,9 @@ class Lattice:
         with np.errstate(over="ignore"):
             k = np.floor(offset * float(1 / self.grid) + 0.5)
         if not np.all(np.abs(k) <= MAX_INDEX):
-            raise BadNoise(f"a grid of {float(self.grid):g} is too fine for values this far apart; choose a coarser grid or bins")
+            raise BadNoise(
+                f"a grid of {float(self.grid):g} is too fine for values this far apart; choose a coarser grid or bins"
+            )
         return k.astype(np.int64)
 
     def value(self, index: NDArray[np.int64]) -> NDArray[np.float64]:

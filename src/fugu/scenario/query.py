@@ -1,12 +1,12 @@
-"""`Query`: the one function that turns a raw column into published numbers, for the reference and for the release."""
+"""`Query`: the function from a raw column to published numbers, one for the reference and the release."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Integral, Real
+from itertools import pairwise
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fugu.data import Column
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
-from fugu.exact import as_fraction
 from fugu.scenario.bins import equal_bins, middles
 
 _MAX_BINS = 100_000
@@ -24,7 +23,7 @@ _KEYS = ("publish", "edges", "categories", "missing")
 @final
 @dataclass(frozen=True)
 class Query:
-    """A number as it is; or the middle of its bin, outside ones to the nearest; or a category's place in an ordering.
+    """A number as it is; or the middle of its (nearest) bin; or the place of a category in an ordering.
 
     `missing` is "error", "drop" (the row stays NaN), or the number or category that a missing value becomes.
 
@@ -50,17 +49,18 @@ class Query:
 
     @staticmethod
     def fit(publish: str, column: Column, bins: object = None, missing: str | float = "error") -> Query:
-        """The query that `bins` stands for; a number of bins is laid over the range of this (public) reference column."""
+        """The query that `bins` stands for; a number of bins is laid over the range of this (public) column."""
         if bins is None:
             return Query(publish, missing=missing)
-        if isinstance(bins, Integral) and not isinstance(bins, bool):
+        if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
             if not 1 <= bins <= _MAX_BINS:
                 raise UsageError(f"the number of bins must lie between 1 and {_MAX_BINS}, got {int(bins)}")
             numbers = Query(publish, missing=missing).apply(column)
             numbers = numbers[~np.isnan(numbers)]
             if numbers.size == 0:
                 raise BadTable(f"column {publish!r} has no values over which bins could be laid")
-            return Query(publish, equal_bins(float(numbers.min()), float(numbers.max()), int(bins)), missing=missing)
+            edges = equal_bins(float(numbers.min()), float(numbers.max()), int(bins))
+            return Query(publish, edges, missing=missing)
         items = bins.tolist() if isinstance(bins, np.ndarray) else bins
         if isinstance(items, str) or not isinstance(items, Sequence) or not items:
             raise UsageError("bins must be a number of bins, a list of edges, or an ordering of categories")
@@ -71,21 +71,22 @@ class Query:
     def apply(self, column: object, strict: bool = True) -> NDArray[np.float64]:
         """The published numbers, NaN for rows dropped as missing; a function of each row by itself.
 
-        strict=False is for private data: instead of an error, an infinite number goes to the nearest finite one and a
-        category outside the ordering counts as missing."""
+        strict=False is for private data: instead of an error, an infinite number becomes the nearest finite one
+        and a category outside the ordering counts as missing."""
         read = Column.of(self.publish, column)
         numbers = self._numbers(read, strict) if self.categories is None else self._places(read, strict)
         gone = np.isnan(numbers)
         if self.missing == "error" and gone.any():
             raise MissingValues(
-                f"column {self.publish!r} has {int(gone.sum())} missing values; say what they mean: missing='drop' leaves "
-                "those rows out (and makes public which they are), missing=<a number or category> replaces them"
+                f"column {self.publish!r} has {int(gone.sum())} missing values; say what they mean: missing='drop' "
+                "leaves them out (which rows is then public), missing=<a number or category> replaces them"
             )
         if self.missing != "drop":
             numbers[gone] = self._replacement() if gone.any() else 0.0
         if self.edges is not None:
             inner = np.asarray(self.edges[1:-1])
-            numbers = np.where(np.isnan(numbers), np.nan, middles(self.edges)[np.searchsorted(inner, numbers, "right")])
+            middle = middles(self.edges)[np.searchsorted(inner, numbers, "right")]
+            numbers = np.where(np.isnan(numbers), np.nan, middle)
         return numbers + 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +102,7 @@ class Query:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Query:
         """The query that `to_json` wrote."""
-        if not isinstance(data, Mapping) or set(data) != set(_KEYS):
+        if not isinstance(data, Mapping) or set(data) != set(_KEYS) or not isinstance(data["publish"], str):
             raise CertificateError(f"a query has the keys {', '.join(_KEYS)}")
         return Query(data["publish"], data["edges"], data["categories"], data["missing"])
 
@@ -111,27 +112,30 @@ class Query:
     def _numbers(self, column: Column, strict: bool) -> NDArray[np.float64]:
         if not column.numeric:
             raise BadTable(
-                f"column {self.publish!r} holds text; to publish it, give an ordering of its categories, bins=[...] from "
-                "low to high, or numeric codes"
+                f"column {self.publish!r} holds text; to publish it give an ordering of its categories, "
+                "bins=[...] from low to high, or numeric codes"
             )
         numbers = column.floats()
         infinite = np.isinf(numbers)
         if strict and infinite.any():
-            raise BadTable(f"column {self.publish!r} has {int(infinite.sum())} infinite values; make them finite or missing")
+            count = int(infinite.sum())
+            raise BadTable(f"column {self.publish!r} has {count} infinite values; make them finite or missing")
         largest = np.finfo(np.float64).max
         return np.clip(numbers, -largest, largest)
 
     def _places(self, column: Column, strict: bool) -> NDArray[np.float64]:
         if column.numeric and not column.missing.all():
-            raise BadTable(f"column {self.publish!r} holds numbers; give bins as numbers, not as an ordering of categories")
+            raise BadTable(f"column {self.publish!r} holds numbers; give bins as numbers, not as categories")
         place = {category: float(i) for i, category in enumerate(self.categories or ())}
         places = np.full(len(column), np.nan)
         present = column.values[~column.missing].tolist()
-        places[~column.missing] = np.fromiter((place.get(c, math.nan) for c in present), np.float64, len(present))
+        found = (place.get(category, math.nan) for category in present)
+        places[~column.missing] = np.fromiter(found, np.float64, len(present))
         outside = int(np.isnan(places).sum()) - int(column.missing.sum())
         if strict and outside:
             raise BadTable(
-                f"column {self.publish!r} has {outside} rows with a category outside the ordering; add it to bins=[...]"
+                f"column {self.publish!r} has {outside} rows with a category outside the ordering; "
+                "name all categories in bins=[...]"
             )
         return places
 
@@ -140,7 +144,7 @@ def _edges(edges: Sequence[object]) -> tuple[float, ...]:
     if len(edges) < 2 or not all(isinstance(e, Real) and not isinstance(e, bool) for e in edges):
         raise UsageError("edges of bins must be at least two numbers (or, for categories, all of them text)")
     numbers = tuple(float(e) + 0.0 for e in edges)  # type: ignore[arg-type]
-    if not all(math.isfinite(e) for e in numbers) or any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
+    if not all(math.isfinite(e) for e in numbers) or any(a >= b for a, b in pairwise(numbers)):
         raise UsageError("edges of bins must be finite and strictly increasing")
     return numbers
 
@@ -158,7 +162,8 @@ def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float
         if missing not in known:
             raise UnknownName("way to treat missing values", missing, known)
         return missing
-    if isinstance(missing, bool) or not isinstance(missing, Real) or not math.isfinite(missing) or categories is not None:
-        wanted = "one of the categories" if categories is not None else "a finite number"
-        raise UsageError(f"missing must be 'error', 'drop' or {wanted}")
-    return float(as_fraction(missing) if isinstance(missing, Fraction) else missing)
+    if categories is not None:
+        raise UsageError("missing must be 'error', 'drop' or one of the categories")
+    if isinstance(missing, bool) or not isinstance(missing, Real) or not math.isfinite(missing):
+        raise UsageError("missing must be 'error', 'drop' or a finite number")
+    return float(missing)

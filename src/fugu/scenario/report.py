@@ -9,7 +9,7 @@ from typing import final
 @final
 @dataclass(frozen=True)
 class Report:
-    """Totals over the reference (None where there is no reference), and the secrets that were left out, with reasons.
+    """Totals over the reference (None if there is none), and which secrets were left out, with the reason.
 
     >>> print(Report(rows=10, used=9, missing=(("chol", 1),), values=7, skipped=(("sex=X", "no row"),)))
     rows      10, of which 9 are used

@@ -1,4 +1,4 @@
-"""`Scenario`: the law of the published value given each secret, under each adversary, and which secrets must look alike."""
+"""`Scenario`: the law of the published value given each secret, and which secrets must look alike."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from fugu.scenario.report import Report
 
 Beliefs = Mapping[str, Law]
 INDEPENDENT = "rows are independent given their own secret"
+_NOTHING = Report()
 _BY_HAND = ("beliefs: the law of the published value given each secret, as stated", INDEPENDENT)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
-    """laws: {secret: law}, or one such dict for each adversary; pairs: "all", "adjacent" (neighbours in the dict), or a list.
+    """laws: {secret: law}, or a list of those, one an adversary; pairs: "all", "adjacent" in the dict, or a list.
 
-    >>> scenario = Scenario({"F": Discrete([0, 1]), "M": Discrete([1, 2]), "X": Discrete([2])}, pairs="adjacent")
+    >>> laws = {"F": Discrete([0, 1]), "M": Discrete([1, 2]), "X": Discrete([2])}
+    >>> scenario = Scenario(laws, pairs="adjacent")
     >>> [pair.label for pair in scenario.law_pairs()]
     ['F vs M', 'M vs X']
     """
@@ -31,13 +33,13 @@ class Scenario:
     laws: Beliefs | Sequence[Beliefs]
     pairs: str | Iterable[tuple[str, str]] = "all"
     _: KW_ONLY
-    report: Report = Report()
+    report: Report = _NOTHING
     assumptions: tuple[str, ...] = _BY_HAND
     query: Query | None = None
     unit: str | None = None
     public_prior: bool = False
     reference_digest: str | None = None
-    """SHA-256 of the reference's published column after the query (little-endian float64, in the order of the rows)."""
+    """SHA-256 of the reference's column after the query: little-endian float64, in the order of the rows."""
     recipe: Mapping[str, Any] | None = None
     """What `from_table` was told, in JSON types; None if it was told something that JSON cannot say."""
     adversaries: tuple[Beliefs, ...] = field(init=False)
@@ -48,10 +50,10 @@ class Scenario:
         beliefs = tuple(_beliefs(laws) for laws in given)
         secrets = tuple(dict.fromkeys(secret for laws in beliefs for secret in laws))
         if len(secrets) < 2:
-            raise UsageError(f"at least two secrets are needed, so that they can look alike; got {len(secrets)}")
+            raise UsageError(f"at least two secrets are needed, that they may look alike; got {len(secrets)}")
         several = len(beliefs) > 1
         absent = tuple(
-            (f"adversary {i}: {secret}" if several else secret, "no law is given, so it is taken as impossible")
+            (f"adversary {i}: {secret}" if several else secret, "no law given, so impossible")
             for i, laws in enumerate(beliefs, start=1)
             for secret in secrets
             if secret not in laws
@@ -75,7 +77,7 @@ class Scenario:
         confidence: float | None = None,
         public_prior: bool = False,
     ) -> Scenario:
-        """The scenario in which beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
+        """Beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
 
         >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
         >>> scenario = Scenario.from_table(table, publish="chol", protect="sex")
@@ -88,7 +90,7 @@ class Scenario:
 
     @staticmethod
     def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
-        """The scenario that `recipe` (of another scenario, perhaps read from a certificate) makes of this reference."""
+        """The scenario that a recipe (perhaps read from a certificate) makes of this reference."""
         from fugu.scenario.table import from_recipe
 
         return from_recipe(reference, recipe)
@@ -107,20 +109,18 @@ class Scenario:
         )
 
     def _pairs_under(self, laws: Beliefs) -> Iterable[tuple[str, str]]:
-        if self.pairs == "all":
-            return combinations(laws, 2)
-        if self.pairs == "adjacent":
-            return pairwise(laws)
-        return [(a, b) for a, b in self.pairs if a in laws and b in laws]  # type: ignore[misc]
+        if isinstance(self.pairs, str):
+            return combinations(laws, 2) if self.pairs == "all" else pairwise(laws)
+        return [(a, b) for a, b in self.pairs if a in laws and b in laws]
 
     def _check_covered(self) -> None:
         if isinstance(self.pairs, str):
             if all(len(laws) < 2 for laws in self.adversaries):
-                raise UsageError("no adversary believes two secrets possible; at least two are needed under one of them")
+                raise UsageError("no adversary has laws for two secrets; at least two are needed")
             return
         for a, b in self.pairs:
             if not any(a in laws and b in laws for laws in self.adversaries):
-                raise UsageError(f"no adversary has a law for both {a!r} and {b!r}, so nothing can be said of that pair")
+                raise UsageError(f"no adversary has laws for both {a!r} and {b!r}; give them, or drop the pair")
 
     def __repr__(self) -> str:
         published = f", publish={self.query.publish!r}" if self.query else ""
@@ -129,7 +129,7 @@ class Scenario:
 
 def _beliefs(laws: object) -> Beliefs:
     if not isinstance(laws, Mapping):
-        raise UsageError(f"laws must be a dict of secret and law, or a list of such dicts, got {type(laws).__name__}")
+        raise UsageError(f"laws must be a dict of secret and law, or a list of them, got {type(laws).__name__}")
     named = {str(secret): law for secret, law in laws.items()}
     if len(named) < len(laws):
         raise UsageError("two secrets have the same name once written as text; rename one")
@@ -146,7 +146,7 @@ def _pairs(pairs: object, secrets: tuple[str, ...]) -> str | tuple[tuple[str, st
             raise UnknownName("choice of pairs", pairs, ("all", "adjacent"))
         return pairs
     if not isinstance(pairs, Iterable):
-        raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs of secrets, got {type(pairs).__name__}')
+        raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs, got {type(pairs).__name__}')
     found: dict[frozenset[str], tuple[str, str]] = {}
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:

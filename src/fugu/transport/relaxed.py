@@ -23,12 +23,11 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
 from fugu import balls
 from fugu.errors import BadBudget, UnknownName
-from fugu.exact import Real, as_fraction, float_up
+from fugu.exact import Real, as_fraction, float_down, float_up
 from fugu.transport.coupling import Coupling
 
 Form = Literal["col+", "row+", "col-", "row-"]
@@ -68,7 +67,8 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
     """The least scale at which one form holds, rounded up by at most 1e-12 of it; inf if none does.
 
     0 when nothing moves, and for the minus forms when each atom keeps a share of at least e^-eps in place;
-    otherwise in (0, d_max / eps], where every form holds. Bisection over the doubles keeps the holding end."""
+    otherwise at most d_max / eps, where every form holds, and at least d / eps if some atom moves entirely, by d
+    or more. Bisection over the doubles in between keeps the end that holds."""
     if form not in get_args(Form):
         raise UnknownName("form", form, get_args(Form))
     budget = _epsilon(epsilon)
@@ -76,12 +76,12 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
     if farthest == 0:
         return 0.0
     groups = _groups(coupling, form)
-    if budget > 0 and _holds(groups, budget, 0.0):
-        return 0.0
     high = math.inf if budget == 0 or math.isinf(farthest) else float_up(Fraction(farthest) / budget)
     if math.isinf(high):
         return high
-    low = 0.0
+    low = float_up(Fraction(_surely_moved(groups)) / budget)
+    if _holds(groups, budget, low):
+        return low
     while high - low > _CLOSE * high and low < (middle := _between(low, high)) < high:
         low, high = (low, middle) if _holds(groups, budget, middle) else (middle, high)
     return high
@@ -115,24 +115,28 @@ def _groups(coupling: Coupling, form: Form) -> _Groups:
                    masses, distances, weights, whole[first])
 
 
+def _surely_moved(groups: _Groups) -> Any:
+    """The largest distance by which some group moves at least, all of it: no form holds below it / eps."""
+    entirely = np.add.reduceat(groups.masses, groups.first) == groups.whole
+    return np.minimum.reduceat(groups.distances, groups.first)[entirely].max(initial=0).item()
+
+
 def _starts(sorted_keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(sorted_keys, prepend=sorted_keys[0] - 1))
 
 
 def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
-    """sum w (e^(+-d/t) - 1) against e^(+-eps) - 1 in every group: terms of one sign, so errors stay relative.
+    """Whether the form holds in every group: by distance, by doubles with an error bound, else by balls.
 
-    With u = 2^-53: x = d/t is off by u, expm1 amplifies that by at most 1 + x and adds at most 8 u, the
-    weight has 3 u, the product u, the sum of k terms min(k, 128) u (long ones are summed pairwise), the target
-    (9 + eps) u; the slack is twice all that. Beyond x = 700 a term is cut, which can prove failure only."""
-    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+    d <= eps t in all cells suffices. Otherwise sum w (e^(+-d/t) - 1) is set against e^(+-eps) - 1: terms of one
+    sign, so errors are relative. With u = 2^-53, x = d/t is off by u, expm1 amplifies that by at most 1 + x and
+    adds at most 8 u, the weight has 3 u, the product u, the sum of k terms min(k, 128) u (long ones are summed
+    pairwise), the target (9 + eps) u; the slack is twice all that. Beyond x = 700 a term is cut, so for the
+    plus forms it can prove failure only; for the minus forms it is 1 either way."""
+    with np.errstate(over="ignore", under="ignore"):
         x = groups.distances / scale if scale else np.full(len(groups.distances), np.inf)
-        if groups.sign > 0:
-            terms = groups.weights * np.expm1(np.minimum(x, _LARGE))
-            target = math.expm1(min(float(epsilon), _LARGE))
-        else:
-            terms = -groups.weights * np.expm1(-x)
-            target = -math.expm1(-float(epsilon))
+        terms = groups.sign * groups.weights * np.expm1(groups.sign * np.minimum(x, _LARGE))
+    target = groups.sign * math.expm1(groups.sign * min(float(epsilon), _LARGE))
     total = np.add.reduceat(terms, groups.first)
     for g in np.flatnonzero(groups.count > 128).tolist():
         total[g] = np.sum(terms[groups.first[g] : groups.first[g] + groups.count[g]])
@@ -141,34 +145,37 @@ def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
     slack = _UNIT * (32 + np.minimum(groups.count, 128) + large)
     lost = _ABYSS * groups.count
     clear = np.minimum.reduceat(groups.weights, groups.first) > _ABYSS / _UNIT
-    fails = clear & (total * (1 - slack) - lost > target) & (groups.sign < 0 or epsilon <= _LARGE)
-    if np.any(fails):
+    if epsilon <= _LARGE and np.any(clear & (total * (1 - slack) - lost > target)):
         return False
-    holds = clear & (total * (1 + slack) + lost <= target) & (groups.sign < 0 or longest <= _LARGE)
+    near = np.maximum.reduceat(groups.distances, groups.first) <= _reach(groups, epsilon * Fraction(scale))
+    whole_terms = True if groups.sign < 0 else longest <= _LARGE
+    holds = near | (clear & (total * (1 + slack) + lost <= target) & whole_terms)
     return all(_holds_in_balls(groups, g, epsilon, scale) for g in np.flatnonzero(~holds).tolist())
 
 
-def _holds_in_balls(groups: _Groups, g: int, epsilon: Fraction, scale: float) -> bool:
-    """The same for one group with as many bits as it takes. True is a proof; undecided counts as no.
+def _reach(groups: _Groups, distance: Fraction) -> float | int:
+    """The largest number of the kind of the distances that is <= distance."""
+    return min(math.floor(distance), 2**62) if groups.distances.dtype == np.int64 else float_down(distance)
 
-    Equality needs d = eps t in every cell (exponentials of distinct rationals are linearly independent over
-    the rationals: Lindemann and Weierstrass), and d <= eps t everywhere is settled before."""
+
+def _holds_in_balls(groups: _Groups, g: int, epsilon: Fraction, scale: float) -> bool:
+    """sum m e^(+-d/t) against e^(+-eps) sum m for one group, with more bits until it is decided.
+
+    True is a proof; undecided counts as no. Equality needs d = eps t in every cell (exponentials of distinct
+    rationals are linearly independent over the rationals: Lindemann and Weierstrass), which was settled before."""
     own = slice(groups.first[g], groups.first[g] + groups.count[g])
     masses, distances = groups.masses[own].tolist(), groups.distances[own].tolist()
+    whole = int(groups.whole[g])
     if scale == 0 and groups.sign > 0:
         return False
-    if scale and Fraction(max(distances)) <= epsilon * Fraction(scale):
-        return True
-    for bits in (128, 256, 512, 1024):
+    for bits in (128, 512, 2048):
         with balls.precision(bits):
+            mean = balls.of(whole - sum(masses))
             if scale:
                 rate = groups.sign / balls.of(scale)
                 cells = zip(masses, distances, strict=True)
-                moved = sum((balls.of(m) * (balls.of(d) * rate).expm1() for m, d in cells), arb(0))
-            else:
-                moved = balls.of(-sum(masses))
-            most = balls.of(int(groups.whole[g])) * (groups.sign * balls.of(epsilon)).expm1()
-            gap = groups.sign * (most - moved)
+                mean = sum((balls.of(m) * (balls.of(d) * rate).exp() for m, d in cells), mean)
+            gap = groups.sign * (balls.of(whole) * (groups.sign * balls.of(epsilon)).exp() - mean)
             if gap >= 0:
                 return True
             if gap < 0:

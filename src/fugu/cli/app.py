@@ -1,0 +1,43 @@
+"""The commands, wired together; each lives in its own file."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from fugu.cli import calibrating, demo, releasing, verifying
+from fugu.cli.console import fail
+from fugu.errors import FuguError
+
+app = typer.Typer(
+    name="fugu",
+    help="Publish statistics of correlated data under Pufferfish privacy, with the least noise that provably suffices.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("compare")(calibrating.compare)
+app.command("plan")(calibrating.plan)
+app.command("calibrate")(calibrating.calibrate)
+app.command("release")(releasing.release)
+app.command("verify")(verifying.verify)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:
+    if version:
+        from fugu import __version__
+
+        typer.echo(f"fugu {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Exit codes: 0 done, 2 wrong use, 3 budget refused, 4 not provable or a certificate that does not hold."""
+    try:
+        app()
+    except FuguError as error:
+        fail(error)
+        sys.exit(error.exit_code)

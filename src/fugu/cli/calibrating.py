@@ -1,0 +1,148 @@
+"""`fugu compare`, `fugu plan`, `fugu calibrate`: how much noise, by which method, for which epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+import fugu
+from fugu.cli import options
+from fugu.cli.console import comparison_table, out, print_json, progress
+from fugu.errors import UsageError
+from fugu.mechanism import Additive
+from fugu.scenario import Scenario
+
+
+def scenario_of(
+    table: str, publish: str, protect: str, pairs: str, bins: str | None, missing: str, unit: str | None, **more: Any
+) -> Scenario:
+    """The scenario that the shared options describe."""
+    return Scenario.from_table(
+        table,
+        publish=publish,
+        protect=protect,
+        pairs=options.pairs(pairs),
+        bins=options.bins(bins),
+        missing=options.missing(missing),
+        unit=unit,
+        **more,
+    )
+
+
+def compare(
+    table: options.TablePath,
+    publish: options.Publish,
+    protect: options.Protect,
+    epsilon: options.Epsilon,
+    delta: options.Delta = "0",
+    pairs: options.Pairs = "all",
+    bins: options.Bins = None,
+    missing: options.Missing = "error",
+    unit: options.Unit = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
+    budget = options.budget(epsilon, delta)
+    with progress():
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
+        found = fugu.compare(scenario, budget)
+    if as_json:
+        print_json({**found.to_json(), "report": asdict(scenario.report)})
+        return
+    out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
+    out.print(str(scenario.report))
+
+
+def plan(
+    table: options.TablePath,
+    publish: options.Publish,
+    protect: options.Protect,
+    error: Annotated[float, typer.Option(help="The expected absolute error you can live with.")],
+    pairs: options.Pairs = "all",
+    bins: options.Bins = None,
+    missing: options.Missing = "error",
+    unit: options.Unit = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find the least epsilon whose mechanism has at most this expected error."""
+    with progress():
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
+        found = fugu.plan(scenario, error)
+        mechanism = fugu.calibrate(scenario, found)
+    figures = {"epsilon": float(found.epsilon), "scale": float(mechanism.noise.scale), "error": mechanism.expected_error()}
+    if as_json:
+        print_json(figures)
+        return
+    out.print(
+        f"epsilon {figures['epsilon']:.9g} is the least that allows an expected error of {error:g}: "
+        f"noise scale {figures['scale']:.6g}, expected |error| {figures['error']:.6g}"
+    )
+
+
+def calibrate(
+    table: options.TablePath,
+    publish: options.Publish,
+    protect: options.Protect,
+    epsilon: options.Epsilon,
+    delta: options.Delta = "0",
+    pairs: options.Pairs = "all",
+    bins: options.Bins = None,
+    missing: options.Missing = "error",
+    unit: options.Unit = None,
+    method: options.MethodName = "best",
+    grid: options.Grid = "auto",
+    output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on."""
+    if output is not None and not output.endswith(".json"):
+        raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {output!r}")
+    with progress():
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
+        mechanism = fugu.calibrate(scenario, options.budget(epsilon, delta), method=method, grid=grid)
+    if output is not None:
+        mechanism.certificate.save(output)
+    if as_json:
+        print_json(figures(mechanism))
+    else:
+        describe(mechanism, publish)
+
+
+def figures(mechanism: Additive) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data."""
+    certificate = mechanism.certificate
+    return {
+        "guarantee": repr(mechanism.guarantee),
+        "method": certificate.method,
+        "theorem": certificate.theorem,
+        "scale": float(mechanism.noise.scale),
+        "grid": str(mechanism.noise.grid),
+        "proved": certificate.proved,
+        "worst_pair": certificate.worst_pair,
+        "expected_error": mechanism.expected_error(),
+        "expected_squared_error": mechanism.expected_error("squared"),
+        "interval_95": list(mechanism.interval(0.95)),
+        "scales": certificate.scales,
+        "assumptions": list(certificate.assumptions),
+        "unit": certificate.body["unit"],
+        "fingerprint": certificate.fingerprint,
+    }
+
+
+def describe(mechanism: Additive, publish: str) -> None:
+    """The same in words."""
+    certificate = mechanism.certificate
+    if mechanism.noise.scale == 0:
+        out.print(f"[bold]No noise is needed[/] to publish {publish!r} under {mechanism.guarantee}: the beliefs alone suffice.")
+    else:
+        out.print(
+            f"[bold]Laplace noise of scale {mechanism.noise.scale:.10g}[/] on a lattice of step {mechanism.noise.grid} "
+            f"publishes {publish!r} under {mechanism.guarantee}."
+        )
+    out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
+    out.print(f"proved: epsilon {certificate.proved['epsilon']:.10g}, delta {certificate.proved['delta']:.3g}; worst pair: "
+              f"{certificate.worst_pair}", markup=False)  # fmt: skip
+    out.print(f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{mechanism.interval(0.95)[1]:.6g}")
+    out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)

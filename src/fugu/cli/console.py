@@ -1,0 +1,75 @@
+"""What the commands print: tables on stdout, progress and refusals on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fugu.errors import FuguError
+from fugu.progress import reporting
+
+if TYPE_CHECKING:
+    from fugu.calibration import Comparison
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def fail(error: FuguError) -> None:
+    """One message, no traceback."""
+    err.print("[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:", str(error), markup=True)
+
+
+def print_json(content: Any) -> None:
+    """Plain JSON on stdout, for programs; infinite numbers become null."""
+    print(json.dumps(_finite(content), indent=2, ensure_ascii=False))  # noqa: T201
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """Show the library's progress reports as bars that vanish when done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if total < 20_000:
+                return  # done before it can be seen
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        with reporting(show):
+            yield
+
+
+def comparison_table(comparison: Comparison, title: str) -> Table:
+    """All methods side by side, the best one marked."""
+    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("method", no_wrap=True)
+    for name in ("noise scale", "E |error|", "E error²", "true epsilon"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("proven", no_wrap=True)
+    best = comparison.best.method
+    for row in comparison.rows:
+        style = "bold green" if row.method == best else ""
+        numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
+        table.add_row(row.method, *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
+    remarks = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven]
+    table.caption = "\n".join(remarks)
+    return table

@@ -1,0 +1,83 @@
+"""Options that several commands share, and how their texts become arguments of the library."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from fugu.errors import BadBudget, UsageError
+from fugu.exact import Real
+from fugu.guarantee import Approx, Pure
+
+TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
+Publish = Annotated[str, typer.Option(help="The column to publish.")]
+Protect = Annotated[
+    str, typer.Option(help='What is secret: "sex", "sex,ward", "age>=65", or cut points "age:18,40,65".')
+]
+Epsilon = Annotated[str, typer.Option(help="How much may be learnt: odds change by at most e^epsilon.")]
+Delta = Annotated[str, typer.Option(help="Slack in probability; 0 for a pure guarantee.")]
+Pairs = Annotated[str, typer.Option(help='Which secrets must look alike: "all", "adjacent", or "F:M,F:X".')]
+Bins = Annotated[
+    str | None, typer.Option(help='Discretise the published column: "20", edges "0,10,20", or an ordering "low,mid,high".')
+]
+Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
+Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
+MethodName = Annotated[str, typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1.")]
+Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def budget(epsilon: str, delta: str = "0") -> Pure | Approx:
+    """The budget that two texts stand for, exactly: "0.1" is 1/10."""
+    return Approx(number("epsilon", epsilon), number("delta", delta)) if delta != "0" else Pure(number("epsilon", epsilon))
+
+
+def number(name: str, text: str) -> Real:
+    """A number as it was written; inf and nan pass on so that the library can refuse them by name."""
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            return Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            raise BadBudget(f"{name} must be a number, got {text!r}") from None
+    return value
+
+
+def bins(text: str | None) -> int | list[float] | list[str] | None:
+    """"20" is a number of bins, "0,10,20" edges, "low,mid,high" an ordering."""
+    if text is None:
+        return None
+    items = [item.strip() for item in text.split(",")]
+    if len(items) == 1:
+        try:
+            return int(items[0])
+        except ValueError:
+            raise UsageError(f"bins must be a number of bins, edges or an ordering, got {text!r}") from None
+    try:
+        return [float(item) for item in items]
+    except ValueError:
+        return items
+
+
+def missing(text: str) -> str | float:
+    """"error" and "drop" are policies; anything else is the value that a missing one counts as."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def pairs(text: str) -> str | list[tuple[str, str]]:
+    """"all", "adjacent", or "F:M,F:X"."""
+    if ":" not in text:
+        return text
+    found = []
+    for item in text.split(","):
+        first, colon, second = item.strip().partition(":")
+        if not colon or not first.strip() or not second.strip():
+            raise UsageError(f'pairs must be "all", "adjacent" or like "F:M,F:X", got {text!r}')
+        found.append((first.strip(), second.strip()))
+    return found

@@ -1,0 +1,97 @@
+"""`fugu release`: publish a column once, with its certificate and its page."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import fugu
+from fugu.cli import options
+from fugu.cli.calibrating import describe, figures, scenario_of
+from fugu.cli.console import out, print_json, progress
+from fugu.data import read_table, write_csv
+from fugu.errors import UsageError
+from fugu.publish import release_column
+
+
+def release(
+    table: options.TablePath,
+    publish: options.Publish,
+    protect: options.Protect,
+    epsilon: options.Epsilon,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
+    delta: options.Delta = "0",
+    reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
+    public_prior: Annotated[
+        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself and count them as public.")
+    ] = False,
+    pairs: options.Pairs = "all",
+    bins: options.Bins = None,
+    missing: options.Missing = "error",
+    unit: options.Unit = None,
+    method: options.MethodName = "best",
+    grid: options.Grid = "auto",
+    allow_no_noise: Annotated[
+        bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Publish one column of TABLE: OUT.csv, OUT.certificate.json and OUT.report.html, whole or not at all."""
+    files = _targets(output, table)
+    if (reference is None) == (not public_prior):
+        raise UsageError(
+            "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
+            "--public-prior to fit them on TABLE itself and count them as public; one of the two"
+        )
+    budget = options.budget(epsilon, delta)
+    with progress():
+        scenario = scenario_of(reference or table, publish, protect, pairs, bins, missing, unit, public_prior=public_prior)
+        mechanism = fugu.calibrate(scenario, budget, method=method, grid=grid)
+        private = read_table(table)
+        private.exact(publish)  # a missing column is found before anything is spent
+        page = None if dry_run else _page(mechanism, publish, protect)
+    summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
+    if not dry_run:
+        released = release_column(mechanism, private, allow_no_noise=allow_no_noise)
+        mechanism.certificate.save(files["certificate"])
+        _write(files["page"], page or "")
+        write_csv(files["column"], {publish: released.values})
+        summary["files"] = {name: str(path) for name, path in files.items()}
+    if as_json:
+        print_json(summary)
+        return
+    describe(mechanism, publish)
+    out.print("dry run: nothing was released or written" if dry_run else f"wrote {', '.join(str(f) for f in files.values())}")
+
+
+def _targets(output: str, table: str) -> dict[str, Path]:
+    """The three files of a release; the folder must exist and the private table is never overwritten."""
+    column = Path(output)
+    if column.suffix != ".csv":
+        raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
+    if not column.parent.is_dir():
+        raise UsageError(f"the folder of {column.name!r} does not exist; create it first")
+    files = {
+        "column": column,
+        "certificate": column.with_suffix(".certificate.json"),
+        "page": column.with_suffix(".report.html"),
+    }
+    if Path(table).resolve() in {f.resolve() for f in files.values()}:
+        raise UsageError("the output would overwrite the table itself; choose another name")
+    return files
+
+
+def _page(mechanism: fugu.Mechanism, publish: str, protect: str) -> str:
+    from fugu.report import page
+
+    return page(mechanism, query_name=publish, secret_name=protect)
+
+
+def _write(path: Path, text: str) -> None:
+    from fugu.report import write
+
+    write(path, text)

@@ -1,0 +1,1 @@
+"""Synthetic tables for the demo; made by examples/make_clinic.py."""

@@ -1,0 +1,165 @@
+"""What a row must satisfy for a secret to hold: exact tests on columns, never true of a missing value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Column
+from fugu.errors import BadTable, CertificateError, UsageError
+
+Mask = NDArray[np.bool_]
+
+
+@final
+@dataclass(frozen=True)
+class AnyOf:
+    """The value is one of these categories or numbers."""
+
+    values: tuple[Any, ...]
+
+    def mask(self, column: Column) -> Mask:
+        text = all(isinstance(v, str) for v in self.values)
+        if text == column.numeric and not column.missing.all():
+            kinds = ("text", "numbers") if text else ("numbers", "text")
+            raise BadTable(f"the condition on column {column.name!r} names {kinds[0]}, but it holds {kinds[1]}")
+        if text:
+            wanted = set(self.values)
+            found = np.fromiter((v in wanted for v in column.values.tolist()), dtype=bool, count=len(column))
+        else:
+            column.require_exact()
+            found = np.zeros(len(column), dtype=bool)
+            for value in self.values:
+                found |= _equal(column.values, value)
+        return found & ~column.missing
+
+    def to_json(self) -> object:
+        return {"in": list(self.values)}
+
+
+@final
+@dataclass(frozen=True)
+class Within:
+    """low <= value < high; None is an open end."""
+
+    low: float | None
+    high: float | None
+
+    def mask(self, column: Column) -> Mask:
+        if not column.numeric:
+            raise BadTable(f"the condition on column {column.name!r} is a range, but the column holds text")
+        values, inside = column.values, ~column.missing
+        if self.low is not None:
+            inside &= ~_below(values, self.low)
+        if self.high is not None:
+            inside &= _below(values, self.high)
+        return inside
+
+    def to_json(self) -> object:
+        return {"from": self.low, "to": self.high}
+
+
+@final
+@dataclass(frozen=True)
+class Where:
+    """A function of the column (float64, or objects for text) says for each row whether the secret holds."""
+
+    function: Callable[[Any], object]
+
+    def mask(self, column: Column) -> Mask:
+        return called(self.function, column.array(), len(column)) & ~column.missing
+
+    def to_json(self) -> object:
+        return None
+
+
+Test = AnyOf | Within | Where
+
+
+def read_test(column: str, test: object) -> Test:
+    """A value, a range (low, high), a set or list of values, a function, or what `to_json` wrote, as a test."""
+    if callable(test):
+        return Where(test)
+    if isinstance(test, tuple):
+        return _range(column, test)
+    if isinstance(test, Mapping):
+        return _from_json(column, test)
+    values = sorted(test, key=str) if isinstance(test, AbstractSet) else test if isinstance(test, list) else [test]
+    plain = tuple(_plain(v) for v in values)
+    numbers = all(isinstance(v, Real) and math.isfinite(v) for v in plain)
+    if not plain or not (numbers or all(isinstance(v, str) for v in plain)):
+        raise UsageError(f"the condition on column {column!r} must name categories, or else finite numbers")
+    return AnyOf(plain)
+
+
+def _plain(value: Any) -> Any:
+    """A number as int, bool or float, so that JSON can say it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return float(value) if isinstance(value, Real) and not isinstance(value, int) else value
+
+
+def called(function: Callable[[Any], object], argument: object, rows: int) -> Mask:
+    """The mask that a user's function returns; what it raises is not repeated, since it may quote a cell."""
+    try:
+        mask = np.asarray(function(argument))
+    except Exception as error:
+        raise UsageError(f"the function of a secret raised {type(error).__name__}; try it by itself") from None
+    if mask.dtype != bool or mask.shape != (rows,):
+        raise UsageError(
+            f"the function of a secret must return {rows} truth values, got {mask.dtype} of shape {mask.shape}"
+        )
+    return mask
+
+
+def _range(column: str, ends: tuple[Any, ...]) -> Within:
+    if len(ends) != 2 or not all(e is None or (isinstance(e, Real) and not math.isnan(e)) for e in ends):
+        raise UsageError(
+            f"the condition on column {column!r} is a tuple, so it must be (low, high) in numbers or None; "
+            "for categories give a set or a list"
+        )
+    low = None if ends[0] is None or ends[0] == -math.inf else ends[0]
+    high = None if ends[1] is None or ends[1] == math.inf else ends[1]
+    if (low is None and high is None) or (low is not None and high is not None and low >= high):
+        raise UsageError(f"the range on column {column!r} must have low < high, and at least one of them")
+    if any(end is not None and math.isinf(end) for end in (low, high)):
+        raise UsageError(f"the range on column {column!r} can hold nothing")
+    return Within(_plain(low), _plain(high))
+
+
+def _from_json(column: str, data: Mapping[str, Any]) -> Test:
+    if set(data) == {"in"} and isinstance(data["in"], list):
+        return read_test(column, data["in"])
+    if set(data) == {"from", "to"}:
+        return _range(column, (data["from"], data["to"]))
+    raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
+
+
+def _equal(values: NDArray[Any], number: Any) -> Mask:
+    """values == number without passing through a double where the values are whole numbers."""
+    if values.dtype == bool:
+        return np.asarray(values.astype(np.float64) == float(number))
+    if values.dtype.kind in "iu":
+        limits = np.iinfo(values.dtype)
+        if number != math.floor(number) or not limits.min <= number <= limits.max:
+            return np.zeros(len(values), dtype=bool)
+        return np.asarray(values == values.dtype.type(int(number)))
+    return np.asarray(values == float(number))
+
+
+def _below(values: NDArray[Any], end: Any) -> Mask:
+    """values < end, exactly: for whole numbers x < end means x < ceil(end)."""
+    if values.dtype.kind not in "iu":
+        return np.asarray(values.astype(np.float64) < float(end))
+    whole = math.ceil(end)
+    if whole > np.iinfo(values.dtype).max:
+        return np.ones(len(values), dtype=bool)
+    if whole <= np.iinfo(values.dtype).min:
+        return np.zeros(len(values), dtype=bool)
+    return np.asarray(values < values.dtype.type(whole))

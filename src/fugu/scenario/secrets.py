@@ -1,0 +1,234 @@
+"""What `protect` may be, and which rows of a table hold which secret."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Table
+from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UsageError
+from fugu.scenario.conditions import Mask, Test, Within, called, read_test
+
+MAX_SECRETS = 1000
+_COMPARISON = re.compile(r"(?P<column>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[^<>=]+)")
+_CUTS = re.compile(r"(?P<column>.+?)\s*:(?P<cuts>[^:]+)")
+
+Layers = tuple[NDArray[np.int64], ...]
+Condition = Mapping[str, Test] | Callable[[Any], object]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Secrets:
+    """Secrets found in a table. A layer gives each row the number of a secret that holds in it, or -1.
+
+    Secrets that overlap lie in different layers, so any number of disjoint ones cost one array."""
+
+    labels: tuple[str, ...]
+    layers: Layers
+    missing: tuple[tuple[str, int], ...]
+    columns: tuple[str, ...]
+
+    def masks(self) -> dict[str, Mask]:
+        """The rows in which each secret holds."""
+        numbered = enumerate(self.labels)
+        return {label: np.any([layer == i for layer in self.layers], axis=0) for i, label in numbered}
+
+    def covered(self) -> NDArray[np.int64]:
+        """How many secrets hold in each row."""
+        return np.asarray(np.sum([layer >= 0 for layer in self.layers], axis=0, dtype=np.int64))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Protect:
+    """A specification that was read: the categories of `columns`, or `conditions` by name of the secret."""
+
+    text: str
+    columns: tuple[str, ...] | None
+    """The columns it looks at; None if a function of the whole table decides."""
+    conditions: Mapping[str, Condition] | None = None
+    json: object = None
+    """The specification in JSON types; None if a function is part of it."""
+
+    def find(self, table: Table, missing: object = "error") -> Secrets:
+        """The secrets of a table; where a column is missing no secret of it holds, or the table is refused."""
+        seen = dict.fromkeys(self.columns or ())
+        if self.conditions is None:
+            labels, layers = _categories(table, self.columns or ())
+        else:
+            labels = tuple(self.conditions)
+            layers = _layers(_holds(table, condition, seen) for condition in self.conditions.values())
+        if len(labels) > MAX_SECRETS:
+            raise _too_many(len(labels), self.text)
+        counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
+        gone = [(name, count) for name, count in counts if count]
+        if gone and missing == "error":
+            found = ", ".join(f"{count} in column {name!r}" for name, count in gone)
+            raise MissingValues(
+                f"values that decide the secret are missing: {found}; fill them in (perhaps with a category of "
+                "their own), or leave those rows out of the beliefs with missing='drop'"
+            )
+        return Secrets(labels, layers, counts, tuple(seen))
+
+
+def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
+    """Read a column, a list of them, a dict of conditions, or, as on the command line, "age<65" and "age:18,65".
+
+    >>> list(read_protect("age:18,65", ("age",)).conditions)
+    ['age < 18', '18 <= age < 65', 'age >= 65']
+    """
+    if isinstance(protect, Mapping):
+        return _read_conditions(protect, available)
+    if not isinstance(protect, str):
+        if not isinstance(protect, list | tuple) or not protect:
+            kind = type(protect).__name__
+            raise UsageError(f"protect must be a column, a list of columns or a dict of conditions, got {kind}")
+        names = tuple(dict.fromkeys(_known(name, available) for name in protect))
+        return Protect(", ".join(names), names, json=list(names))
+    if protect in available:
+        return Protect(protect, (protect,), json=protect)
+    if match := _COMPARISON.fullmatch(protect.strip()):
+        number = _number(match["number"])
+        return _comparison(protect, _known(match["column"], available), match["sign"], number)
+    if match := _CUTS.fullmatch(protect.strip()):
+        cuts = [_number(cut) for cut in match["cuts"].split(",")]
+        return _cuts(protect, _known(match["column"], available), cuts)
+    names = tuple(dict.fromkeys(_known(name.strip(), available) for name in protect.split(",")))
+    return Protect(", ".join(names), names, json=list(names))
+
+
+def _known(name: object, available: tuple[str, ...]) -> str:
+    if name not in available:
+        raise ColumnNotFound(str(name), available)
+    return str(name)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{text.strip()!r} in protect must be a finite number")
+    return int(number) if number == int(number) else number
+
+
+def _comparison(text: str, column: str, sign: str, number: float) -> Protect:
+    cut = number if sign in ("<", ">=") else math.nextafter(number, math.inf)
+    below, above = ("<", ">=") if sign in ("<", ">=") else ("<=", ">")
+    tests: dict[str, Condition] = {
+        f"{column} {below} {number}": {column: Within(None, cut)},
+        f"{column} {above} {number}": {column: Within(cut, None)},
+    }
+    return Protect(text, (column,), tests, text)
+
+
+def _cuts(text: str, column: str, cuts: list[float]) -> Protect:
+    if any(a >= b for a, b in pairwise(cuts)):
+        raise UsageError(f"the cut points of column {column!r} must be strictly increasing")
+    tests: dict[str, Condition] = {f"{column} < {cuts[0]}": {column: Within(None, cuts[0])}}
+    tests |= {f"{a} <= {column} < {b}": {column: Within(a, b)} for a, b in pairwise(cuts)}
+    tests[f"{column} >= {cuts[-1]}"] = {column: Within(cuts[-1], None)}
+    return Protect(text, (column,), tests, text)
+
+
+def _read_conditions(protect: Mapping[Any, Any], available: tuple[str, ...]) -> Protect:
+    conditions: dict[str, Condition] = {}
+    for secret, condition in protect.items():
+        if not callable(condition) and not (isinstance(condition, Mapping) and condition):
+            raise UsageError(f"secret {str(secret)!r} needs a condition: a dict of columns, or a function")
+        if callable(condition):
+            conditions[str(secret)] = condition
+        else:
+            conditions[str(secret)] = {_known(c, available): read_test(c, t) for c, t in condition.items()}
+    if len(conditions) < len(protect):
+        raise UsageError("two secrets have the same name once written as text; rename one")
+    tests = {secret: c for secret, c in conditions.items() if isinstance(c, Mapping)}
+    if len(tests) < len(conditions):
+        return Protect("the conditions given", None, conditions)
+    columns = tuple(dict.fromkeys(name for test in tests.values() for name in test))
+    json = {secret: {name: t.to_json() for name, t in test.items()} for secret, test in tests.items()}
+    sayable = all(said is not None for test in json.values() for said in test.values())
+    return Protect(", ".join(columns), columns, conditions, json if sayable else None)
+
+
+class _View(Mapping[str, NDArray[Any]]):
+    """The columns of a table for a user's function; remembers which were looked at."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.seen: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        self.seen[name] = None
+        return self.table.column(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table.columns)
+
+    def __len__(self) -> int:
+        return len(self.table.columns)
+
+
+def _holds(table: Table, condition: Condition, seen: dict[str, None]) -> Mask:
+    """Where a condition holds; the columns a function looks at are added to `seen`."""
+    if isinstance(condition, Mapping):
+        return np.asarray(np.all([test.mask(table.exact(name)) for name, test in condition.items()], axis=0))
+    view = _View(table)
+    holds = called(condition, view, len(table))
+    seen |= view.seen
+    for name in view.seen:
+        holds = holds & ~table.exact(name).missing
+    return holds
+
+
+def _layers(masks: Iterable[Mask]) -> Layers:
+    layers: list[NDArray[np.int64]] = []
+    for number, mask in enumerate(masks):
+        free = next((layer for layer in layers if not np.any(layer[mask] >= 0)), None)
+        if free is None:
+            layers.append(free := np.full(len(mask), -1, dtype=np.int64))
+        free[mask] = number
+    return tuple(layers)
+
+
+def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...], Layers]:
+    """One secret for each combination of categories that occurs, in the order of the categories."""
+    total = np.zeros(len(table), dtype=np.int64)
+    parts: list[tuple[str, ...]] = [()]
+    for name in columns:
+        codes, distinct = table.exact(name).codes()
+        joint = np.where((total < 0) | (codes < 0), -1, total * len(distinct) + codes)
+        keys, places = np.unique(joint, return_inverse=True)
+        some = keys >= 0
+        if int(some.sum()) > MAX_SECRETS:
+            raise _too_many(int(some.sum()), ", ".join(columns))
+        size = len(distinct)
+        parts = [(*parts[k // size], _label(distinct[k % size])) for k in keys[some].tolist()]
+        total = places - int(len(keys) - some.sum())
+    if len(columns) == 1:
+        return tuple(label for (label,) in parts), (total,)
+    labels = tuple(", ".join(f"{n}={v}" for n, v in zip(columns, part, strict=True)) for part in parts)
+    if len(set(labels)) < len(labels):
+        raise BadTable("two combinations of categories look alike when written out; rename those with commas")
+    return labels, (total,)
+
+
+def _label(value: Any) -> str:
+    """A category as text: 2 and 2.0 are the same category, whatever the engine made of the column."""
+    return str(int(value)) if isinstance(value, float) and value == math.floor(value) else str(value)
+
+
+def _too_many(count: int, where: str) -> TooManySecrets:
+    return TooManySecrets(
+        f"{where} gives {count} secrets, and at most {MAX_SECRETS} can be paired; group them with ranges "
+        "(protect='age:18,40,65') or a dict of conditions, and list the pairs that matter"
+    )

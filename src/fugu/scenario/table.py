@@ -1,0 +1,219 @@
+"""Beliefs read off a reference table: the empirical law of one column given each secret."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Column, Table, count_pairs, read_table
+from fugu.data.counts import Counts
+from fugu.errors import (
+    BadTable,
+    CertificateError,
+    ColumnNotFound,
+    MissingValues,
+    NotProvable,
+    RepeatedUnit,
+    UnknownName,
+    UsageError,
+)
+from fugu.laws import Discrete
+from fugu.scenario.query import Query
+from fugu.scenario.report import Report
+from fugu.scenario.scenario import INDEPENDENT, Scenario
+from fugu.scenario.secrets import Protect, Secrets, read_protect
+
+_SHARED_CELLS = 20_000_000
+"""Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
+_RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
+
+
+def from_table(
+    reference: object,
+    publish: str,
+    protect: object,
+    pairs: str | Iterable[tuple[str, str]] = "all",
+    prior: str = "empirical",
+    bins: int | Sequence[float] | Sequence[str] | None = None,
+    missing: str | float = "error",
+    unit: str | None = None,
+    confidence: float | None = None,
+    public_prior: bool = False,
+) -> Scenario:
+    """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
+    _check_prior(prior, confidence)
+    table = _table(reference)
+    spec = read_protect(protect, table.columns)
+    table = _needed(table, publish, spec, unit)
+    pairs = pairs if isinstance(pairs, str) else list(pairs)
+    if len(table) == 0:
+        raise BadTable("the reference has no rows, so there is nothing to believe")
+    query = Query.fit(publish, table.exact(publish), bins, missing)
+    published = query.apply(table.exact(publish))
+    secrets = spec.find(table, missing)
+    if publish in secrets.columns:
+        raise _same_column(publish)
+    known = ~np.isnan(published)
+    if not known.any():
+        raise BadTable(f"every value of column {publish!r} is missing, so there is nothing to believe")
+    covered = secrets.covered()
+    if unit is not None:
+        _check_unit(table.exact(unit), known & (covered > 0))
+    laws, skipped, values = _laws(published, known, secrets, publish)
+    if len(laws) < 2:
+        raise UsageError(
+            f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
+            "at least two with rows are needed"
+        )
+    _check_pairs(pairs, dict(skipped))
+    report = Report(
+        rows=len(table),
+        used=int((known & (covered > 0)).sum()),
+        missing=((publish, int(table.exact(publish).missing.sum())), *secrets.missing),
+        values=values,
+        overlapping=int((covered > 1).sum()),
+        skipped=skipped,
+    )
+    return Scenario(
+        laws,
+        pairs,
+        report=report,
+        assumptions=_assumptions(query, spec, secrets, unit, public_prior),
+        query=query,
+        unit=unit,
+        public_prior=bool(public_prior),
+        reference_digest=_digest(published),
+        recipe=_recipe(query, spec, pairs, unit, public_prior),
+    )
+
+
+def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
+    """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
+    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior"} != set(_RECIPE):
+        raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
+    return from_table(reference, **recipe)
+
+
+def _check_prior(prior: object, confidence: object) -> None:
+    if prior != "empirical":
+        raise UnknownName("prior", prior, ("empirical",))
+    if confidence is not None:
+        raise NotProvable(
+            "confidence sets of beliefs are not available yet; leave confidence=None (the prior 'empirical' takes "
+            "the reference as it is), or state several beliefs with Scenario([{...}, {...}])"
+        )
+
+
+def _table(reference: object) -> Table:
+    if isinstance(reference, str | os.PathLike):
+        return read_table(reference)
+    return reference if isinstance(reference, Table) else Table(reference)
+
+
+def _needed(table: Table, publish: str, spec: Protect, unit: str | None) -> Table:
+    """The columns that will be looked at, fetched together."""
+    for name in (publish, unit):
+        if name is not None and name not in table.columns:
+            raise ColumnNotFound(str(name), table.columns)
+    if spec.columns is None:
+        return table.select(table.columns)
+    if publish in spec.columns:
+        raise _same_column(publish)
+    return table.select([publish, *spec.columns, *([unit] if unit else [])])
+
+
+def _same_column(publish: str) -> UsageError:
+    return UsageError(f"column {publish!r} is published and protected at once; choose two different columns")
+
+
+def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
+    codes, _ = column.codes(ordered=False)
+    rows = codes[used]
+    gone = int((rows < 0).sum())
+    if gone:
+        raise MissingValues(f"the unit, column {column.name!r}, is missing in {gone} rows; fill it in or drop them")
+    repeated = int((np.bincount(rows) > 1).sum()) if rows.size else 0
+    if repeated:
+        raise RepeatedUnit(
+            f"{repeated} units of column {column.name!r} own several rows, and the law of one value says nothing "
+            "of several together; keep one row, or one summary such as the mean, for each unit"
+        )
+
+
+def _laws(
+    published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, publish: str
+) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:
+    """The law of each secret that has rows, the secrets that have none, and the number of different values."""
+    used = known & (secrets.covered() > 0)
+    values, places = np.unique(published[used], return_inverse=True)
+    values.setflags(write=False)
+    counts: dict[int, Counts] = {}
+    for layer in secrets.layers:
+        counts |= count_pairs(layer[used], places, len(values))
+    shared = len(values) * len(counts) <= _SHARED_CELLS
+    laws = {secrets.labels[i]: _law(values, *counts[i], shared) for i in sorted(counts)}
+    reason = f"no row with a value of {publish}"
+    return laws, tuple((label, reason) for label in secrets.labels if label not in laws), len(values)
+
+
+def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray[np.int64], shared: bool) -> Discrete:
+    if not shared:
+        return Discrete(values[places], counts)
+    spread = np.zeros(len(values), dtype=np.int64)
+    spread[places] = counts
+    law = Discrete(values, spread)
+    law.values = values  # equal already; one array for all laws saves memory and comparisons
+    return law
+
+
+def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) -> None:
+    for pair in [] if isinstance(pairs, str) else pairs:
+        for name in pair:
+            if str(name) in skipped:
+                raise UsageError(f"secret {str(name)!r} is in the pairs, but the reference has {skipped[str(name)]}")
+
+
+def _assumptions(
+    query: Query, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool
+) -> tuple[str, ...]:
+    found = [
+        INDEPENDENT,
+        f"beliefs: the empirical law of {query.publish} in the reference given each secret of {spec.text}",
+        "the reference is also the table to be released, and the beliefs fitted on it count as public"
+        if public_prior
+        else "the reference is not the data to be released",
+        "one row is one person" if unit is None else f"unit: {unit}, one row each",
+    ]
+    if query.missing == "drop":
+        found.append(f"whether {query.publish} is missing is treated as public")
+    if any(count for _, count in secrets.missing):
+        found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
+    return tuple(found)
+
+
+def _digest(published: NDArray[np.float64]) -> str:
+    canonical = np.where(np.isnan(published), np.nan, published).astype("<f8")
+    return hashlib.sha256(canonical.tobytes()).hexdigest()
+
+
+def _recipe(
+    query: Query, spec: Protect, pairs: str | list[tuple[str, str]], unit: str | None, public_prior: bool
+) -> dict[str, Any] | None:
+    if spec.json is None:
+        return None
+    bins = query.edges or query.categories
+    return {
+        "publish": query.publish,
+        "protect": spec.json,
+        "pairs": pairs if isinstance(pairs, str) else [[str(name) for name in pair] for pair in pairs],
+        "prior": "empirical",
+        "bins": None if bins is None else list(bins),
+        "missing": query.missing,
+        "unit": unit,
+        "public_prior": bool(public_prior),
+    }

@@ -1,0 +1,59 @@
+"""Checks on the shape of the source: rooms import only rooms before them; files stay small. Run by `make check`."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
+ROOMS = [
+    "_version", "errors", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport", "loss", "data", "scenario",
+    "mechanism", "calibration", "auditing", "publish", "report", "examples", "cli",
+]  # fmt: skip
+MAX_LINES = 300
+
+
+def room_of(path: Path) -> str:
+    """The room a file lives in: its folder, or its own name for a file at the top."""
+    parts = path.relative_to(SRC).parts
+    return parts[0] if len(parts) > 1 else path.stem
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "fugu":
+            names = [node.module] if node.module != "fugu" else [f"fugu.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names if a.name.split(".")[0] == "fugu"]
+        else:
+            continue
+        found |= {n.split(".")[1] for n in names if "." in n}
+    return found
+
+
+def problems(files: list[Path]) -> list[str]:
+    """Every breach of the layers or of the size limit."""
+    found = []
+    for path in files:
+        room = room_of(path)
+        if room in ("__init__", "__main__"):
+            continue
+        if room not in ROOMS:
+            found.append(f"{path.name}: room {room!r} has no place in the import order (tests/structure.py)")
+            continue
+        for other in imported_rooms(path) - {room}:
+            if other in ROOMS and ROOMS.index(other) > ROOMS.index(room):
+                found.append(f"{room}/{path.name} imports {other}, which comes after it")
+        lines = path.read_text().count("\n")
+        if lines > MAX_LINES:
+            found.append(f"{room}/{path.name} has {lines} lines; past {MAX_LINES} it holds two ideas")
+    return found
+
+
+if __name__ == "__main__":
+    breaches = problems(sorted(SRC.rglob("*.py")))
+    print("\n".join(breaches) or "layers and sizes: fine")
+    sys.exit(bool(breaches))
