@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fugu.laws.family import Family
 from fugu.loss.gaps import continuous_gaps, lattice_gaps, tail_sum
-from fugu.loss.scan import UNIT, Decayed, decayed_sums, log_decayed_sums
+from fugu.loss.scan import UNIT, Decayed, decayed_sums, log_decayed_sums, log_error
 
 _TINY = 1e-280
 _MAX_EXPONENT = 700.0
@@ -62,12 +62,13 @@ def _worst(family: Family, total: NDArray[np.float64], error: float) -> Worst:
 def _worst_log(family: Family, logs: NDArray[np.float64]) -> Worst:
     """The same from logarithms, for ratios beyond the range of doubles."""
     worst = Worst(0.0, family.labels[0], family.pairs[0])
+    error = log_error(logs.shape[1])
     for pair, label in family.different:
         i, j = pair
         with np.errstate(invalid="ignore"):
             gap = logs[i] - logs[j]
             size = np.abs(logs[i]) + np.abs(logs[j])
-            bound = np.abs(gap) + np.where(np.isfinite(size), 400 * UNIT * (size + 1), 0.0)
+            bound = np.abs(gap) + np.where(np.isfinite(size), error * (size + 2), 0.0)
         bound[np.isnan(bound)] = np.inf  # both logarithms beyond the range: no finite bound is known
         k = int(np.argmax(bound))
         if bound[k] > worst.value:
