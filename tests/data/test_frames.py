@@ -66,6 +66,10 @@ def test_selected_columns_keep_their_rows_side_by_side(engine):
     assert table.column("sex").tolist() == ["F", None, "M", "F"]
 
 
+def test_a_table_of_a_table_is_the_same_table():
+    assert Table(Table(DATA)).column("sex").tolist() == DATA["sex"]
+
+
 def test_a_lazy_query_runs_once():
     runs = []
 
@@ -123,7 +127,11 @@ def test_hugeint_and_enum_of_duckdb_are_read_exactly():
 
 
 def test_numbers_that_doubles_cannot_tell_apart_are_published_but_not_told_apart():
-    for values in ([2**70, 2**70 + 1], [Decimal("0.12345678901234567890"), Decimal("0.12345678901234567891")], [1e17, 2e17]):
+    for values in (
+        [2**70, 2**70 + 1],
+        [Decimal("0.12345678901234567890"), Decimal("0.12345678901234567891")],
+        [1e17, 2e17],
+    ):
         column = Column.of("x", values)
         assert column.floats().tolist() == [float(v) for v in values]
         with pytest.raises(BadTable, match="store them as text"):
@@ -223,7 +231,19 @@ def test_duplicate_column_names_are_refused(frame):
 
 @pytest.mark.parametrize(
     "bad",
-    [None, 3, "text", [1, 2], {}, {"a": 1}, {"a": "abc"}, {"a": [1], "b": [1, 2]}, {1: [2]}, pd.DataFrame([[1]]), pd.Series([1])],
+    [
+        None,
+        3,
+        "text",
+        [1, 2],
+        {},
+        {"a": 1},
+        {"a": "abc"},
+        {"a": [1], "b": [1, 2]},
+        {1: [2]},
+        pd.DataFrame([[1]]),
+        pd.Series([1]),
+    ],
 )
 def test_what_is_not_a_table_is_refused(bad):
     with pytest.raises(BadTable):
@@ -252,7 +272,12 @@ def test_repr_holds_no_cell():
 
 
 def test_a_table_without_rows_has_length_zero():
-    for source in ({"x": []}, pd.DataFrame({"x": []}), pl.DataFrame({"x": []}), relation({"x": pa.array([], pa.int64())})):
+    for source in (
+        {"x": []},
+        pd.DataFrame({"x": []}),
+        pl.DataFrame({"x": []}),
+        relation({"x": pa.array([], pa.int64())}),
+    ):
         assert len(Table(source)) == 0 and Table(source).column("x").tolist() == []
 
 

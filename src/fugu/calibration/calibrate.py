@@ -30,7 +30,7 @@ def calibrate(
     budget: Budget,
     noise: str = "best",
     method: str = "best",
-    grid: Real | str | None = "auto",
+    grid: Real | str = "auto",
     objective: str = "absolute",
 ) -> Additive:
     """The mechanism of least expected error among the methods, its guarantee proved in ball arithmetic.

@@ -59,6 +59,8 @@ def _largest_scale(grid: object, error: float, objective: str) -> float:
     """The largest scale with expected error <= error, by bisection from the safe side; 0 for error 0."""
     if objective not in OBJECTIVES:
         Laplace(1).expected_error(objective)  # raises with the names there are
+    if error == 0:
+        return 0.0
     low, high = 0.0, 1.0
     while Laplace(high, grid).expected_error(objective) <= error:  # type: ignore[arg-type]
         low, high = high, 2 * high

@@ -42,14 +42,12 @@ class Problem:
         return tuple(Family(np.arange(len(f.points)), f.laws, f.pairs, f.labels, f.translates) for f in self.given)
 
 
-def problem(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str | None = "auto") -> Problem:
+def problem(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str = "auto") -> Problem:
     """Choose the lattice. "auto": the coarsest that holds every atom; where there is none, or a law is unknown
     (`Shifted`), at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
     given = families(pairs)
-    if grid is not None and not isinstance(grid, str):
+    if grid != "auto":
         return _on(given, Lattice(as_grid(grid)))
-    if grid != "auto" and grid is not None:
-        return _on(given, Lattice(as_grid(Fraction(grid))))
     lattice = Lattice.holding([f.points for f in given])
     if lattice is None:
         return _rounded(given, budget)
@@ -83,8 +81,9 @@ def _rounded(given: tuple[Family, ...], budget: Budget) -> Problem:
 def _std(family: Family) -> float:
     """The standard deviation of the published value, all laws pooled."""
     pooled = family.weights.mean(axis=0)
-    centre = float(pooled @ family.points)
-    return float(np.sqrt(pooled @ (family.points - centre) ** 2)) or 1.0
+    unit = float(np.abs(family.points).max()) or 1.0  # so that squares neither overflow nor vanish
+    points = family.points / unit
+    return float(np.sqrt(pooled @ (points - pooled @ points) ** 2)) * unit or 1.0
 
 
 def _short(x: float) -> Fraction:

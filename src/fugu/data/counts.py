@@ -19,7 +19,7 @@ def count_pairs(groups: NDArray[np.int64], places: NDArray[np.int64], size: int)
     keys, counts = np.unique(groups[inside] * np.int64(max(size, 1)) + places[inside], return_counts=True)
     owners = keys // max(size, 1)
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
-    ends = np.append(starts[1:], len(keys))
+    ends = np.append(starts, len(keys))[1:]
     return {
         int(owners[a]): (keys[a:b] - owners[a] * size, counts[a:b].astype(np.int64))
         for a, b in zip(starts.tolist(), ends.tolist(), strict=True)

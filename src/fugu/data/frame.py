@@ -29,8 +29,8 @@ class Table:
     __slots__ = ("_columns", "_native", "_source", "columns")
 
     def __init__(self, data: object) -> None:
-        self._source: Source = source_of(data)
-        self._native: Mapping[str, object] | None = None
+        self._source: Source = data._source if isinstance(data, Table) else source_of(data)
+        self._native: Mapping[str, object] | None = data._native if isinstance(data, Table) else None
         self._columns: dict[str, Column] = {}
         self.columns: tuple[str, ...] = self._source.names
         _check_names(self.columns)

@@ -155,12 +155,20 @@ class Certificate:
         try:
             _ = certificate.budget, certificate.families, certificate.parts
             if body["kind"] == "additive":
-                _ = certificate.noise, certificate.lattice
+                _check_lattice(certificate.noise, certificate.lattice)
+            if not certificate.families or any(len(part.families) == 0 for part in certificate.parts):
+                raise CertificateError("the certificate holds no laws")
         except CertificateError:
             raise
         except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
             raise CertificateError(f"the certificate cannot be read: {type(error).__name__}") from error
         return certificate
+
+
+def _check_lattice(noise: Laplace, lattice: Lattice | None) -> None:
+    """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
+    if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
+        raise CertificateError("the noise of the certificate is not on its lattice")
 
 
 def _sha256(content: Any) -> str:

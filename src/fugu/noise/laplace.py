@@ -55,7 +55,7 @@ class Laplace:
         g = float(self.grid)
         h = g / b
         if h > 700:
-            return 0.0
+            return max(2 * g * math.exp(-h), 5e-324)  # positive, however small: only no noise has no error
         return g / math.sinh(h) if objective == "absolute" else g * g / (2 * math.sinh(h / 2) ** 2)
 
     def tail(self, error: float) -> float:

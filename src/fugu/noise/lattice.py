@@ -76,11 +76,11 @@ class Lattice:
         return Lattice(grid, Fraction(0) if aligned and abs(start * step / grid) < MAX_INDEX // 4 else start * step)
 
 
-def as_grid(grid: Real) -> Fraction:
-    """A user's grid as an exact positive rational."""
+def as_grid(grid: Real | str) -> Fraction:
+    """A user's grid as an exact positive rational; text such as "0.1" or "1/3" is read exactly."""
     try:
-        exact = as_fraction(grid)
-    except (TypeError, ValueError) as error:
+        exact = Fraction(grid) if isinstance(grid, str) else as_fraction(grid)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
         raise BadNoise(f"a grid must be a positive number or Fraction, got {grid!r}") from error
     if exact <= 0:
         raise BadNoise(f"a grid must be positive, got {grid!r}")

@@ -1,0 +1,146 @@
+"""The numbers behind the figures: laws before and after noise, and how strongly each value speaks for a secret.
+
+Lattice noise with q = e^{-1/steps} turns a law p into f(k) = (1 - q)/(1 + q) sum_j p_j q^{|k - j|}. With the decayed
+sums L (left, j <= k) and R (right, j > k) its distribution function is F(k) = p(<= k) - q L_k/(1 + q) + R_k/(1 + q).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.loss.fast import delta_loss
+from fugu.loss.scan import decayed_sums
+from fugu.report.views import View, log_sums
+
+DRAWN = 400
+"""At most this many points are drawn for one curve."""
+_REACH = 0.98
+"""How much of the noise is drawn beyond the outermost atoms."""
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """Probabilities of equal groups of lattice points; row 0 is the first secret, row 1 the second."""
+
+    values: Floats
+    before: Floats
+    after: Floats
+    group: int
+    """How many lattice points one group holds; 1 means nothing was gathered."""
+    width: float
+    """What that is in the units of the column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """ln(f_A / f_B) against the value: after noise as a curve, before noise at the atoms."""
+
+    values: Floats
+    after: Floats
+    atoms: Floats
+    before: Floats
+    """ln(p_A / p_B) where both are positive, +-inf where only one of them is."""
+    only_first: float
+    """Probability, if the first secret holds, of a value that is impossible under the second."""
+    only_second: float
+
+    @property
+    def largest(self) -> float:
+        """max |ln(f_A / f_B)|: what this pair really loses."""
+        return float(np.max(np.abs(self.after)))
+
+
+def laws(view: View, most: int = DRAWN) -> Laws:
+    """Both laws on at most `most` groups of lattice points, each group's probability summed exactly."""
+    points, weights = view.pair.points, view.pair.weights
+    start, stop = _window(view)
+    group = -(-(stop - start + 1) // most)
+    count = -(-(stop - start + 1) // group)
+    first = start + group * np.arange(count, dtype=np.int64)
+    place = (points - start) // group
+    before = np.stack([np.bincount(place, weights=row, minlength=count) for row in weights])
+    after = before
+    if view.steps > 0:
+        edges = np.append(first - 1, first[-1] + group - 1)
+        after = np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
+    ends = view.values(first), view.values(first + (group - 1))
+    return Laws((ends[0] + ends[1]) / 2, before, after, group, group * (float(view.lattice.grid) if view.lattice else 1.0))
+
+
+def distribution(view: View, index: Indices) -> Floats:
+    """F(k), the probability that the noised lattice index is at most k, at sorted indices; one row a law."""
+    points, weights = _with(view, index)
+    q = math.exp(-1 / view.steps)
+    sums = decayed_sums(points, weights, view.steps)
+    found = np.cumsum(weights, axis=1) - (q * sums.left - (sums.right - weights)) / (1 + q)
+    return np.asarray(found[:, np.searchsorted(points, index)])
+
+
+def ratio(view: View, most: int = DRAWN) -> Ratio:
+    """The log-ratio at every atom and on an even grid, thinned so that every peak of the curve stays.
+
+    Between atoms the ratio is monotone and outside them constant, so its extremes are at atoms (theory, section 7)."""
+    points, weights = view.pair.points, view.pair.weights
+    with np.errstate(invalid="ignore", divide="ignore"):
+        plain = np.log(weights[0]) - np.log(weights[1])
+    kinds = (np.isfinite(plain), plain == np.inf, plain == -np.inf)
+    kept = [_thin(points[kind], plain[kind], most // 3) for kind in kinds]
+    atoms, before = (np.concatenate(columns) for columns in zip(*kept, strict=True))
+    if view.steps > 0:
+        start, stop = _window(view)
+        even = start + (np.arange(2 * most) * (stop - start)) // (2 * most - 1)
+        grid, spread = _with(view, np.unique(even))
+        logs = log_sums(grid, spread, view.steps)
+        curve, after = _thin(grid, logs[0] - logs[1], most)
+    else:
+        order = np.argsort(atoms, kind="stable")
+        curve, after = atoms[order], before[order]
+    return Ratio(
+        view.values(curve), after, view.values(atoms), before,
+        float(weights[0][kinds[1]].sum()), float(weights[1][kinds[2]].sum()))  # fmt: skip
+
+
+def guess(view: View) -> tuple[float, float]:
+    """How often the best guess between the two secrets, equally likely at first, is right: (1 + sup_S P(S) - Q(S)) / 2.
+
+    Before noise and after it, each rounded up."""
+    before, after = (delta_loss(view.pair, steps, 0.0, lattice=True).value for steps in (0.0, view.steps))
+    return (1 + before) / 2, (1 + after) / 2
+
+
+def _window(view: View) -> tuple[int, int]:
+    """The lattice indices drawn: all atoms of the pair, and what the noise adds on both sides."""
+    points, reach = view.pair.points, 0
+    if view.steps > 0:
+        reach = max(1, round(view.noise.quantile(_REACH) / float(view.noise.grid or 1)))
+    return int(points[0]) - reach, int(points[-1]) + reach
+
+
+def _with(view: View, index: Indices) -> tuple[Indices, Floats]:
+    """The pair's atoms and further points of weight 0, sorted."""
+    points = np.union1d(view.pair.points, index)
+    weights = np.zeros((2, len(points)))
+    weights[:, np.searchsorted(points, view.pair.points)] = view.pair.weights
+    return points, weights
+
+
+def _thin(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:
+    """At most `most` of the points: first, last, and the lowest and highest of each of equally wide stretches."""
+    if len(index) <= most:
+        return index, heights
+    stretches = (most - 2) // 2
+    span: Any = int(index[-1]) - int(index[0]) + 1
+    stretch = ((index - index[0]).astype(np.float64) * (stretches / span)).astype(np.int64)
+    order = np.lexsort((heights, stretch))
+    new = np.flatnonzero(np.diff(stretch[order])) + 1
+    lowest, highest = order[np.append(0, new)], order[np.append(new - 1, len(order) - 1)]
+    kept = np.unique(np.concatenate(([0, len(index) - 1], lowest, highest)))
+    return index[kept], heights[kept]

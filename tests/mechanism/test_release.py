@@ -1,0 +1,199 @@
+"""A release is one draw of exactly the noise that was certified; errors name no value."""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fugu import Approx, Discrete, LawPair, Pure, Scenario, Shifted, calibrate, mix, verify
+from fugu.errors import AlreadyReleased, BadLaw, MissingValues, NoiselessRelease, NotProvable, PriorNotPublic, UsageError
+from fugu.mechanism import post
+
+PAIR = LawPair(Discrete([0, 1, 2, 3], [4, 3, 2, 1]), Discrete([0, 1, 2, 3], [1, 2, 3, 4]), "a vs b")
+CLOSE = LawPair(Discrete([0, 1], [52, 48]), Discrete([0, 1], [50, 50]))
+
+
+def mechanism(epsilon=0.7):
+    return calibrate(PAIR, Pure(epsilon))
+
+
+def test_one_value_or_one_column():
+    single = mechanism().release(2)
+    assert isinstance(single.value, float) and float(single) == single.value
+    column = mechanism().release([0, 1, 2, 3])
+    assert len(column) == 4 and np.asarray(column).shape == (4,) and list(column) == column.values.tolist()
+
+
+def test_a_second_release_is_refused():
+    m = mechanism()
+    m.release(1)
+    with pytest.raises(AlreadyReleased, match="one release"):
+        m.release(1)
+    n = mechanism()
+    n.then(post.clip(0, 3)).release(1)
+    with pytest.raises(AlreadyReleased):
+        n.release(1)  # post-processing shares the release
+
+
+def test_one_release_even_from_many_threads():
+    m, done = mechanism(), []
+
+    def attempt():
+        try:
+            done.append(m.release(1))
+        except AlreadyReleased:
+            pass
+
+    threads = [threading.Thread(target=attempt) for _ in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(done) == 1
+
+
+def test_the_released_noise_is_the_certified_one():
+    m = mechanism()
+    n = 400_000
+    noise = m.release(np.ones(n)).values - 1
+    k = np.arange(-30, 31)
+    h = float(m.noise.grid) / m.noise.scale
+    mass = np.tanh(h / 2) * np.exp(-np.abs(k) * h)
+    seen = np.array([(noise == j).sum() for j in k])
+    keep = mass * n > 50
+
+    def p_value(scale):
+        expected = np.tanh(h / scale / 2) * np.exp(-np.abs(k) * h / scale) * n
+        return stats.chisquare(np.append(seen[keep], n - seen[keep].sum()), np.append(expected[keep], n - expected[keep].sum())).pvalue
+
+    assert p_value(1) > 1e-6
+    assert p_value(0.97) < 1e-6 and p_value(1.03) < 1e-6
+
+
+def test_expected_error_and_interval_are_those_of_the_draws():
+    m = calibrate(PAIR, Pure(0.2))
+    noise = m.simulate(np.zeros(200_000), np.random.default_rng(1)).values
+    assert np.abs(noise).mean() == pytest.approx(m.expected_error(), rel=0.02)
+    assert (noise**2).mean() == pytest.approx(m.expected_error("squared"), rel=0.04)
+    low, high = m.interval(0.95)
+    inside = np.mean((noise >= low) & (noise <= high))
+    assert 0.95 - 0.003 <= inside
+    narrower = np.mean(np.abs(noise) <= high - float(m.noise.grid))
+    assert narrower < 0.95 + 0.003  # the interval is not wider than it needs to be
+
+
+def test_simulation_is_repeatable_and_spends_nothing():
+    m = mechanism()
+    a, b = (m.simulate([0, 1, 2], np.random.default_rng(5)).values for _ in range(2))
+    assert np.array_equal(a, b)
+    m.release(1)
+
+
+def test_release_takes_no_seed():
+    with pytest.raises(TypeError):
+        mechanism().release(1, seed=3)
+
+
+def test_values_outside_the_support_are_moved_to_the_nearest_supported_one():
+    silent = calibrate(CLOSE, Pure(1))
+    assert silent.release([-7, 0.4, 0.6, 99, np.inf], allow_no_noise=True).values.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_no_noise_must_be_said_aloud():
+    silent = calibrate(CLOSE, Pure(1))
+    assert silent.noise.scale == 0
+    with pytest.raises(NoiselessRelease, match="allow_no_noise"):
+        silent.release(1)
+    assert silent.release(1, allow_no_noise=True).value == 1
+    assert any("no noise" in a for a in silent.certificate.assumptions)
+
+
+@pytest.mark.parametrize(("values", "error"), [("abc", BadLaw), ([[1, 2]], BadLaw), ([1, np.nan], MissingValues), ([None], MissingValues)])
+def test_values_that_cannot_be_released_are_refused_without_being_named(values, error):
+    with pytest.raises(error) as caught:
+        mechanism().release(values)
+    assert "abc" not in str(caught.value)
+
+
+def test_a_private_value_never_shows_in_an_error():
+    with pytest.raises(BadLaw) as caught:
+        mechanism().release(["SENTINEL-93177"])
+    text = "".join(str(e) for e in (caught.value, caught.value.__cause__, caught.value.__context__) if e and e is caught.value)
+    assert "93177" not in text
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_releasing_the_very_reference_needs_public_prior():
+    table = {"s": ["a", "b"] * 20, "v": [0, 1, 1, 2] * 10}
+    m = calibrate(Scenario.from_table(table, publish="v", protect="s"), Pure(0.5))
+    with pytest.raises(PriorNotPublic, match="public_prior"):
+        m.release(table["v"])
+    m.release([0, 1, 2])  # other data is fine, and the refusal above spent nothing
+    public = Scenario.from_table(table, publish="v", protect="s", public_prior=True)
+    calibrate(public, Pure(0.5)).release(table["v"])
+
+
+def test_missing_rows_stay_missing_when_that_is_public():
+    table = {"s": ["a", "b"] * 20, "v": [0.0, 1.0, 1.0, 2.0] * 9 + [0.0, 1.0, None, None]}
+    m = calibrate(Scenario.from_table(table, publish="v", protect="s", missing="drop"), Pure(0.5))
+    out = m.release([1.0, np.nan, 2.0]).values
+    assert np.isnan(out[1]) and not np.isnan(out[[0, 2]]).any()
+
+
+class TestThen:
+    def test_post_processing_keeps_the_certificate(self):
+        m = calibrate(PAIR, Pure(0.3)).then(post.clip(0, 3)).then(post.valid([0, 1, 2, 3]))
+        out = m.release(np.arange(4).repeat(50)).values
+        assert set(out) <= {0, 1, 2, 3}
+        assert m.guarantee == Pure(0.3) and verify(m).holds
+        assert m.certificate.body["post"] == ["clip(0, 3)", "valid(4 values)"]
+
+    def test_rounding_and_bad_arguments(self):
+        assert post.round_to(5)(np.array([12.0, 13.0])).tolist() == [10, 15]
+        for bad in (lambda: post.clip(2, 1), lambda: post.round_to(0), lambda: post.valid([])):
+            with pytest.raises(UsageError):
+                bad()
+        with pytest.raises(BadLaw):
+            mechanism().then("not a function")
+
+
+class TestMix:
+    def test_the_mixture_keeps_the_weaker_guarantee(self):
+        a, b = calibrate(PAIR, Pure(0.3)), calibrate(PAIR, Approx(0.6, 0.01))
+        m = mix(0.25, a, b)
+        assert m.guarantee == Approx(0.6, 0.01)
+        assert verify(m).holds and verify(m, PAIR).holds
+        assert m.expected_error() == pytest.approx(0.25 * a.expected_error() + 0.75 * b.expected_error())
+        assert m.interval(0.9)[1] == max(a.interval(0.9)[1], b.interval(0.9)[1])
+
+    def test_it_spends_both_halves(self):
+        a, b = mechanism(0.3), mechanism(0.6)
+        mix(Fraction(1, 2), a, b).release(1)
+        for half in (a, b):
+            with pytest.raises(AlreadyReleased):
+                half.release(1)
+
+    def test_the_coin_has_the_stated_probability(self):
+        a, b = calibrate(CLOSE, Pure(1)), calibrate(CLOSE, Pure(0.01), method="l1")
+        rng = np.random.default_rng(0)
+        m = mix(0.8, a, b)
+        exact = sum(m.simulate(1, rng).value == 1 for _ in range(4000))
+        assert 0.8 * 4000 - 120 < exact < 0.8 * 4000 + 200
+
+    def test_different_beliefs_are_refused(self):
+        with pytest.raises(NotProvable, match="different beliefs"):
+            mix(0.5, mechanism(), calibrate(CLOSE, Pure(0.01)))
+        with pytest.raises(UsageError, match="probability"):
+            mix(1.5, mechanism(), mechanism())
+
+
+def test_translates_are_rounded_only_to_the_lattice():
+    m = calibrate(Shifted(3), Pure(0.5))
+    out = m.release(np.full(10, 1234.5)).values
+    assert np.all(np.abs(out - 1234.5) < 400)
+    steps = out / float(m.noise.grid)
+    assert np.allclose(steps, np.round(steps))
