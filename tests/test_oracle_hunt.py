@@ -56,7 +56,7 @@ def check_scale(law: Exact, budget: Any, scale: Fraction, grid: Fraction, least:
 def rounded(law: Exact, mechanism: Any) -> Exact:
     """The laws of the value that the noise is added to."""
     lattice = mechanism.lattice
-    if not mechanism.noise.scale or lattice is None:
+    if lattice is None:
         return law
     index = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in law[0]]
     return [lattice.origin + k * lattice.grid for k in index], law[1], law[2]

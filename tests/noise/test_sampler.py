@@ -57,9 +57,7 @@ def test_the_operating_system_bits_give_the_same_law() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "scale", [Fraction(1, 2), Fraction(50), Fraction(77), Fraction(10**9), Fraction(2**52)]
-)
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(50), Fraction(77), Fraction(10**9), Fraction(2**52)])
 def test_ten_million_draws_see_one_per_cent(scale: Fraction) -> None:
     draws = LatticeLaplaceSampler(1 / scale).draw(10 * N)
     assert p_value(draws, float(scale), bins=200) > ALPHA
@@ -208,6 +206,34 @@ def test_a_forked_process_draws_its_own_noise() -> None:
     assert not np.array_equal(theirs, sampler.draw(100))
 
 
+class Counted(BitSource):
+    """Counts the bits it serves."""
+
+    def __init__(self, seed: int) -> None:
+        self.good, self.bits = RngBits(np.random.default_rng(seed)), 0
+
+    def words(self, bits: int, count: int) -> Words:
+        self.bits += bits * count
+        return self.good.words(bits, count)
+
+
+@pytest.mark.parametrize("scale", [Fraction(16), Fraction(64), Fraction(1000)], ids=float)
+def test_the_number_of_bits_read_does_not_follow_the_noise(scale: Fraction) -> None:
+    def bits_and_noise(sampler: LatticeLaplaceSampler) -> NDArray[np.float64]:
+        rows = []
+        for seed in range(1000):
+            source = Counted(seed)
+            rows.append((np.abs(sampler.draw(1000, source)).mean(), source.bits))
+        return np.array(rows)
+
+    steady = bits_and_noise(LatticeLaplaceSampler(1 / scale))
+    assert np.unique(steady[:, 1]).size == 1
+    eager = bits_and_noise(LatticeLaplaceSampler(1 / scale, widths=Widths(steady=False)))
+    follows = stats.spearmanr(eager[:, 0], eager[:, 1])
+    assert follows.statistic > 0.1
+    assert follows.pvalue < ALPHA
+
+
 def test_words_are_uniform_on_their_range() -> None:
     for bits in (1, 5, 16, 48, 64):
         for source in (OsBits(), RngBits(np.random.default_rng(9))):
@@ -234,7 +260,7 @@ def test_plans_outside_the_domain_are_refused() -> None:
 
 
 def test_a_rate_of_numpy_integers_does_not_wrap() -> None:
-    rate = Fraction(np.int64(1)) / np.int64(2**40)  # type: ignore[operator]
+    rate = Fraction(np.int64(1), np.int64(2**40))  # type: ignore[call-overload]
     assert type(LatticeLaplaceSampler(rate).rate.denominator) is int
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 
@@ -45,14 +46,14 @@ def test_equal_bins_cover_the_range_with_short_edges(a, b, count):
     low, high = min(a, b), max(a, b)
     edges = equal_bins(low, high, count)
     assert edges[0] <= low and high <= edges[-1]
-    assert all(x < y for x, y in zip(edges, edges[1:], strict=False)) and len(edges) <= count + 1
+    assert all(x < y for x, y in itertools.pairwise(edges)) and len(edges) <= count + 1
 
 
 @given(st.integers(-1000, 1000), st.integers(1, 2000), st.integers(1, 40))
 def test_equal_bins_of_short_decimals_are_equal_tight_and_short(start, span, count):
     low, high = start / 10, (start + span) / 10
     exact = [as_fraction(e) for e in equal_bins(low, high, count)]
-    widths = {b - a for a, b in zip(exact, exact[1:], strict=False)}
+    widths = {b - a for a, b in itertools.pairwise(exact)}
     assert len(widths) == 1 and len(exact) == count + 1
     overshoot = (exact[-1] - exact[0]) - (as_fraction(high) - as_fraction(low))
     assert 0 <= overshoot <= widths.pop() / 5

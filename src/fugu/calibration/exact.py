@@ -58,4 +58,4 @@ def _delta_of(family: Family, budget: Approx, lattice: bool) -> Callable[[float]
     epsilon = as_fraction(budget.epsilon)
     if lattice and budget.delta < _FINE and len(family.points) * len(family.pairs) <= _SMALL:
         return lambda b: max(found.value for found in prove_delta(family, 1 / Fraction(b) if b else None, epsilon))
-    return lambda b: delta_loss(family, b, float(epsilon), lattice=lattice).value
+    return lambda b: delta_loss(family, b, float(epsilon), 1.0 if lattice else None).value

@@ -82,6 +82,8 @@ class Discrete:
 def _atoms(values: ArrayLike | Iterable[object]) -> NDArray[np.float64]:
     """Values as float64, refused where a double cannot hold them exactly."""
     array = np.asarray(values if isinstance(values, np.ndarray) else list(values))  # type: ignore[arg-type]
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]  # vectors of one number are numbers
     if array.size == 0:
         raise BadLaw("a law needs at least one value")
     if array.ndim not in (1, 2):

@@ -42,6 +42,11 @@ class Family:
         return np.stack([law.floats() for law in self.laws])
 
     @cached_property
+    def minute(self) -> bool:
+        """Whether some probability is positive but so small that arithmetic on doubles would lose it."""
+        return any(np.any((law.parts != 0) & (row < 1e-280)) for law, row in zip(self.laws, self.weights, strict=True))
+
+    @cached_property
     def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
         """The pairs whose two laws are not exactly the same law, with their labels; the others lose nothing."""
         labelled = zip(self.pairs, self.labels, strict=True)

@@ -32,6 +32,14 @@ class Masses:
             return np.array([float(Fraction(int(p) * scale, denominator)) for p in self.parts], dtype=np.float64)
         return self.parts.astype(np.float64) / float(self.total)
 
+    def logs(self) -> NDArray[np.float64]:
+        """ln of the probabilities, also of those below the range of doubles; -inf for none."""
+        if self.parts.dtype != object:
+            with np.errstate(divide="ignore"):
+                return np.log(self.parts.astype(np.float64)) - math.log(self.total)
+        total = math.log(self.total.numerator) - math.log(self.total.denominator)
+        return np.array([math.log(int(p)) - total if p else -math.inf for p in self.parts], dtype=np.float64)
+
     def whole(self) -> tuple[list[int], int]:
         """The same masses as Python integers over an integer total."""
         if self.parts.dtype != np.float64:

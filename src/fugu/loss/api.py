@@ -26,9 +26,9 @@ def epsilon(noise: Laplace, pairs: PairsLike) -> float:
     _check(noise)
     worst = 0.0
     for family in families(as_pairs(pairs)):
-        if noise.grid is not None and noise.scale > 0:
-            on_lattice(family, noise.grid)  # off the lattice no epsilon is finite; on it, lattice and continuous agree
         whole, unit = in_units(family)
+        if noise.grid is not None and noise.scale > 0:  # off the lattice nothing is finite; on it, both noises agree
+            require_lattice(whole, noise.grid / unit)
         worst = max(worst, pure_loss(whole, _ratio(noise.scale, unit)).value)
     return worst
 
@@ -47,9 +47,12 @@ def delta(noise: Laplace, pairs: PairsLike, epsilon: Real) -> float:
     Approx(epsilon, 0)  # validates epsilon
     worst = 0.0
     for family in families(as_pairs(pairs)):
-        lattice = noise.grid is not None and noise.scale > 0
-        whole, unit = (on_lattice(family, noise.grid), noise.grid) if lattice and noise.grid else in_units(family)
-        worst = max(worst, delta_loss(whole, _ratio(noise.scale, unit), float(epsilon), lattice).value)
+        whole, unit = in_units(family)
+        grid = None
+        if noise.grid is not None and noise.scale > 0:
+            require_lattice(whole, noise.grid / unit)
+            grid = float(noise.grid / unit)
+        worst = max(worst, delta_loss(whole, _ratio(noise.scale, unit), float(epsilon), grid).value)
     return worst
 
 
@@ -63,23 +66,19 @@ def in_units(family: Family) -> tuple[Family, Fraction]:
     return Family(integers(family.points, step), family.laws, family.pairs, family.labels), step
 
 
-def on_lattice(family: Family, grid: Fraction) -> Family:
-    """The family with lattice indices as points, refused unless all atoms lie on one lattice of this grid."""
-    whole, unit = in_units(family)
-    points = whole.points
-    ratio = grid / unit
-    if points.dtype == np.int64 and ratio.denominator == 1:
-        offsets = points - points[0]
-        if not np.any(offsets % int(ratio)):
-            return Family(offsets // int(ratio), family.laws, family.pairs, family.labels)
-    first = Fraction(points[0].item())
-    exact = [(Fraction(x) - first) / ratio for x in points.tolist()]
-    if any(x.denominator != 1 for x in exact):
+def require_lattice(family: Family, grid: Fraction) -> None:
+    """Refuse unless all atoms lie on one lattice of this grid, decided exactly."""
+    points = family.points
+    if points.dtype == np.int64 and grid.denominator == 1:
+        aligned = not np.any((points - points[0]) % int(grid))
+    else:
+        first = Fraction(points[0].item())
+        aligned = all(((Fraction(x) - first) / grid).denominator == 1 for x in points.tolist())
+    if not aligned:
         raise BadNoise(
-            f"some atoms are off the lattice of grid {grid}: no epsilon is finite there. Round the laws onto the "
+            "some atoms are off the lattice of this grid: no epsilon is finite there. Round the laws onto the "
             "lattice first (calibrate does), or choose a grid that divides every distance"
         )
-    return Family(np.array([float(x) for x in exact]), family.laws, family.pairs, family.labels)
 
 
 def _ratio(scale: Real, unit: Fraction) -> float:

@@ -34,13 +34,20 @@ class Worst:
 def pure_loss(family: Family, scale: float) -> Worst:
     """max over pairs, orders and atoms of ln(S_i / S_j), rounded up; inf where no finite epsilon holds."""
     weights = family.weights
+    if family.minute:
+        return _worst_log(family, _logs(family, scale), silent=scale == 0)
     if scale == 0:
-        return _worst(family, weights, 4 * UNIT)
+        return _worst(family, weights, 8 * UNIT)
     sums = decayed_sums(family.points, weights, scale)
     total = sums.total(weights)
     if float(total.min()) < _TINY:
-        return _worst_log(family, log_decayed_sums(family.points, weights, scale))
+        return _worst_log(family, _logs(family, scale), silent=scale == 0)
     return _worst(family, total, 4 * sums.error + 12 * UNIT)
+
+
+def _logs(family: Family, scale: float) -> NDArray[np.float64]:
+    logs = np.stack([law.logs() for law in family.laws])
+    return log_decayed_sums(family.points, logs, scale) if scale else logs
 
 
 def _worst(family: Family, total: NDArray[np.float64], error: float) -> Worst:
@@ -59,7 +66,7 @@ def _worst(family: Family, total: NDArray[np.float64], error: float) -> Worst:
     return worst
 
 
-def _worst_log(family: Family, logs: NDArray[np.float64]) -> Worst:
+def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> Worst:
     """The same from logarithms, for ratios beyond the range of doubles."""
     worst = Worst(0.0, family.labels[0], family.pairs[0])
     error = log_error(logs.shape[1])
@@ -69,16 +76,18 @@ def _worst_log(family: Family, logs: NDArray[np.float64]) -> Worst:
             gap = logs[i] - logs[j]
             size = np.abs(logs[i]) + np.abs(logs[j])
             bound = np.abs(gap) + np.where(np.isfinite(size), error * (size + 2), 0.0)
-        bound[np.isnan(bound)] = np.inf  # both logarithms beyond the range: no finite bound is known
+        # both zero: without noise an atom of neither law, with noise both beyond the range, where no finite bound is known
+        bound[np.isnan(bound)] = 0.0 if silent else np.inf
         k = int(np.argmax(bound))
         if bound[k] > worst.value:
             worst = Worst(float(bound[k]), label, (i, j) if gap[k] >= 0 else (j, i))
     return worst
 
 
-def delta_loss(family: Family, scale: float, epsilon: float, lattice: bool) -> Worst:
+def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None) -> Worst:
     """max over pairs and orders of sup_S P(S) - e^epsilon Q(S), rounded up; exactly 0 where the ratio bound says so.
 
+    `scale` and `grid` are in the unit of the points; grid None is the continuous noise.
     Error: wherever the true or the computed integrand is positive, e^eps f_j <= f_i (1 + 3 eta), so a relative error
     eta of the sums costs at most 2.1 eta of the mass of f_i, which is 1 (eta = error + 8 units)."""
     weights = family.weights
@@ -87,38 +96,32 @@ def delta_loss(family: Family, scale: float, epsilon: float, lattice: bool) -> W
     worst = Worst(0.0, family.labels[0], family.pairs[0])
     for pair, label in family.different:
         for i, j in (pair, pair[::-1]):
-            value = _delta(family, weights, sums, scale, e, (i, j), lattice)
+            if sums is None:
+                value = float(np.maximum(weights[i] - e * weights[j], 0).sum()) + 20 * UNIT
+            else:
+                value = _delta(family, sums, scale, e, (i, j), grid)
             if value > worst.value:
-                worst = Worst(value, label, (i, j))
+                worst = Worst(min(1.0, value), label, (i, j))
     return worst
 
 
-def _delta(
-    family: Family,
-    weights: NDArray[np.float64],
-    sums: Decayed | None,
-    scale: float,
-    e: float,
-    order: tuple[int, int],
-    lattice: bool,
-) -> float:
+def _delta(family: Family, sums: Decayed, scale: float, e: float, order: tuple[int, int], grid: float | None) -> float:
+    """delta of one order: what the laws differ at atoms, in gaps, and in the two tails (theory, sections 7 and 8)."""
     i, j = order
-    if sums is None:
-        at_atoms = weights[i] - e * weights[j]
-        return min(1.0, float(np.maximum(at_atoms, 0).sum()) + 20 * UNIT)
     eta = sums.error + 8 * UNIT
-    s_i = sums.left[i] + sums.right[i] - weights[i]
-    s_j = sums.left[j] + sums.right[j] - weights[j]
+    s_i = sums.left[i] + sums.right[i] - family.weights[i]
+    s_j = sums.left[j] + sums.right[j] - family.weights[j]
     if np.all(s_i * (1 + 5 * eta) <= e * s_j) and float(s_j.min()) > _TINY:
         return 0.0
     left = sums.left[i] - e * sums.left[j]
     right = sums.right[i] - e * sums.right[j]
-    ends = max(0.0, float(right[0])) + max(0.0, float(left[-1]))
-    gap = np.diff(family.points)
-    if lattice:
-        inside = lattice_gaps(left[:-1], right[1:], gap, 1 / scale)
-        outside = tail_sum(1 / scale) * ends
-        found = math.tanh(0.5 / scale) * (float(np.maximum(s_i - e * s_j, 0).sum()) + outside + inside)
+    tails = max(0.0, float(right[0])) + max(0.0, float(left[-1]))
+    gaps = np.diff(family.points).astype(np.float64)
+    if grid is None:
+        found = 0.5 * (tails + continuous_gaps(left[:-1], right[1:], gaps / scale))
     else:
-        found = 0.5 * (ends + continuous_gaps(left[:-1], right[1:], gap.astype(np.float64) / scale))
-    return min(1.0, found + 8 * eta + 1e-300)
+        rate = grid / scale
+        inside = lattice_gaps(left[:-1], right[1:], np.rint(gaps / grid), rate)
+        atoms = float(np.maximum(s_i - e * s_j, 0).sum())
+        found = math.tanh(rate / 2) * (atoms + tail_sum(rate) * tails + inside)
+    return found * (1 + 4000 * UNIT) + 8 * eta + 1e-300  # exponents up to 745 are off by 3 units each

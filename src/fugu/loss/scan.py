@@ -104,10 +104,8 @@ def _doubling(points: NDArray[Any], weights: NDArray[np.float64], scale: float) 
     return sums, (3 * _GONE + 10 * passes + 20) * UNIT
 
 
-def log_decayed_sums(points: NDArray[Any], weights: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """ln S_k by doubling in log space, for sums that a double cannot hold; see `log_error` for how exact it is."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(weights)
+def log_decayed_sums(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """ln S_k from ln p_k by doubling in log space, for sums that a double cannot hold; see `log_error` for how exact it is."""
     return np.logaddexp(_log_prefix(points, logs, scale), _log_strict(points, logs, scale))
 
 

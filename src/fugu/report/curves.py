@@ -51,6 +51,8 @@ class Ratio:
     only_first: float
     """Probability, if the first secret holds, of a value that is impossible under the second."""
     only_second: float
+    thinned: bool
+    """Whether some points were left out for drawing; the extremes of the curve never are."""
 
     @property
     def largest(self) -> float:
@@ -66,13 +68,14 @@ def laws(view: View, most: int = DRAWN) -> Laws:
     count = -(-(stop - start + 1) // group)
     first = start + group * np.arange(count, dtype=np.int64)
     place = (points - start) // group
-    before = np.stack([np.bincount(place, weights=row, minlength=count) for row in weights])
+    before = np.array([np.bincount(place, weights=row, minlength=count) for row in weights], dtype=np.float64)
     after = before
     if view.steps > 0:
         edges = np.append(first - 1, first[-1] + group - 1)
         after = np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
     ends = view.values(first), view.values(first + (group - 1))
-    return Laws((ends[0] + ends[1]) / 2, before, after, group, group * (float(view.lattice.grid) if view.lattice else 1.0))
+    width = group * (float(view.lattice.grid) if view.lattice else 1.0)
+    return Laws((ends[0] + ends[1]) / 2, before, after, group, width)
 
 
 def distribution(view: View, index: Indices) -> Floats:
@@ -105,14 +108,14 @@ def ratio(view: View, most: int = DRAWN) -> Ratio:
         curve, after = atoms[order], before[order]
     return Ratio(
         view.values(curve), after, view.values(atoms), before,
-        float(weights[0][kinds[1]].sum()), float(weights[1][kinds[2]].sum()))  # fmt: skip
+        float(weights[0][kinds[1]].sum()), float(weights[1][kinds[2]].sum()), len(atoms) < len(points))  # fmt: skip
 
 
 def guess(view: View) -> tuple[float, float]:
     """How often the best guess between the two secrets, equally likely at first, is right: (1 + sup_S P(S) - Q(S)) / 2.
 
     Before noise and after it, each rounded up."""
-    before, after = (delta_loss(view.pair, steps, 0.0, lattice=True).value for steps in (0.0, view.steps))
+    before, after = (delta_loss(view.pair, steps, 0.0, grid=1.0).value for steps in (0.0, view.steps))
     return (1 + before) / 2, (1 + after) / 2
 
 

@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.report import style
 from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts, Line
+from fugu.report.style import FIRST, SECOND, Figure
 from fugu.report.views import View
-from fugu.report.words import clean, factor, number
+from fugu.report.text import clean, factor, number
 
-FIRST, SECOND, CURVE, POINTS, BAND = "#0072B2", "#D55E00", "#1B1B1B", "#007A59", "rgba(86,180,233,0.20)"
-"""Okabe and Ito's colours, which stay apart for colour-blind readers; dashes and hatching repeat what colour says."""
-CONFIG = {"displayModeBar": False, "displaylogo": False, "showLink": False, "scrollZoom": False, "responsive": True,
-          "plotlyServerURL": "", "showTips": False}  # fmt: skip
 _FEW = 40
 """Up to this many places bars are drawn, above it lines."""
-
-Figure = dict[str, Any]
 
 
 def plain(text: object, most: int = 28) -> str:
@@ -38,143 +34,115 @@ def plain(text: object, most: int = 28) -> str:
 
 def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = ()) -> Figure:
     """Both laws, before noise above and after noise below; one panel if there is no noise."""
-    noisy = view.steps > 0
-    panels = [("before noise (never published)", curve.before)]
-    panels = [*panels, ("with noise (what is published)", curve.after)] if noisy else [("as published", curve.after)]
+    panels = [("before noise (never published)", curve.before), ("with noise (what is published)", curve.after)]
+    places = [(0.57, 1.0), (0.0, 0.43)]
+    if view.steps == 0:
+        panels, places = [("as published", curve.after)], [(0.0, 1.0)]
+    height = 340 if view.steps == 0 else 540
     per = "" if curve.group == 1 else f"<br>per step of {number(curve.width)}"
-    layout = _layout(520 if noisy else 340)
-    layout |= {"barmode": "group", "bargap": 0.25, "bargroupgap": 0.0, "annotations": []}
-    layout["margin"]["t"] = 64
-    data = []
-    for k, (title, heights) in enumerate(panels):
-        axis = "" if k == 0 else str(k + 1)
-        top, bottom = (1.0, 0.0) if not noisy else ((1.0, 0.57), (0.43, 0.0))[k]
-        last = k == len(panels) - 1
-        data += _panel(view, curve.values, heights, axis, k == 0)
-        layout[f"yaxis{axis}"] = _axis(f"probability{per}", domain=[bottom, top], rangemode="tozero", nticks=5)
-        layout[f"xaxis{axis}"] = _axis(_value_title(view, f) if last else "", anchor=f"y{axis}", matches=None if last else "x2",
-                                       showticklabels=last) | _ticks(view, categories)  # fmt: skip
-        layout["annotations"].append(
-            {"text": f"<b>{title}</b>", "xref": "paper", "yref": "paper", "x": 0, "y": top, "xanchor": "left",
-             "yanchor": "bottom", "showarrow": False, "font": {"size": 13}})  # fmt: skip
+    layout = style.layout(height, top=64) | {"annotations": []}
+    ticks = _ticks(view, curve.values, categories)
+    data: list[Figure] = []
+    for k, ((title, heights), (bottom, top)) in enumerate(zip(panels, places, strict=True)):
+        axis, last = "" if k == 0 else str(k + 1), k == len(panels) - 1
+        data += _panel(view, curve.values, heights, axis)
+        layout[f"yaxis{axis}"] = style.axis(f"probability{per}", domain=[bottom, top], rangemode="tozero", nticks=5)
+        link = {} if last else {"matches": "x2", "showticklabels": False}
+        layout[f"xaxis{axis}"] = style.axis(_value_title(view, f) if last else "", anchor=f"y{axis}") | ticks | link
+        layout["annotations"].append(style.heading(title, top))
     return {"data": data, "layout": layout}
 
 
-def _panel(view: View, values: NDArray[np.float64], heights: NDArray[np.float64], axis: str, legend: bool) -> list[Figure]:
+def _panel(view: View, values: NDArray[np.float64], heights: NDArray[np.float64], axis: str) -> list[Figure]:
     held = np.any(heights > 0, axis=0)
-    bars = int(held.sum()) <= _FEW
     traces = []
     for row, (name, colour, pattern, dash) in enumerate(
         ((view.first, FIRST, "", "solid"), (view.second, SECOND, "/", "dash"))
     ):
         shown = plain(name)
-        trace: Figure = {
-            "name": f"if “{shown}”", "legendgroup": str(row), "showlegend": legend, "xaxis": f"x{axis}", "yaxis": f"y{axis}",
-            "hovertemplate": "value %{x}<br>probability %{y}<extra>" + shown.replace("%", "&#37;") + "</extra>",
-        }  # fmt: skip
-        if bars:
+        place = {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "legendgroup": str(row), "showlegend": not axis}
+        hover = "value %{x}<br>probability %{y}<extra>" + shown.replace("%", "&#37;") + "</extra>"
+        trace: Figure = {"name": f"if “{shown}”", "hovertemplate": hover, **place}
+        if int(held.sum()) <= _FEW:
             width = _bar_width(values, held)
-            trace |= {"type": "bar", "x": _numbers(values[held], 12), "y": _numbers(heights[row][held]), "width": width,
-                      "offset": (row - 1) * width,
-                      "marker": {"color": colour, "pattern": {"shape": pattern, "fgcolor": "white", "size": 6}}}  # fmt: skip
+            hatch = {"shape": pattern, "fillmode": "overlay", "fgcolor": "white", "fgopacity": 0.8, "size": 7}
+            trace |= {"type": "bar", "width": width, "offset": (row - 1) * width}
+            trace |= {"x": _numbers(values[held], 12), "y": _numbers(heights[row][held])}
+            trace |= {"marker": {"color": colour, "pattern": hatch}}
         else:
-            trace |= {"type": "scatter", "mode": "lines", "x": _numbers(values, 12), "y": _numbers(heights[row]),
-                      "line": {"color": colour, "width": 2, "dash": dash, "shape": "linear"}}  # fmt: skip
+            trace |= {"type": "scatter", "mode": "lines", "x": _numbers(values, 12), "y": _numbers(heights[row])}
+            trace |= {"line": {"color": colour, "width": 2, "dash": dash}}
         traces.append(trace)
     return traces
 
 
 def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] = ()) -> Figure:
-    """The log-ratio after noise as a line inside the promised band, before noise as points; what is beyond the axis
-    is drawn as a triangle at its edge."""
-    noisy = view.steps > 0
+    """The log-ratio after noise as a line inside the promised band, before noise as points; what is beyond the
+    axis is drawn as a triangle at its edge."""
     finite = np.abs(curve.after[np.isfinite(curve.after)])
     top = max(2.0 * f.epsilon, 1.3 * float(finite.max(initial=0.0)), 1e-3)
-    data = _points(curve, top, noisy)
-    if noisy:
+    data = _points(curve, top, noisy=view.steps > 0)
+    if view.steps > 0:
         mode = "lines+markers" if len(curve.values) <= _FEW else "lines"
-        data.append(
-            {"type": "scatter", "mode": mode, "name": "with noise (published)", "x": _numbers(curve.values, 12),
-             "y": _numbers(curve.after), "line": {"color": CURVE, "width": 2.5}, "marker": {"size": 6},
-             "customdata": _factors(curve.after), "hovertemplate": "value %{x}<br>%{customdata}<extra></extra>"})  # fmt: skip
-    a, b = plain(view.first, 20), plain(view.second, 20)
-    layout = _layout(420)
-    layout["margin"]["t"] = 44
-    layout["xaxis"] = _axis(_value_title(view, f), zeroline=False) | _ticks(view, categories)
-    layout["yaxis"] = _axis("log of the likelihood ratio", range=[-1.08 * top, 1.08 * top], zeroline=True,
-                            zerolinecolor="#8A8A8A", nticks=7)  # fmt: skip
-    layout["shapes"] = [
-        {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": -f.epsilon, "y1": f.epsilon, "fillcolor": BAND,
-         "line": {"width": 1, "color": FIRST, "dash": "dot"}, "layer": "below"}]  # fmt: skip
-    limit = f"limit ε = {number(f.epsilon, 'up', 6)}: odds × {factor(f.epsilon)}"
+        line: Figure = {"type": "scatter", "mode": mode, "name": "with noise (published)"}
+        line |= {"x": _numbers(curve.values, 12), "y": _numbers(curve.after)} | _hover(curve.after)
+        data.append(line | {"line": {"color": style.CURVE, "width": 2.5}, "marker": {"size": 6}})
+    edge = 1.1 * top
+    layout = style.layout(430, top=44)
+    layout["xaxis"] = style.axis(_value_title(view, f)) | _ticks(view, curve.values, categories)
+    layout["yaxis"] = style.axis("log of the likelihood ratio", range=[-edge, edge], nticks=7) | style.ZERO
+    layout["shapes"] = [style.band(f.epsilon)]
     layout["annotations"] = [
-        _note(limit, f.epsilon, "bottom", FIRST), _note(f"odds ÷ {factor(f.epsilon)}", -f.epsilon, "top", FIRST),
-        _note(f"↑ speaks for “{a}”", 1.08 * top, "top", "#444", left=False),
-        _note(f"↓ speaks for “{b}”", -1.08 * top, "bottom", "#444", left=False)]  # fmt: skip
+        style.note(f"limit ε = {number(f.epsilon, 'up', 6)}: odds × {factor(f.epsilon)}", f.epsilon, "bottom", FIRST),
+        style.note(f"odds ÷ {factor(f.epsilon)}", -f.epsilon, "top", FIRST),
+        style.note(f"↑ speaks for “{plain(view.first, 20)}”", edge, "top", style.SOFT, side="right"),
+        style.note(f"↓ speaks for “{plain(view.second, 20)}”", -edge, "bottom", style.SOFT, side="right"),
+    ]
     return {"data": data, "layout": layout}
 
 
 def _points(curve: Ratio, top: float, noisy: bool) -> list[Figure]:
-    beyond = np.abs(curve.before) > top
     name = "without noise" if noisy else "as published (no noise)"
     many = len(curve.atoms) > 2 * _FEW
-    traces = []
-    for mask, heights, symbol, label in (
-        (~beyond, curve.before, "circle-open" if noisy else "circle", name),
-        (curve.before > top, np.full_like(curve.before, top), "triangle-up", f"{name}, beyond this axis"),
-        (curve.before < -top, np.full_like(curve.before, -top), "triangle-down", f"{name}, beyond this axis"),
+    traces: list[Figure] = []
+    for mask, symbol, label in (
+        (np.abs(curve.before) <= top, "circle-open" if noisy else "circle", name),
+        (curve.before > top, "triangle-up", f"{name}, beyond this axis"),
+        (curve.before < -top, "triangle-down", f"{name}, beyond this axis"),
     ):
-        if mask.any():
-            shown = not any(trace["name"] == label for trace in traces)
-            size = 5 if many else 9
-            traces.append(
-                {"type": "scatter", "mode": "markers", "name": label, "showlegend": shown, "legendgroup": label,
-                 "x": _numbers(curve.atoms[mask], 12), "y": _numbers(heights[mask]), "cliponaxis": False,
-                 "marker": {"color": POINTS, "symbol": symbol, "size": size, "line": {"width": 1 if many else 2}},
-                 "customdata": _factors(curve.before[mask]),
-                 "hovertemplate": "value %{x}<br>%{customdata}<extra></extra>"})  # fmt: skip
+        if not mask.any():
+            continue
+        logs = curve.before[mask]
+        first = all(trace["name"] != label for trace in traces)
+        marker = {"color": style.POINTS, "symbol": symbol, "size": 5 if many else 9, "line": {"width": 1 if many else 2}}
+        trace: Figure = {"type": "scatter", "mode": "markers", "name": label, "marker": marker}
+        trace |= {"legendgroup": label, "showlegend": first, "cliponaxis": False} | _hover(logs)
+        traces.append(trace | {"x": _numbers(curve.atoms[mask], 12), "y": _numbers(np.clip(logs, -top, top))})
     return traces
 
 
 def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
-    """Expected absolute error (bars) and scale (diamonds) of each method, on a log axis; None if no method adds noise."""
+    """Expected absolute error (bars) and scale (diamonds) of each method on a log axis; None if none adds noise."""
     drawn = [line for line in lines if 0 < line.error < math.inf]
     if not drawn:
         return None
     sizes = [x for line in drawn for x in (line.error, line.scale)]
-    high = max(sizes)
-    low = max(min(sizes), high * 1e-5)
+    low, high = max(min(sizes), max(sizes) * 1e-5) / 2.5, max(sizes) * 2
     names = [plain(line.method) + (" ★" if line.used else "") for line in drawn]
-    colours = [SECOND if line.used else FIRST for line in drawn]
-    data: list[Figure] = [
-        {"type": "bar", "orientation": "h", "name": "average error", "y": names, "x": _numbers([x.error for x in drawn]),
-         "marker": {"color": colours}, "text": [number(x.error) for x in drawn], "textposition": "outside",
-         "cliponaxis": False, "hovertemplate": "average error %{x}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "name": "noise scale", "y": names, "x": _numbers([x.scale for x in drawn]),
-         "marker": {"symbol": "diamond", "size": 10, "color": "white", "line": {"color": CURVE, "width": 2}},
-         "hovertemplate": "scale %{x}<extra></extra>"},
-    ]  # fmt: skip
-    layout = _layout(120 + 44 * len(drawn)) | {"bargap": 0.35, "showlegend": True}
-    layout["margin"]["t"] = 40
-    layout["xaxis"] = _axis(f"units of {plain(f.query)}, log scale", type="log", range=[math.log10(low / 2.5), math.log10(high * 3.5)],
-                            dtick=1 if high / low > 30 else "D1")  # fmt: skip
-    layout["yaxis"] = {**_axis(""), "autorange": "reversed", "type": "category", "showgrid": False}
-    return {"data": data, "layout": layout}
-
-
-def _layout(height: int) -> Figure:
-    return {
-        "height": height, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "white", "dragmode": False, "hovermode": "closest",
-        "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": "#1B1B1B"},
-        "margin": {"l": 8, "r": 16, "t": 8, "b": 8}, "hoverlabel": {"font": {"size": 13}},
-        "legend": {"orientation": "h", "x": 0, "y": 1.0, "yref": "container", "yanchor": "top", "xanchor": "left"},
-    }  # fmt: skip
-
-
-def _axis(title: str, **more: Any) -> Figure:
-    set_here = {key: value for key, value in more.items() if value is not None}
-    return {"title": {"text": title, "standoff": 10}, "automargin": True, "fixedrange": True, "gridcolor": "#E4E4E4",
-            "linecolor": "#8A8A8A", "showline": True, "ticks": "outside", "zeroline": False, **set_here}  # fmt: skip
+    bars: Figure = {"type": "bar", "orientation": "h", "name": "average error", "y": names}
+    bars |= {"x": _numbers([line.error for line in drawn]), "hovertemplate": "average error %{x}<extra></extra>"}
+    bars |= {"marker": {"color": [SECOND if line.used else FIRST for line in drawn]}}
+    marks: Figure = {"type": "scatter", "mode": "markers", "name": "noise scale", "y": names}
+    marks |= {"x": _numbers([line.scale for line in drawn]), "hovertemplate": "scale %{x}<extra></extra>"}
+    marks |= {"marker": {"symbol": "diamond", "size": 10, "color": "white", "line": {"color": style.CURVE, "width": 2}}}
+    steps = (1, 2, 5) if high / low < 300 else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [m * 10.0**k for k in powers for m in steps if low <= m * 10.0**k <= high]
+    layout = style.layout(120 + 40 * len(drawn), top=40) | {"bargap": 0.35, "showlegend": True}
+    layout["xaxis"] = style.axis(f"units of {plain(f.query)} (log scale)", type="log") | {
+        "range": [math.log10(low), math.log10(high)], "tickvals": ticks, "ticktext": [number(t) for t in ticks]}  # fmt: skip
+    layout["yaxis"] = style.axis("", autorange="reversed", type="category", showgrid=False)
+    return {"data": [bars, marks], "layout": layout}
 
 
 def _value_title(view: View, f: Facts) -> str:
@@ -182,21 +150,15 @@ def _value_title(view: View, f: Facts) -> str:
     return f"value of {name}" if view.lattice else f"possible values of {name}, numbered in increasing order"
 
 
-def _ticks(view: View, categories: Sequence[str]) -> Figure:
-    """Names of categories at their codes 0, 1, 2, ..., where values are codes and the names are few."""
-    if not view.lattice or not 0 < len(categories) <= 12:
-        return {}
-    return {"tickvals": list(range(len(categories))), "ticktext": [f"{plain(c, 14)} ({i})" for i, c in enumerate(categories)]}
-
-
-def _note(text: str, y: float, anchor: str, colour: str, left: bool = True) -> Figure:
-    side = "left" if left else "right"
-    return {"text": text, "xref": "paper", "x": 0.01 if left else 0.99, "xanchor": side, "y": y, "yanchor": anchor,
-            "showarrow": False, "font": {"size": 12, "color": colour}, "bgcolor": "rgba(255,255,255,0.7)"}  # fmt: skip
+def _ticks(view: View, values: NDArray[np.float64], categories: Sequence[str]) -> Figure:
+    """Where the axis is marked: at the names of few categories (their codes are 0, 1, ...), or at few lattice points."""
+    if view.lattice and 0 < len(categories) <= 12:
+        return {"tickvals": list(range(len(categories))), "ticktext": [plain(name, 14) for name in categories]}
+    return {"tickvals": _numbers(values, 12)} if len(values) <= 10 else {}
 
 
 def _bar_width(values: NDArray[np.float64], held: NDArray[np.bool_]) -> float:
-    """Bars of a pair fill at most 80 % of the least gap, and no more than a twelfth of the picture."""
+    """Two bars side by side fill at most 80 % of the least gap, and an eighth of the picture."""
     gaps = np.diff(values[held])
     span = float(values[-1] - values[0]) or 1.0
     return 0.4 * min(float(gaps.min()) if gaps.size else span, span / 6)
@@ -206,10 +168,10 @@ def _numbers(values: Any, digits: int = 5) -> list[float]:
     return [float(f"{v:.{digits}g}") for v in np.asarray(values, dtype=np.float64).tolist()]
 
 
-def _factors(logs: NDArray[np.float64]) -> list[str]:
-    """What a log-ratio does to the odds, for the hover box."""
-    found = []
-    for x in logs.tolist():
-        sign = "×" if x >= 0 else "÷"
-        found.append("settles the question" if math.isinf(x) else f"log ratio {x:.4g}: odds {sign} {number(math.exp(min(abs(x), 700)))}")
-    return found
+def _hover(logs: NDArray[np.float64]) -> Figure:
+    """What a log-ratio does to the odds, for the box at the pointer."""
+    told = [
+        "settles the question" if math.isinf(x) else f"log {x:.4g}: odds {'×' if x >= 0 else '÷'} {factor(abs(x))}"
+        for x in logs.tolist()
+    ]
+    return {"customdata": told, "hovertemplate": "value %{x}<br>%{customdata}<extra></extra>"}

@@ -60,7 +60,7 @@ class View:
 
     def values(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """The column's values at lattice indices; 1, 2, 3, ... where the certificate only knows the order."""
-        return self.lattice.value(index) if self.lattice else index + 1.0
+        return self.lattice.value(index) if self.lattice else index.astype(np.float64) + 1
 
 
 def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part, ...]:

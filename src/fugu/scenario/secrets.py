@@ -65,9 +65,9 @@ class Protect:
             labels, layers = _categories(table, self.columns or ())
         else:
             labels = tuple(self.conditions)
+            if len(labels) > MAX_SECRETS:
+                raise _too_many(len(labels), self.text)
             layers = _layers(_holds(table, condition, seen) for condition in self.conditions.values())
-        if len(labels) > MAX_SECRETS:
-            raise _too_many(len(labels), self.text)
         counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
         gone = [(name, count) for name, count in counts if count]
         if gone and missing == "error":
@@ -112,16 +112,20 @@ def _known(name: object, available: tuple[str, ...]) -> str:
 
 
 def _number(text: str) -> float:
+    if re.fullmatch(r"\s*[+-]?\d+\s*", text):
+        return int(text)
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
         raise UsageError(f"{text.strip()!r} in protect must be a finite number")
-    return int(number) if number == int(number) else number
+    return number
 
 
 def _comparison(text: str, column: str, sign: str, number: float) -> Protect:
+    if sign in ("<=", ">") and abs(number) > 2**53:
+        raise UsageError(f"the number in {text!r} is too large for {sign}; use < or >=")
     cut = number if sign in ("<", ">=") else math.nextafter(number, math.inf)
     below, above = ("<", ">=") if sign in ("<", ">=") else ("<=", ">")
     tests: dict[str, Condition] = {
@@ -141,6 +145,8 @@ def _cuts(text: str, column: str, cuts: list[float]) -> Protect:
 
 
 def _read_conditions(protect: Mapping[Any, Any], available: tuple[str, ...]) -> Protect:
+    if not protect:
+        raise UsageError("protect is an empty dict; give each secret a condition")
     conditions: dict[str, Condition] = {}
     for secret, condition in protect.items():
         if not callable(condition) and not (isinstance(condition, Mapping) and condition):

@@ -1,0 +1,103 @@
+"""`page`: the HTML of a report, from a certificate alone; `write`: put it on disk, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fugu.errors import UsageError
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.mechanism import Mechanism
+from fugu.report import curves, figures, style, text, words
+from fugu.report.facts import Facts, beliefs, facts, methods
+from fugu.report.views import View, views
+
+if TYPE_CHECKING:
+    from fugu.calibration.compare import Comparison
+
+
+def page(
+    mechanism: Mechanism | Certificate,
+    comparison: Comparison | None = None,
+    title: str = "Privacy report",
+    query_name: str | None = None,
+    secret_name: str | None = None,
+) -> str:
+    """One self-contained HTML page about a release: what was published, what it means, figures, methods, limits.
+
+    Everything on it is computed from the certificate, which is public; the private column is never seen here.
+
+    >>> import fugu
+    >>> pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
+    >>> html = page(fugu.calibrate(pair, fugu.Pure(0.5)), query_name="grade", secret_name="support")
+    >>> "odds" in html, html.count("<figure")
+    (True, 3)
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    certificate = _certificate(mechanism)
+    f = facts(certificate, query_name, secret_name)
+    lines = methods(certificate, comparison)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files("fugu.report").joinpath("page.html.j2").read_text("utf-8"))
+    drawn = [_drawn(view, f, _categories(certificate)) for view in views(certificate)]
+    html = template.render(
+        title=title,
+        f=f,
+        words=words,
+        text=text,
+        certificate=certificate,
+        views=drawn,
+        beliefs=beliefs(f.epsilon),
+        extremes=beliefs(f.leak),
+        lines=lines,
+        compared=comparison is not None,
+        bars=figures.methods_figure(lines, f),
+        config=style.CONFIG,
+        plotly=Markup(get_plotlyjs()),
+    )
+    return html.encode("utf-8", "replace").decode("utf-8")
+
+
+def write(path: str | os.PathLike[str], html: str) -> None:
+    """Write a page, whole or not at all."""
+    target = Path(path)
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(html, encoding="utf-8")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _certificate(source: object) -> Certificate:
+    if isinstance(source, Mechanism):
+        return source.certificate
+    if isinstance(source, Certificate):
+        return source
+    raise UsageError(f"a page is made from a mechanism or a certificate, got {type(source).__name__}")
+
+
+def _drawn(view: View, f: Facts, categories: tuple[str, ...]) -> dict[str, Any]:
+    """One choice of the selector: two figures and the words under them."""
+    law, ratio, right = curves.laws(view), curves.ratio(view), curves.guess(view)
+    return {
+        "label": text.clean(view.label, 80),
+        "first": view.first,
+        "second": view.second,
+        "laws": figures.laws_figure(view, law, f, categories),
+        "ratio": figures.ratio_figure(view, ratio, f, categories),
+        "captions": {
+            "laws-caption": words.laws_caption(view, law, right),
+            "ratio-caption": words.ratio_caption(view, ratio, f),
+        },
+    }
+
+
+def _categories(certificate: Certificate) -> tuple[str, ...]:
+    query = certificate.body.get("query")
+    return tuple(query.get("categories") or ()) if isinstance(query, dict) else ()
