@@ -32,8 +32,8 @@ _COLOURS = {"met": "green", "missed": "red", "": "default"}
 def main() -> int:
     """Run the topics asked for: all but `growth`, unless named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("topics", nargs="*", metavar="topic", help=f"any of {', '.join(TOPICS)}; growth runs only if named")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer laps")
+    parser.add_argument("topics", nargs="*", metavar="topic", help=f"any of {', '.join(TOPICS)}; growth runs only if
+    named") parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer laps")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
     asked = parser.parse_args()
     unknown = [t for t in asked.topics if t not in TOPICS]

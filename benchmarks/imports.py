@@ -21,8 +21,8 @@ def imports(size: Size) -> Iterator[Row]:
     bare = _seconds("import fugu", size)
     yield Row("import", "import fugu", bare - empty, "s", _LIMIT)
     yield Row("import", "import fugu, beside the interpreter's own start", bare / empty, "x python")
-    yield Row("import", "import fugu and use calibrate, epsilon, Discrete, Scenario", _seconds(_USED, size) - empty, "s", _LIMIT)
-    for name, seconds in _heavy(_USED):
+    yield Row("import", "import fugu and use calibrate, epsilon, Discrete, Scenario", _seconds(_USED, size) - empty,
+    "s", _LIMIT) for name, seconds in _heavy(_USED):
         yield Row("import", f"of that: {name}", seconds, "s")
 
 

@@ -15,7 +15,8 @@ GAP = 0.5
 
 
 def atoms(n: int, kind: str, seed: int = 1) -> NDArray[np.float64]:
-    """`n` distinct sorted values with mean gap 0.5: tenths ("lattice"), or doubles that are no short decimals ("real")."""
+    """`n` distinct sorted values with mean gap 0.5: tenths ("lattice"), or doubles that are no short decimals
+    ("real")."""
     rng = np.random.default_rng(seed)
     if kind == "lattice":
         return np.cumsum(rng.integers(1, 10, n)) / 10.0

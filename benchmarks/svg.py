@@ -9,7 +9,8 @@ from html import escape
 WIDTH, HEIGHT = 860, 540
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 640, 84, 468
 _STYLES = (("#0072b2", "circle"), ("#d55e00", "square"), ("#009e73", "triangle"), ("#cc79a7", "diamond"), ("#555555", "cross"))
-"""Okabe and Ito's colours, told apart by every common kind of colour vision; the shapes tell the lines apart without any."""
+"""Okabe and Ito's colours, told apart by every common kind of colour vision; the shapes tell the lines apart without
+any."""
 _TEXT = "font-family='system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif'"
 _LINE_HEIGHT = 34
 
@@ -62,7 +63,8 @@ def _drawn(one: Series, places: list[tuple[float, float]], colour: str, shape: s
     return [
         f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2.2' stroke-linejoin='round'{dash}/>",
         *(_marker(shape, a, b, colour) for a, b in places),
-        f"<line x1='{x + 8:.1f}' y1='{y:.1f}' x2='{_RIGHT + 12}' y2='{height:.1f}' stroke='{colour}' stroke-width='0.8'/>",
+        f"<line x1='{x + 8:.1f}' y1='{y:.1f}' x2='{_RIGHT + 12}' y2='{height:.1f}' stroke='{colour}' "
+        "stroke-width='0.8'/>",
         _text(_RIGHT + 18, height + 1, one.name, size=14, weight=600, colour=colour),
         _text(_RIGHT + 18, height + 17, one.note, size=12, colour="#555555"),
     ]

@@ -50,7 +50,8 @@ def delta(size: Size) -> Iterator[Row]:
             took = race(
                 size.laps,
                 sort=lambda loose=loose: np.sort(loose),
-                loss=lambda family=family, lattice=lattice, gap=gap, half=half: delta_loss(family, 10 * gap, half, 1.0 if lattice else None),
+                loss=lambda family=family, lattice=lattice, gap=gap, half=half: delta_loss(family, 10 * gap, half,
+                1.0 if lattice else None),
                 whole=lambda noise=noise, given=given, half=half: fugu.delta(noise, given, half),
             )
             kind = f"{'lattice' if lattice else 'continuous'} noise, {'disjoint' if disjoint else 'common'} supports"

@@ -103,6 +103,7 @@ def nested(rng: random.Random) -> tuple[Law, Law]:
 
 def tiny(rng: random.Random) -> tuple[Law, Law]:
     """Masses of 10^-20 to 10^-300, as Fractions."""
+
     def law() -> list[Fraction]:
         small = [Fraction(rng.randint(1, 9), 10 ** rng.choice([20, 150, 300])) for _ in range(3)]
         return rng.sample([*small, 1 - sum(small)], 4)
@@ -119,6 +120,7 @@ def minute(rng: random.Random) -> tuple[Law, Law]:
 
 def dyadic(rng: random.Random) -> tuple[Law, Law]:
     """Float masses down to 2^-1000 that are exactly what they look like."""
+
     def law() -> list[float]:
         return rng.sample([0.5, 0.25, 0.25 - 2.0**-50, 2.0**-50, 2.0**-1000 * rng.randint(0, 7)], 5)
 
@@ -128,6 +130,7 @@ def dyadic(rng: random.Random) -> tuple[Law, Law]:
 
 def decimal(rng: random.Random) -> tuple[Law, Law]:
     """Weights like 0.37, positions like 0.7."""
+
     def law() -> list[float]:
         cuts = sorted(rng.sample(range(1, 100), 3))
         return [float(Fraction(b - a, 100)) for a, b in zip([0, *cuts], [*cuts, 100], strict=True)]
@@ -182,8 +185,25 @@ def reflected(rng: random.Random) -> tuple[Law, Law]:
 
 
 KINDS: list[Callable[[random.Random], tuple[Law, Law]]] = [
-    few, many, equal, disjoint, points, nested, tiny, minute, dyadic, decimal, far, remote, close, ties,
-    heavy, one_atom, near_equal, reflected]
+    few,
+    many,
+    equal,
+    disjoint,
+    points,
+    nested,
+    tiny,
+    minute,
+    dyadic,
+    decimal,
+    far,
+    remote,
+    close,
+    ties,
+    heavy,
+    one_atom,
+    near_equal,
+    reflected,
+]
 STEPS = {"decimal": Fraction(1, 10), "close": Fraction(1, 2**40)}  # the lattice of the atoms, if not Z
 
 

@@ -43,8 +43,11 @@ def epsilon_grid(values: Fs, p: Fs, q: Fs, scale: Fraction, grid: Grid = None, p
 def epsilon_orders(values: Fs, p: Fs, q: Fs, scale: Fraction, grid: Grid = None, points: int = 8) -> Orders:
     """sup_y ln(f_P / f_Q) and sup_y ln(f_Q / f_P), over a dense set of y with every atom and both tails."""
     x, p, q = together(values, p, q)
-    seen = zip(map(real, p), map(real, q), strict=True) if scale == 0 else (
-        _noised(x, p, q, scale, y) for y in places(x, scale, grid, points))
+    seen = (
+        zip(map(real, p), map(real, q), strict=True)
+        if scale == 0
+        else (_noised(x, p, q, scale, y) for y in places(x, scale, grid, points))
+    )
     logs = [mp.log(a / b) if a and b else mp.inf if a else -mp.inf for a, b in seen]
     return max(logs), -min(logs)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "errors", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport", "loss", "data", "scenario",
-    "mechanism", "calibration", "auditing", "publish", "report", "examples", "cli",
+    "_version", "errors", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport", "loss",
+    "data", "scenario", "mechanism", "calibration", "auditing", "publish", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES = 300
 

@@ -77,7 +77,9 @@ def test_to_approx_agrees_with_the_trade_off_curve_and_rounds_up(epsilon, have, 
     worst = have + (1 - have) * max(0.0, math.exp(epsilon) - math.exp(found)) / (1 + math.exp(epsilon))
     assert worst <= wanted + 1e-12
     if found > 1e-6:  # and it is tight: a smaller epsilon would not do
-        smaller = have + (1 - have) * (math.exp(epsilon) - math.exp(found * (1 - 1e-6) - 1e-9)) / (1 + math.exp(epsilon))
+        smaller = have + (1 - have) * (math.exp(epsilon) - math.exp(found * (1 - 1e-6) - 1e-9)) / (
+            1 + math.exp(epsilon)
+        )
         assert smaller >= wanted - 1e-12
 
 

@@ -25,7 +25,8 @@ EXTREME = {"far", "remote", "minute"}  # here only safety is asked for, not tigh
 ORDINARY = [s for s in range(88) if random_case(s).kind not in EXTREME | {"close"}]
 METHODS = ["l1", "wasserstein", "relaxed", "relaxed-paper", "closeness"]
 BUDGETS = [fugu.Pure(e) for e in (0.01, 0.125, 0.5, 1, 3, 20)] + [
-    fugu.Approx(e, d) for e, d in ((0, 0.3), (0.125, 0.05), (0.5, 1e-3), (1, 1e-6), (1, 1e-9), (3, 0.01))]
+    fugu.Approx(e, d) for e, d in ((0, 0.3), (0.125, 0.05), (0.5, 1e-3), (1, 1e-6), (1, 1e-9), (3, 0.01))
+]
 
 
 def check_bound(claimed: float, truth: Any, own: Any = OWN, tight: bool = True) -> None:
@@ -74,8 +75,10 @@ def losses(case: Case) -> tuple[float, float]:
 
 def exactly(case: Case) -> tuple[Any, Any]:
     law = case.exact()
-    return (oracle.epsilon_grid(*law, case.scale, case.grid, 2),
-            oracle.delta_quad(*law, case.scale, case.epsilon, case.grid))
+    return (
+        oracle.epsilon_grid(*law, case.scale, case.grid, 2),
+        oracle.delta_quad(*law, case.scale, case.epsilon, case.grid),
+    )
 
 
 def hunt(seeds: range, fast: bool) -> None:
@@ -92,9 +95,14 @@ def hunt(seeds: range, fast: bool) -> None:
         use_float = fast and seed % 50 and case.suits_float()
         seen["float64" if use_float else "50 digits"] += 1
         law = case.exact()
-        truths = exactly(case) if not use_float else (
-            mp.mpf(oracle.epsilon_float(*law, case.scale, case.grid)),
-            mp.mpf(oracle.delta_float(*law, case.scale, case.epsilon, case.grid)))
+        truths = (
+            exactly(case)
+            if not use_float
+            else (
+                mp.mpf(oracle.epsilon_float(*law, case.scale, case.grid)),
+                mp.mpf(oracle.delta_float(*law, case.scale, case.epsilon, case.grid)),
+            )
+        )
         for name, number, truth in zip(("epsilon", "delta"), claimed, truths, strict=True):
             own = 1e-13 + float(case.span()) * 4e-16 if use_float else OWN
             try:

@@ -70,6 +70,7 @@ def test_no_event_beats_the_positive_part(scale: str) -> None:
 
 def test_quadrature_agrees_with_the_intervals() -> None:
     """mpmath's own quadrature of the positive part, cut at the atoms and finely between them."""
+
     def positive(y: object) -> object:
         a = sum(oracle.real(w) * mp.exp(-abs(y - int(x))) / 2 for w, x in zip(P, X, strict=True))
         b = sum(oracle.real(w) * mp.exp(-abs(y - int(x))) / 2 for w, x in zip(Q, X, strict=True))
@@ -83,8 +84,10 @@ def test_quadrature_agrees_with_the_intervals() -> None:
 
 def test_no_noise() -> None:
     assert close(oracle.epsilon_grid(X, P, Q, Fraction(0)), mp.log(mp.mpf(3) / 2), "1e-45")
-    assert oracle.epsilon_grid([Fraction(0), Fraction(1)], [Fraction(1), Fraction(0)], [Fraction(1, 2)] * 2,
-                               Fraction(0)) == mp.inf
+    assert (
+        oracle.epsilon_grid([Fraction(0), Fraction(1)], [Fraction(1), Fraction(0)], [Fraction(1, 2)] * 2, Fraction(0))
+        == mp.inf
+    )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[r[0] for r in ROWS])

@@ -71,7 +71,7 @@ def decimal_step(values: NDArray[np.float64]) -> Fraction | None:
     """
     if values.size == 0:
         return Fraction(1)
-    for k in range(0, 23):
+    for k in range(23):
         with np.errstate(over="ignore"):
             m = np.rint(values * 10.0**k)
         if not np.all(np.abs(m) <= _EXACT_INT):

@@ -144,7 +144,8 @@ class Renyi(_Ordered):
             return Approx(self.epsilon, self.delta).to_approx(delta)
         if wanted <= have:
             raise NotProvable(
-                f"Renyi with delta {float(have):g} implies no (epsilon, delta) guarantee at delta {float(wanted):g}; ask for a larger delta"
+                f"Renyi with delta {float(have):g} implies no (epsilon, delta) guarantee at delta "
+                f"{float(wanted):g}; ask for a larger delta"
             )
         if math.isinf(self.epsilon):
             return Approx(math.inf, delta)

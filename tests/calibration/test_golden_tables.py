@@ -21,22 +21,22 @@ PRIORS = {
 EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 EXACT = {
     "table 1": (0,) * 10,
-    "table 2": (0.11670001, 0.10738049, 0.10235422, 0.09890737, 0.09627158, 0.09412546, 0.09230529, 0.09071681, 0.08930103,
-                0.08801868),
+    "table 2": (0.11670001, 0.10738049, 0.10235422, 0.09890737, 0.09627158, 0.09412546, 0.09230529, 0.09071681,
+        0.08930103, 0.08801868),
     "student": (1.57445711, 0.74161266, 0.40551368, 0, 0, 0, 0, 0, 0, 0),
-    "census": (2.51424832, 1.72929329, 1.39013012, 1.18151050, 1.03075495, 0.91086288, 0.80911487, 0.71860607, 0.63529116,
-               0.55675611),
+    "census": (2.51424832, 1.72929329, 1.39013012, 1.18151050, 1.03075495, 0.91086288, 0.80911487, 0.71860607,
+        0.63529116, 0.55675611),
     "bank": (0.76875821, 0.34292176, 0, 0, 0, 0, 0, 0, 0, 0),
 }  # fmt: skip
 PAPER = {  # condition (11) of the noise-reduction paper
-    "table 1": (0.77577573, 0.53271314, 0.43919264, 0.38648322, 0.35137563, 0.32567841, 0.30569507, 0.28948793, 0.27593238,
-                0.26432559),
+    "table 1": (0.77577573, 0.53271314, 0.43919264, 0.38648322, 0.35137563, 0.32567841, 0.30569507, 0.28948793,
+        0.27593238, 0.26432559),
     "table 2": (10, 5, 10 / 3, 2.5, 2, 10 / 6, 10 / 7, 1.25, 10 / 9, 1),
-    "student": (3.39072263, 1.83973619, 1.31351801, 1.04482867, 0.87989322, 0.76728767, 0.68488096, 0.62155240, 0.57108893,
-                0.52973960),
+    "student": (3.39072263, 1.83973619, 1.31351801, 1.04482867, 0.87989322, 0.76728767, 0.68488096, 0.62155240,
+        0.57108893, 0.52973960),
     "census": (10, 5, 10 / 3, 2.5, 2.05327037, 1.75548680, 1.54086387, 1.37835562, 1.25069823, 1.14752163),
-    "bank": (2.52733042, 1.42045868, 1.04043300, 0.84405909, 0.72213164, 0.63799229, 0.57579849, 0.52755482, 0.48877461,
-             0.45673741),
+    "bank": (2.52733042, 1.42045868, 1.04043300, 0.84405909, 0.72213164, 0.63799229, 0.57579849, 0.52755482,
+        0.48877461, 0.45673741),
 }  # fmt: skip
 FOUR_FORMS = {
     "student": (2.69096818, 1.11783920, 0.53575643, 0, 0, 0, 0, 0, 0, 0),
@@ -63,14 +63,20 @@ def test_the_paper_methods_stand_beside_it(name, k):
     assert rows["relaxed-paper"].scale == pytest.approx(PAPER[name][k], abs=6e-9)
     if name in FOUR_FORMS:
         assert rows["relaxed"].scale == pytest.approx(FOUR_FORMS[name][k], abs=6e-9)
-    assert rows["exact"].scale <= rows["relaxed"].scale <= rows["relaxed-paper"].scale <= rows["wasserstein"].scale * (1 + 1e-9)
+    assert (
+        rows["exact"].scale
+        <= rows["relaxed"].scale
+        <= rows["relaxed-paper"].scale
+        <= rows["wasserstein"].scale * (1 + 1e-9)
+    )
     assert rows["wasserstein"].scale <= rows["l1"].scale
     assert all(row.proven for row in rows.values())
     assert all(row.epsilon <= EPSILONS[k] * (1 + 1e-9) for row in rows.values())
 
 
 @pytest.mark.parametrize(
-    ("eps", "scale"), [(0.01, 1.967850421082), (0.02, 0.921310058587), (0.03, 0.527444058891), (0.04, 0.216988359164)])  # fmt: skip
+    ("eps", "scale"), [(0.01, 1.967850421082), (0.02, 0.921310058587), (0.03, 0.527444058891), (0.04,
+    0.216988359164)])  # fmt: skip
 def test_table_1_needs_noise_only_below_its_own_log_ratio(eps, scale):
     assert calibrate(PRIORS["table 1"], Pure(eps)).noise.scale == pytest.approx(scale, rel=2e-9)
     assert calibrate(PRIORS["table 1"], Pure(0.0409)).noise.scale == 0
@@ -88,7 +94,10 @@ def test_the_worst_case_of_wasserstein_is_flagged():
 def test_closeness_moves_all_but_delta():
     """Fig 1 of the distribution paper: W_inf 97, but (1, 0.1)-close."""
     pair = LawPair(Discrete([1, 2, 100], [6, 2, 2]), Discrete([1, 2, 3, 100], [4, 3, 2, 1]))
-    scales = {d: next(r.scale for r in compare(pair, Approx(1, d)).rows if r.method == "closeness") for d in (0.0999, 0.1, 0.3)}
+    scales = {
+        d: next(r.scale for r in compare(pair, Approx(1, d)).rows if r.method == "closeness")
+        for d in (0.0999, 0.1, 0.3)
+    }
     assert scales == {0.0999: 97, 0.1: 1, 0.3: 0}
     for d, scale in scales.items():
         assert calibrate(pair, Approx(1, d)).noise.scale <= scale

@@ -50,7 +50,8 @@ def test_fractions_must_sum_to_exactly_one():
 @pytest.mark.parametrize(
     ("weights", "says"),
     [([0.5, 0.4], "sum to 1"), ([-0.5, 1.5], "negative"), ([math.nan, 1.0], "finite"), ([math.inf, 0.0], "finite"),
-     ([-1, 2], "negative"), ([0, 0], "all zero"), ([1.0], "2 weights"), (["a", "b"], "weights must be"), ([3.0, 2.0], "sum to 1")],
+     ([-1, 2], "negative"), ([0, 0], "all zero"), ([1.0], "2 weights"), (["a", "b"], "weights must be"), ([3.0, 2.0],
+     "sum to 1")],
 )  # fmt: skip
 def test_weights_that_make_no_law_are_refused(weights, says):
     with pytest.raises(BadLaw, match=says):
@@ -129,7 +130,11 @@ class TestLattice:
         assert Lattice.holding([np.array([0.0, 2.0]), np.array([6.0])]) == Lattice(Fraction(2))
         assert Lattice.holding([np.array([1 / 3, 1.0])]) is None
 
-    @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=20), st.sampled_from([1, 2, 5, 7]), st.integers(0, 4))
+    @given(
+        st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=20),
+        st.sampled_from([1, 2, 5, 7]),
+        st.integers(0, 4),
+    )
     def test_index_inverts_value(self, whole, step, places):
         values = np.array(whole) * step / 10.0**places
         lattice = Lattice.holding([values])

@@ -1,4 +1,4 @@
-"""Losses against the reference numbers of the theory notes (kantorovich-gaussian.md sections 7 and 8, distribution.md 2.4)."""
+"""Losses against the reference numbers of the theory (kantorovich-gaussian.md 7 and 8, distribution.md 2.4)."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def test_figure_1_of_the_distribution_paper():
 @pytest.mark.parametrize(("eps", "scale"), [(0.2, 11.728278857996), (1, 2.503720708094), (5, 0.563992028727)])
 def test_the_binomial_count_query(eps, scale):
     """P = Bin(45,.15)*Bin(55,.38), Q = Bin(55,.15)*Bin(45,.38) (distribution.md 2.4)."""
+
     def binomial(n, p):
         return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
 

@@ -160,8 +160,9 @@ def test_least_distance_among_all_candidates(kind):
         line = on_line(p, q, 1)
         assert (line.unit is None) == (kind == "binary")
         unit = Fraction(1) if line.unit is None else line.unit
-        least = next(w for w in candidates(p, q, read)
-                     if unmatched(line.points, line.p, line.q, w / unit) <= as_fraction(delta))
+        least = next(
+            w for w in candidates(p, q, read) if unmatched(line.points, line.p, line.q, w / unit) <= as_fraction(delta)
+        )
         assert closeness(p, q, delta) == float_up(least)
         if kind == "lattice":
             assert closeness_index(line.points, line.p, line.q, as_fraction(delta)) * unit == least

@@ -89,7 +89,8 @@ def test_agrees_with_linear_programs():
         assert feasible(p, q, w)
         assert w == 0 or not feasible(p, q, w - 1)
         assert wasserstein(p, q, order=1) == pytest.approx(
-            wasserstein_distance(p.values, q.values, p.weights, q.weights), abs=1e-12)
+            wasserstein_distance(p.values, q.values, p.weights, q.weights), abs=1e-12
+        )
 
 
 def test_merged_decimal_masses_give_no_gap():

@@ -12,7 +12,8 @@ from fugu.transport.closeness import closeness_index
 
 @method("closeness", "Chen and Ohrimenko 2023, Theorem 4.2, with the exact greedy matching")
 def closeness(family: Family, budget: Budget) -> Proposal:
-    """scale = W / epsilon for the least W such that every pair is (W, delta)-close; delta 0 is the wasserstein method."""
+    """scale = W / epsilon for the least W such that every pair is (W, delta)-close; delta 0 is the wasserstein
+    method."""
     delta = as_fraction(budget.delta) if isinstance(budget, Approx) else as_fraction(0)
     farthest = max(
         (closeness_index(family.points, family.laws[i], family.laws[j], delta) for (i, j), _ in family.different),

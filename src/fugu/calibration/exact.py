@@ -31,7 +31,8 @@ def exact(family: Family, budget: Budget) -> Proposal:
 
 
 def least(family: Family, budget: Budget, lattice: bool) -> float:
-    """The least scale, in the unit of the points, of lattice or continuous noise; larger scales lose less (theory F1)."""
+    """The least scale, in the unit of the points, of lattice or continuous noise; larger scales lose less (theory
+    F1)."""
     if not family.different:
         return 0.0
     if isinstance(budget, Approx) and budget.delta > 0:
@@ -46,7 +47,8 @@ def least(family: Family, budget: Budget, lattice: bool) -> float:
 
 
 def _upper(family: Family, budget: Budget) -> float:
-    """A scale that should suffice: l1 / epsilon, or l1 / delta when epsilon is tiny (a shift by D costs delta <= D / 2b)."""
+    """A scale that should suffice: l1 / epsilon, or l1 / delta when epsilon is tiny (a shift by D costs delta <= D /
+    2b)."""
     farthest = l1_distance(family)
     by_epsilon = farthest / float(budget.epsilon) if budget.epsilon else math.inf
     by_delta = farthest / float(budget.delta) if isinstance(budget, Approx) and budget.delta else math.inf

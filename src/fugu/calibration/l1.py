@@ -15,7 +15,8 @@ from fugu.laws.masses import Masses
 
 @method("l1", "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1")
 def l1(family: Family, budget: Budget) -> Proposal:
-    """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to probabilities."""
+    """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to
+    probabilities."""
     return Proposal(over(l1_distance(family), budget))
 
 

@@ -35,7 +35,8 @@ def plan(scenario_or_pairs: PairsLike, error: float, objective: str = "absolute"
         proof = prove(asked.families, Laplace(scale, asked.lattice.grid), Pure(0))
         if math.isinf(proof.epsilon):
             raise NotProvable(
-                f"no finite epsilon allows an expected error of {error:g}: some value is possible under one secret of pair "
+                f"no finite epsilon allows an expected error of {error:g}: some value is possible under one "
+                "secret of pair "
                 f"{proof.worst_pair!r} and impossible under the other; allow a larger error"
             )
         answer = Pure(float(decimal_up(proof.epsilon, 9)))

@@ -38,7 +38,8 @@ class Problem:
         )
 
     def unrounded(self) -> tuple[Family, ...]:
-        """The stated laws with their atoms numbered in order: all that matters when neither noise nor rounding is applied."""
+        """The stated laws with their atoms numbered in order: all that matters when neither noise nor rounding is
+        applied."""
         return tuple(Family(np.arange(len(f.points)), f.laws, f.pairs, f.labels, f.translates) for f in self.given)
 
 

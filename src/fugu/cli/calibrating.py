@@ -71,7 +71,11 @@ def plan(
         scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
-    figures = {"epsilon": float(found.epsilon), "scale": float(mechanism.noise.scale), "error": mechanism.expected_error()}
+    figures = {
+        "epsilon": float(found.epsilon),
+        "scale": float(mechanism.noise.scale),
+        "error": mechanism.expected_error(),
+    }
     if as_json:
         print_json(figures)
         return
@@ -135,14 +139,20 @@ def describe(mechanism: Additive, publish: str) -> None:
     """The same in words."""
     certificate = mechanism.certificate
     if mechanism.noise.scale == 0:
-        out.print(f"[bold]No noise is needed[/] to publish {publish!r} under {mechanism.guarantee}: the beliefs alone suffice.")
+        out.print(
+            f"[bold]No noise is needed[/] to publish {publish!r} under {mechanism.guarantee}: the beliefs alone "
+            "suffice."
+        )
     else:
         out.print(
             f"[bold]Laplace noise of scale {mechanism.noise.scale:.10g}[/] on a lattice of step {mechanism.noise.grid} "
             f"publishes {publish!r} under {mechanism.guarantee}."
         )
     out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
-    out.print(f"proved: epsilon {certificate.proved['epsilon']:.10g}, delta {certificate.proved['delta']:.3g}; worst pair: "
-              f"{certificate.worst_pair}", markup=False)  # fmt: skip
-    out.print(f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{mechanism.interval(0.95)[1]:.6g}")
+    proved = certificate.proved
+    out.print(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}", markup=False)
+    out.print(f"worst pair: {certificate.worst_pair}", markup=False)
+    out.print(
+        f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{mechanism.interval(0.95)[1]:.6g}"
+    )
     out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)

@@ -43,7 +43,12 @@ def _finite(content: Any) -> Any:
 @contextmanager
 def progress() -> Iterator[None]:
     """Show the library's progress reports as bars that vanish when done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=err, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
@@ -70,6 +75,8 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
         style = "bold green" if row.method == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
         table.add_row(row.method, *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
-    remarks = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven]
+    remarks = [
+        f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
+    ]
     table.caption = "\n".join(remarks)
     return table

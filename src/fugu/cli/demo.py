@@ -37,8 +37,10 @@ def demo(
 def _run(reference: Path, today: Path, folder: Path) -> None:
     out.rule("[bold]1  What is published, what is secret")
     out.print(
-        "A clinic publishes the cholesterol of today's patients, row by row. Cholesterol is not secret; [bold]smoking[/] is, and "
-        "smokers have more cholesterol, so each published number says something about it. What adversaries may believe is "
+        "A clinic publishes the cholesterol of today's patients, row by row. Cholesterol is not secret; "
+        "[bold]smoking[/] is, and "
+        "smokers have more cholesterol, so each published number says something about it. What adversaries may "
+        "believe is "
         "fitted on last year's register (4,000 rows). Both tables are synthetic."
     )
     scenario = fugu.Scenario.from_table(reference, publish="chol", protect="smoker", unit="patient")
@@ -52,8 +54,10 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     out.print(comparison_table(comparison, f"to hide smoking at epsilon = {_EPSILON}"))
     plain = next(row for row in comparison.rows if row.method == "l1")
     out.print(
-        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / mechanism.noise.scale:.0f} times smaller than what "
-        "sensitivity alone would ask for, and the guarantee is the same. 'true epsilon' is what each scale really leaks: whoever "
+        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / mechanism.noise.scale:.0f} times "
+        "smaller than what "
+        "sensitivity alone would ask for, and the guarantee is the same. 'true epsilon' is what each scale "
+        "really leaks: whoever "
         f"leaks less than {_EPSILON} has added more noise than needed.\n"
     )
 
@@ -67,8 +71,10 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     _page(mechanism, comparison, folder / "chol.report.html")
     off = np.abs(released.values - true)
     out.print(
-        f"{len(released)} values went out, typically {mechanism.expected_error():.3g} mg/dl off (here {off.mean():.3g}), 95 % within "
-        f"±{mechanism.interval(0.95)[1]:.3g}. The mean moved from {true.mean():.2f} to {released.values.mean():.2f}. (Only a demo "
+        f"{len(released)} values went out, typically {mechanism.expected_error():.3g} mg/dl off (here "
+        f"{off.mean():.3g}), 95 % within "
+        f"±{mechanism.interval(0.95)[1]:.3g}. The mean moved from {true.mean():.2f} to "
+        f"{released.values.mean():.2f}. (Only a demo "
         "may compare with the truth.) A second release is refused:"
     )
     try:
@@ -81,12 +87,15 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     out.rule("[bold]4  The certificate, proved again from its file")
     verdict = fugu.verify(folder / "chol.certificate.json")
     out.print(
-        f"{'[bold green]holds[/]' if verdict.holds else '[bold red]does not hold[/]'}: epsilon <= {verdict.epsilon:.10g} for every "
+        f"{'[bold green]holds[/]' if verdict.holds else '[bold red]does not hold[/]'}: epsilon <= "
+        f"{verdict.epsilon:.10g} for every "
         f"pair of secrets, in both orders, by ball arithmetic; worst pair {verdict.worst_pair!r}.\n"
     )
     out.rule("[bold]5  What the numbers mean")
     _explain(_EPSILON)
-    out.print(f"\nLook at [bold]{folder / 'chol.report.html'}[/] in a browser; the published column is {folder / 'chol.csv'}.")
+    out.print(
+        f"\nLook at [bold]{folder / 'chol.report.html'}[/] in a browser; the published column is {folder / 'chol.csv'}."
+    )
 
 
 def _explain(epsilon: float) -> None:
@@ -94,9 +103,12 @@ def _explain(epsilon: float) -> None:
     prior = 0.3
     low, high = prior / (prior + (1 - prior) * factor), prior * factor / (prior * factor + 1 - prior)
     out.print(
-        f"Someone who thinks a patient smokes with probability {prior:.0%} will, after seeing the published number, believe something "
-        f"between {low:.0%} and {high:.0%}: the odds change by at most a factor e^{epsilon:g} = {factor:.2f}, whatever was drawn.\n"
-        "That holds for adversaries whose beliefs about cholesterol given smoking are those of the register, for one release, "
+        f"Someone who thinks a patient smokes with probability {prior:.0%} will, after seeing the published "
+        "number, believe something "
+        f"between {low:.0%} and {high:.0%}: the odds change by at most a factor e^{epsilon:g} = {factor:.2f}, "
+        "whatever was drawn.\n"
+        "That holds for adversaries whose beliefs about cholesterol given smoking are those of the register, for "
+        "one release, "
         "and if patients are independent given their own secret. The certificate says so, and embeds the beliefs."
     )
 

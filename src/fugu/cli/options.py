@@ -20,18 +20,23 @@ Epsilon = Annotated[str, typer.Option(help="How much may be learnt: odds change 
 Delta = Annotated[str, typer.Option(help="Slack in probability; 0 for a pure guarantee.")]
 Pairs = Annotated[str, typer.Option(help='Which secrets must look alike: "all", "adjacent", or "F:M,F:X".')]
 Bins = Annotated[
-    str | None, typer.Option(help='Discretise the published column: "20", edges "0,10,20", or an ordering "low,mid,high".')
+    str | None,
+    typer.Option(help='Discretise the published column: "20", edges "0,10,20", or an ordering "low,mid,high".'),
 ]
 Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
-MethodName = Annotated[str, typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1.")]
+MethodName = Annotated[
+    str, typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1.")
+]
 Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def budget(epsilon: str, delta: str = "0") -> Pure | Approx:
     """The budget that two texts stand for, exactly: "0.1" is 1/10."""
-    return Approx(number("epsilon", epsilon), number("delta", delta)) if delta != "0" else Pure(number("epsilon", epsilon))
+    return (
+        Approx(number("epsilon", epsilon), number("delta", delta)) if delta != "0" else Pure(number("epsilon", epsilon))
+    )
 
 
 def number(name: str, text: str) -> Real:
@@ -47,7 +52,7 @@ def number(name: str, text: str) -> Real:
 
 
 def bins(text: str | None) -> int | list[float] | list[str] | None:
-    """"20" is a number of bins, "0,10,20" edges, "low,mid,high" an ordering."""
+    """ "20" is a number of bins, "0,10,20" edges, "low,mid,high" an ordering."""
     if text is None:
         return None
     items = [item.strip() for item in text.split(",")]
@@ -63,7 +68,7 @@ def bins(text: str | None) -> int | list[float] | list[str] | None:
 
 
 def missing(text: str) -> str | float:
-    """"error" and "drop" are policies; anything else is the value that a missing one counts as."""
+    """ "error" and "drop" are policies; anything else is the value that a missing one counts as."""
     try:
         return float(text)
     except ValueError:
@@ -71,7 +76,7 @@ def missing(text: str) -> str | float:
 
 
 def pairs(text: str) -> str | list[tuple[str, str]]:
-    """"all", "adjacent", or "F:M,F:X"."""
+    """ "all", "adjacent", or "F:M,F:X"."""
     if ":" not in text:
         return text
     found = []

@@ -37,7 +37,9 @@ def release(
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish one column of TABLE: OUT.csv, OUT.certificate.json and OUT.report.html, whole or not at all."""
@@ -49,7 +51,9 @@ def release(
         )
     budget = options.budget(epsilon, delta)
     with progress():
-        scenario = scenario_of(reference or table, publish, protect, pairs, bins, missing, unit, public_prior=public_prior)
+        scenario = scenario_of(
+            reference or table, publish, protect, pairs, bins, missing, unit, public_prior=public_prior
+        )
         mechanism = fugu.calibrate(scenario, budget, method=method, grid=grid)
         private = read_table(table)
         private.exact(publish)  # a missing column is found before anything is spent
@@ -65,7 +69,9 @@ def release(
         print_json(summary)
         return
     describe(mechanism, publish)
-    out.print("dry run: nothing was released or written" if dry_run else f"wrote {', '.join(str(f) for f in files.values())}")
+    out.print(
+        "dry run: nothing was released or written" if dry_run else f"wrote {', '.join(str(f) for f in files.values())}"
+    )
 
 
 def _targets(output: str, table: str) -> dict[str, Path]:

@@ -37,6 +37,8 @@ def verify(
 def _scenario(document: Certificate, reference: str) -> Scenario:
     recipe = document.body.get("recipe")
     if recipe is None:
-        raise UsageError("this certificate does not say how its beliefs were fitted (laws given directly, or a predicate "
-                         "in code); verify it in Python with fugu.verify(certificate, scenario)")  # fmt: skip
+        raise UsageError(
+            "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
+            "verify it in Python with fugu.verify(certificate, scenario)"
+        )
     return Scenario.from_recipe(reference, recipe)

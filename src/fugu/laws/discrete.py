@@ -99,9 +99,9 @@ def _atoms(values: ArrayLike | Iterable[object]) -> NDArray[np.float64]:
         array = floats.reshape(array.shape)
     if array.dtype.kind not in "iufb":
         raise BadLaw(f"values must be numbers, got {array.dtype}; for categories give an ordering (codes 0, 1, 2, ...)")
-    if array.dtype.kind in "iu" and (np.any(array > 2**53) or np.any(array < -(2**53))):
-        if any(int(float(v)) != v for v in array.ravel().tolist()):
-            raise BadLaw("whole numbers beyond 2**53 are not doubles; rescale the values")
+    large = array.dtype.kind in "iu" and (np.any(array > 2**53) or np.any(array < -(2**53)))
+    if large and any(int(float(v)) != v for v in array.ravel().tolist()):
+        raise BadLaw("whole numbers beyond 2**53 are not doubles; rescale the values")
     floats = array.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
     if not np.all(np.isfinite(floats)):
         raise BadLaw("values must be finite numbers, found NaN or infinity")

@@ -91,7 +91,8 @@ def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
 
 def _points(pair: LawPair) -> LawPair:
     """Translates as the two point masses that are their worst case."""
-    assert isinstance(pair.p, Shifted) and isinstance(pair.q, Shifted)
+    assert isinstance(pair.p, Shifted)
+    assert isinstance(pair.q, Shifted)
     gap: Fraction = as_fraction(pair.q.by) - as_fraction(pair.p.by)
     return LawPair(Discrete([0.0]), Discrete([float(gap)]), pair.label)
 

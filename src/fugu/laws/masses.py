@@ -1,4 +1,4 @@
-"""Probability masses held exactly: integer counts, or doubles read as the binary numbers they are, over one exact total."""
+"""Probability masses held exactly: counts, or doubles read as the binary numbers they are, over one exact total."""
 
 from __future__ import annotations
 

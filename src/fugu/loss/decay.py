@@ -27,7 +27,8 @@ class Step:
 
 
 def steps(family: Family, rate: Fraction, what: str) -> Iterator[Step]:
-    """Every atom of a lattice family in order, with L_k = p_k + q^gap L_{k-1} and its mirror R_k as balls (unnormalised).
+    """Every atom of a lattice family in order, with L_k = p_k + q^gap L_{k-1} and its mirror R_k as balls
+    (unnormalised).
 
     The right sums are found backwards once, kept only at block ends, and found again inside each block."""
     points = family.points.tolist()

@@ -76,7 +76,8 @@ def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> Worst
             gap = logs[i] - logs[j]
             size = np.abs(logs[i]) + np.abs(logs[j])
             bound = np.abs(gap) + np.where(np.isfinite(size), error * (size + 2), 0.0)
-        # both zero: without noise an atom of neither law, with noise both beyond the range, where no finite bound is known
+        # both zero: without noise an atom of neither law, with noise both beyond the range, where no finite bound is
+        # known
         bound[np.isnan(bound)] = 0.0 if silent else np.inf
         k = int(np.argmax(bound))
         if bound[k] > worst.value:

@@ -23,7 +23,8 @@ def continuous_gaps(a: NDArray[np.float64], c: NDArray[np.float64], g: NDArray[n
 
 
 def lattice_gaps(a: NDArray[np.float64], c: NDArray[np.float64], steps: NDArray[Any], rate: float) -> float:
-    """sum over gaps of sum_{t=1}^{G-1} [a q^t + c q^{G-t}]_+ with q = e^{-rate}; geometric sums up to the sign change."""
+    """sum over gaps of sum_{t=1}^{G-1} [a q^t + c q^{G-t}]_+ with q = e^{-rate}; geometric sums up to the sign
+    change."""
     inner = steps > 1
     a, c, big = a[inner], c[inner], steps[inner].astype(np.float64)
     ratio = tail_sum(rate)

@@ -57,8 +57,8 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
 def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> list[PairLoss]:
     """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta in both orders.
 
-    delta = c0 { sum over atoms [S_i - e S_j]_+ + q/(1-q) ([beta_1]_+ + [alpha_n]_+) + sum over gaps }, c0 = (1-q)/(1+q),
-    alpha = L_i - e L_j, beta = R_i - e R_j (theory, section 8). The expression grows with alpha and beta, so replacing
+    delta = c0 { sum over atoms [S_i - e S_j]_+ + q/(1-q) ([beta_1]_+ + [alpha_n]_+) + sum over gaps },
+    c0 = (1-q)/(1+q), alpha = L_i - e L_j, beta = R_i - e R_j (theory, section 8). The expression grows with alpha and beta, so replacing
     each by the upper end of its ball keeps an upper bound and makes every sign certain."""
     same = [PairLoss(label, 0.0) for label in _same(family)]
     orders = [(order, label) for pair, label in family.different for order in (pair, pair[::-1])]
@@ -84,7 +84,7 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
 def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilon: Fraction) -> bool:
     """Whether W_inf <= epsilon * scale, in exact rationals: then the pair is Pure(epsilon) by coupling.
 
-    Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is the exact one."""
+    Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is exact."""
     i, j = pair
     return w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
 

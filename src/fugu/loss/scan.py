@@ -105,13 +105,14 @@ def _doubling(points: NDArray[Any], weights: NDArray[np.float64], scale: float) 
 
 
 def log_decayed_sums(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """ln S_k from ln p_k by doubling in log space, for sums that a double cannot hold; see `log_error` for how exact it is."""
+    """ln S_k from ln p_k by doubling in log space, for sums that a double cannot hold; see `log_error` for how exact
+    it is."""
     return np.logaddexp(_log_prefix(points, logs, scale), _log_strict(points, logs, scale))
 
 
 def log_error(count: int) -> float:
-    """The error of `log_decayed_sums` on `count` atoms, relative to |ln S| + 1: each of the log2(count) passes rounds an
-    exponent (3 units), a difference (1) and a logaddexp (2), all at most as large as the result."""
+    """The error of `log_decayed_sums` on `count` atoms, relative to |ln S| + 1: each of the log2(count) passes
+    rounds an exponent (3 units), a difference (1) and a logaddexp (2), all at most as large as the result."""
     return (8 * max(1, count.bit_length()) + 20) * UNIT
 
 

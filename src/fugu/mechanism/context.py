@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
 ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by themselves"
@@ -41,8 +37,3 @@ class Context:
             reference_digest=getattr(source, "reference_digest", None),
             public_prior=bool(getattr(source, "public_prior", False)),
         )
-
-
-def digest_of(column: NDArray[np.float64]) -> str:
-    """SHA-256 of a published column, to notice that it is the very column the beliefs were fitted on."""
-    return hashlib.sha256(np.ascontiguousarray(column, dtype=np.float64).tobytes()).hexdigest()

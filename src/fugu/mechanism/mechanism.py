@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fugu.data.digest import column_digest
 from fugu.errors import AlreadyReleased, BadLaw, MissingValues, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.context import Context, digest_of
+from fugu.mechanism.context import Context
 from fugu.mechanism.release import Release
 from fugu.noise.bits import OS, BitSource, RngBits
 
@@ -82,12 +83,14 @@ class Mechanism(ABC):
         column, scalar = self._column(values)
         if self._silent() and not allow_no_noise:
             raise NoiselessRelease(
-                "the beliefs alone meet the budget, so the exact value would be published; if the beliefs are right that is "
+                "the beliefs alone meet the budget, so the exact value would be published; if the beliefs are "
+                "right that is "
                 "safe. Say so with allow_no_noise=True, or ask for a smaller epsilon"
             )
-        if not self.context.public_prior and digest_of(column) == self.context.reference_digest:
+        if not self.context.public_prior and column_digest(column) == self.context.reference_digest:
             raise PriorNotPublic(
-                "these are the very values the beliefs were fitted on, so the noise level itself depends on them. Fit on a "
+                "these are the very values the beliefs were fitted on, so the noise level itself depends on "
+                "them. Fit on a "
                 "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge"
             )
         for token in dict.fromkeys(self._tokens()):
@@ -125,7 +128,8 @@ class Mechanism(ABC):
         column = np.atleast_1d(array)
         if np.any(np.isnan(column)) and not self.context.keeps_missing:
             raise MissingValues(
-                "the column to release has missing values and the beliefs give them no probability; pass missing=<value> to "
+                "the column to release has missing values and the beliefs give them no probability; pass "
+                "missing=<value> to "
                 "from_table to map them, or missing='drop' if it is public which values are missing"
             )
         return column, array.ndim == 0

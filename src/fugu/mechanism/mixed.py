@@ -12,8 +12,7 @@ from fugu.guarantee import Approx, Pure, Renyi
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_json
 from fugu.mechanism.mechanism import Column, Mechanism, Once, Step
-from fugu.noise.bits import BitSource
-from fugu.noise.bits import bernoulli
+from fugu.noise.bits import BitSource, bernoulli
 
 
 @final
@@ -52,7 +51,8 @@ class Mixed(Mechanism):
 
 
 def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
-    """Run m1 with probability p, m2 otherwise: P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) + max delta.
+    """Run m1 with probability p, m2 otherwise: P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) +
+    max delta.
 
     Joint convexity of the hockey stick (Kifer and Machanavajjhala 2014, Theorem 5.2). Both mechanisms must be for
     the same law pairs, and the mixture spends both."""

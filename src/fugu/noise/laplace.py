@@ -44,7 +44,8 @@ class Laplace:
         return self.grid / as_fraction(self.scale)
 
     def expected_error(self, objective: str = "absolute") -> float:
-        """E|N| or E N^2. Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g q / (1 - q^2), 2 g^2 q / (1 - q)^2."""
+        """E|N| or E N^2. Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g q / (1 - q^2), 2 g^2 q / (1 -
+        q)^2."""
         if objective not in OBJECTIVES:
             raise UnknownName("objective", objective, OBJECTIVES)
         if self.scale == 0:

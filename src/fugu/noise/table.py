@@ -32,8 +32,8 @@ _OPEN = np.iinfo(np.int32).min
 class Widths:
     """How many bits each stage reads: a lookup, a search, then one uniform at a time. Never alters the law.
 
-    `steady` searches the same number of draws in every batch of a size, in need of it or not, so that neither the
-    time nor the number of bits read follows the noise. (Without it, larger noise is searched more often.)
+    `steady` adds a few draws that are thrown away, so that every batch of one size searches the same number and
+    reads the same number of bits. (Without it, larger noise is searched more often, and its time tells.)
 
     >>> Widths()
     Widths(first=16, second=48, third=64, steady=True)
@@ -107,17 +107,18 @@ class Table(ABC):
 
     def draw(self, count: int, source: BitSource) -> NDArray[np.int32]:
         """`count` independent draws; reads from the source stage by stage, each stage for the whole batch."""
-        head = source.words(self.widths.first, count)
-        drawn = self.lookup.take(head)
+        spare = self._spare(count)
+        head = source.words(self.widths.first, count + spare)
+        drawn = self.lookup.take(head[:count])
         rest = np.flatnonzero(drawn == _OPEN)
-        idle = np.arange(max(0, self._searches(count) - rest.size))
+        idle = np.arange(count, count + max(0, spare - rest.size))
         drawn[rest] = self._search(head[np.concatenate([rest, idle])], source)[: rest.size]
         return drawn
 
-    def _searches(self, count: int) -> int:
-        """More than the open draws of a batch ever are, short of odds near 1e-9: mean + 6 sigma + 8, if so many."""
+    def _spare(self, count: int) -> int:
+        """More than a batch ever leaves open (mean + 6 sigma + 8): so many extra draws fill up the search."""
         mean = count * self.open_cells >> self.widths.first
-        return min(count, mean + math.isqrt(36 * mean) + 8) if self.widths.steady else 0
+        return mean + math.isqrt(36 * mean) + 8 if self.widths.steady else 0
 
     def _search(self, head: Words, source: BitSource) -> NDArray[np.int32]:
         """Second stage: the first `low` boundaries are surely below U, those after `high` surely above."""

@@ -13,11 +13,13 @@ from fugu.scenario.query import Query
 def release_column(mechanism: Mechanism, table: Table, *, allow_no_noise: bool = False) -> Release:
     """Apply the mechanism's query to its column of `table` and release it, once.
 
-    Only the published column and the unit's column are looked at. What is said about the private table when something is wrong
-    is that it is wrong: no value, no row, no count."""
+    Only the published column and the unit's column are looked at. What is said about the private table when
+    something is wrong is that it is wrong: no value, no row, no count."""
     stored = mechanism.context.query
     if stored is None:
-        raise UsageError("this mechanism was made for bare laws; apply your own query and call mechanism.release(values)")
+        raise UsageError(
+            "this mechanism was made for bare laws; apply your own query and call mechanism.release(values)"
+        )
     query = Query.from_json(stored)
     unit = (mechanism.context.recipe or {}).get("unit")
     if unit is not None:
@@ -37,6 +39,7 @@ def _check_unit(table: Table, unit: str) -> None:
     codes, _ = table.exact(unit).codes(ordered=False)
     if np.any(codes < 0) or np.unique(codes).size < codes.size:
         raise RepeatedUnit(
-            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one row "
+            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; "
+            "keep one row "
             "a unit, or one summary value (such as the mean) a unit"
         )

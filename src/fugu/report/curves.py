@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fugu.loss.fast import delta_loss
 from fugu.loss.scan import decayed_sums
-from fugu.report.views import View, log_sums
+from fugu.report.views import View, log_sums, spread
 
 DRAWN = 400
 """At most this many points are drawn for one curve."""
@@ -80,7 +80,7 @@ def laws(view: View, most: int = DRAWN) -> Laws:
 
 def distribution(view: View, index: Indices) -> Floats:
     """F(k), the probability that the noised lattice index is at most k, at sorted indices; one row a law."""
-    points, weights = _with(view, index)
+    points, weights = spread(view.pair, index, view.pair.weights)
     q = math.exp(-1 / view.steps)
     sums = decayed_sums(points, weights, view.steps)
     found = np.cumsum(weights, axis=1) - (q * sums.left - (sums.right - weights)) / (1 + q)
@@ -92,16 +92,15 @@ def ratio(view: View, most: int = DRAWN) -> Ratio:
 
     Between atoms the ratio is monotone and outside them constant, so its extremes are at atoms (theory, section 7)."""
     points, weights = view.pair.points, view.pair.weights
-    with np.errstate(invalid="ignore", divide="ignore"):
-        plain = np.log(weights[0]) - np.log(weights[1])
+    _, logs = log_sums(view.pair, 0.0)
+    plain = logs[0] - logs[1]  # never inf - inf: every atom belongs to one of the two
     kinds = (np.isfinite(plain), plain == np.inf, plain == -np.inf)
     kept = [_thin(points[kind], plain[kind], most // 3) for kind in kinds]
     atoms, before = (np.concatenate(columns) for columns in zip(*kept, strict=True))
     if view.steps > 0:
         start, stop = _window(view)
         even = start + (np.arange(2 * most) * (stop - start)) // (2 * most - 1)
-        grid, spread = _with(view, np.unique(even))
-        logs = log_sums(grid, spread, view.steps)
+        grid, logs = log_sums(view.pair, view.steps, even)
         curve, after = _thin(grid, logs[0] - logs[1], most)
     else:
         order = np.argsort(atoms, kind="stable")
@@ -125,14 +124,6 @@ def _window(view: View) -> tuple[int, int]:
     if view.steps > 0:
         reach = max(1, round(view.noise.quantile(_REACH) / float(view.noise.grid or 1)))
     return int(points[0]) - reach, int(points[-1]) + reach
-
-
-def _with(view: View, index: Indices) -> tuple[Indices, Floats]:
-    """The pair's atoms and further points of weight 0, sorted."""
-    points = np.union1d(view.pair.points, index)
-    weights = np.zeros((2, len(points)))
-    weights[:, np.searchsorted(points, view.pair.points)] = view.pair.weights
-    return points, weights
 
 
 def _thin(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:

@@ -16,8 +16,8 @@ from fugu.report import style
 from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts, Line
 from fugu.report.style import FIRST, SECOND, Figure
-from fugu.report.views import View
 from fugu.report.text import clean, factor, number
+from fugu.report.views import View
 
 _FEW = 40
 """Up to this many places bars are drawn, above it lines."""
@@ -114,7 +114,8 @@ def _points(curve: Ratio, top: float, noisy: bool) -> list[Figure]:
             continue
         logs = curve.before[mask]
         first = all(trace["name"] != label for trace in traces)
-        marker = {"color": style.POINTS, "symbol": symbol, "size": 5 if many else 9, "line": {"width": 1 if many else 2}}
+        marker: Figure = {"color": style.POINTS, "symbol": symbol, "size": 5 if many else 9}
+        marker |= {"line": {"width": 1 if many else 2}}
         trace: Figure = {"type": "scatter", "mode": "markers", "name": label, "marker": marker}
         trace |= {"legendgroup": label, "showlegend": first, "cliponaxis": False} | _hover(logs)
         traces.append(trace | {"x": _numbers(curve.atoms[mask], 12), "y": _numbers(np.clip(logs, -top, top))})
@@ -139,8 +140,8 @@ def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [m * 10.0**k for k in powers for m in steps if low <= m * 10.0**k <= high]
     layout = style.layout(120 + 40 * len(drawn), top=40) | {"bargap": 0.35, "showlegend": True}
-    layout["xaxis"] = style.axis(f"units of {plain(f.query)} (log scale)", type="log") | {
-        "range": [math.log10(low), math.log10(high)], "tickvals": ticks, "ticktext": [number(t) for t in ticks]}  # fmt: skip
+    layout["xaxis"] = style.axis(f"units of {plain(f.query)} (log scale)", type="log", tickvals=ticks)
+    layout["xaxis"] |= {"range": [math.log10(low), math.log10(high)], "ticktext": [number(t) for t in ticks]}
     layout["yaxis"] = style.axis("", autorange="reversed", type="category", showgrid=False)
     return {"data": [bars, marks], "layout": layout}
 
@@ -151,7 +152,7 @@ def _value_title(view: View, f: Facts) -> str:
 
 
 def _ticks(view: View, values: NDArray[np.float64], categories: Sequence[str]) -> Figure:
-    """Where the axis is marked: at the names of few categories (their codes are 0, 1, ...), or at few lattice points."""
+    """Marks of the axis: the names of categories, if few (their codes are 0, 1, ...), or each of few lattice points."""
     if view.lattice and 0 < len(categories) <= 12:
         return {"tickvals": list(range(len(categories))), "ticktext": [plain(name, 14) for name in categories]}
     return {"tickvals": _numbers(values, 12)} if len(values) <= 10 else {}

@@ -87,13 +87,36 @@ def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
     return tuple(view for _, _, view in sorted(found, key=lambda entry: entry[:2])[:most])
 
 
-def log_sums(points: NDArray[np.int64], weights: NDArray[np.float64], steps: float) -> Logs:
-    """ln sum_j p_j e^{-|x_k - x_j| / steps}, one row a law; ln p_k without noise. Exact to about 1e-12."""
+def log_sums(family: Family, steps: float, extra: NDArray[np.int64] | None = None) -> tuple[NDArray[np.int64], Logs]:
+    """Points, and ln sum_j p_j e^{-|x_k - x_j| / steps} at them, one row a law; without noise it is ln p_k.
+
+    The points are the atoms, and `extra` ones if given. Right to about 1e-12."""
+    points, weights = family.points, family.weights
     if steps == 0:
-        with np.errstate(divide="ignore"):
-            return np.log(weights)
+        return points, _logs(family)
+    if extra is not None:
+        points, weights = spread(family, extra, weights)
     total = decayed_sums(points, weights, steps).total(weights)
-    return np.log(total) if float(total.min()) > _TINY else log_decayed_sums(points, weights, steps)
+    if not family.minute and float(total.min()) > _TINY:
+        return points, np.log(total)
+    logs = _logs(family)
+    if extra is not None:
+        points, logs = spread(family, extra, logs, empty=-np.inf)
+    return points, log_decayed_sums(points, logs, steps)
+
+
+def spread(
+    family: Family, extra: NDArray[np.int64], rows: NDArray[np.float64], empty: float = 0.0
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Atoms and extra points together, sorted; rows of numbers at the atoms continued by `empty` elsewhere."""
+    points = np.union1d(family.points, extra)
+    wide = np.full((len(rows), len(points)), empty)
+    wide[:, np.searchsorted(points, family.points)] = rows
+    return points, wide
+
+
+def _logs(family: Family) -> Logs:
+    return np.stack([law.logs() for law in family.laws])
 
 
 def scale_in_steps(noise: Laplace) -> float:
@@ -115,7 +138,7 @@ def secrets_of(label: str) -> tuple[str, str]:
 
 def _losses(family: Family, steps: float) -> NDArray[np.float64]:
     """max over atoms of |ln(S_i / S_j)| of each pair; inf where a value is possible under one secret only."""
-    logs = log_sums(family.points, family.weights, steps)
+    _, logs = log_sums(family, steps)
     found = np.zeros(len(family.pairs))
     for k, (i, j) in enumerate(family.pairs):
         with np.errstate(invalid="ignore"):

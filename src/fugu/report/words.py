@@ -67,8 +67,8 @@ def odds(f: Facts) -> str:
     every = "" if f.delta else ", and for every value that can be published"
     return (
         "Somebody with the stated beliefs looks at a published value. Whatever they took the odds of one answer about "
-        f"“{clean(f.secret)}” against another to be, the odds afterwards are at most {factor(f.epsilon)} times as large "
-        f"and at least 1/{factor(f.epsilon)} as large. This holds {pairs}, in both directions{every}."
+        f"“{clean(f.secret)}” against another to be, afterwards these odds are at most {factor(f.epsilon)} times as "
+        f"large, and at least 1/{factor(f.epsilon)} as large. This holds {pairs}, in both directions{every}."
     )
 
 
@@ -119,8 +119,9 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
     text += (
         "The more alike the two look, the less a value says about the secret. Somebody who finds both answers equally "
         f"likely and guesses as well as possible is right {percent(right[0], 'up')} of the time from the value without "
-        f"noise{f', and {percent(right[1], "up")} of the time from the published one' if noisy else ''}."
+        "noise"
     )
+    text += f", and {percent(right[1], 'up')} of the time from the published one." if noisy else "."
     if len(view.pair.points) == 2 and bool((view.pair.weights.max(axis=1) == 1).all()):
         text += " Each answer has one value here. Of two laws known only to be shifted copies, this is the worst case."
     if view.lattice is None:

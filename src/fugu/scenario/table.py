@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from fugu.data import Column, Table, count_pairs, read_table
 from fugu.data.counts import Counts
+from fugu.data.digest import column_digest
 from fugu.errors import (
     BadTable,
     CertificateError,
@@ -87,7 +87,7 @@ def from_table(
         query=query,
         unit=unit,
         public_prior=bool(public_prior),
-        reference_digest=_digest(published),
+        reference_digest=column_digest(published),
         recipe=_recipe(query, spec, pairs, unit, public_prior),
     )
 
@@ -194,11 +194,6 @@ def _assumptions(
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
     return tuple(found)
-
-
-def _digest(published: NDArray[np.float64]) -> str:
-    canonical = np.where(np.isnan(published), np.nan, published).astype("<f8")
-    return hashlib.sha256(canonical.tobytes()).hexdigest()
 
 
 def _recipe(

@@ -111,8 +111,15 @@ def _groups(coupling: Coupling, form: Form) -> _Groups:
     masses, distances = coupling.masses[order][moved], coupling.distances[order][moved]
     first = _starts(keys)
     weights = (masses / whole).astype(np.float64)
-    return _Groups(1 if form.endswith("+") else -1, first, np.diff(first, append=len(keys)),
-                   masses, distances, weights, whole[first])
+    return _Groups(
+        1 if form.endswith("+") else -1,
+        first,
+        np.diff(first, append=len(keys)),
+        masses,
+        distances,
+        weights,
+        whole[first],
+    )
 
 
 def _surely_moved(groups: _Groups) -> Any:
