@@ -32,13 +32,16 @@ _COLOURS = {"met": "green", "missed": "red", "": "default"}
 def main() -> int:
     """Run the topics asked for: all but `growth`, unless named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("topics", nargs="*", metavar="topic", help=f"any of {', '.join(TOPICS)}; growth runs only if
-    named") parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer laps")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
-    asked = parser.parse_args()
+    parser.add_argument("topics", nargs="*", metavar="topic", help=f"any of {', '.join(TOPICS)}; growth
+    runs only if
+   
+    named") parser.add_argument("--quick", action="store_true", help="a
+    tenth of the size, fewer laps") parser.add_argument("--json", type=Path, metavar="FILE", help="also write the
+    rows there") asked = parser.parse_args()
     unknown = [t for t in asked.topics if t not in TOPICS]
     if unknown:
-        parser.error(f"unknown topic {unknown[0]!r}; choose from {', '.join(TOPICS)}")
+        parser.error(f"unknown topic {unknown[0]!r}; choose from {',
+        '.join(TOPICS)}")
     rows = _run(asked.topics or [t for t in TOPICS if t != "growth"], Size(asked.quick))
     Console().print(_table(rows))
     if asked.json:

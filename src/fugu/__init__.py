@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from fugu import errors as errors
 from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ _ROOMS = {
     "wasserstein": "transport",
 }
 
-__all__ = ["__version__", *sorted(_ROOMS)]  # noqa: PLE0604
+__all__ = ["__version__", "errors", *sorted(_ROOMS)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

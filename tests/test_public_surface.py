@@ -1,0 +1,116 @@
+"""The public names are there, typed, documented, and `import fugu` stays light."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import structure
+
+import fugu
+
+NAMES = [
+    "Approx", "Certificate", "Discrete", "Laplace", "LawPair", "Mechanism", "Pure", "Renyi", "Scenario", "
+    ""Shifted", "Verdict",
+    "calibrate", "closeness", "compare", "delta", "epsilon", "mix", "plan", "verify", "wasserstein",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_exists_and_says_what_it_is(name):
+    thing = getattr(fugu, name)
+    assert inspect.getdoc(thing), name
+    assert name in dir(fugu) and name in fugu.__all__
+
+
+def test_functions_stay_functions_after_their_rooms_are_imported():
+    import fugu.auditing
+    import fugu.calibration
+
+    assert callable(fugu.calibrate) and callable(fugu.verify) and callable(fugu.plan)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'calibrat'"):
+        _ = fugu.calibrat
+
+
+def test_import_fugu_loads_nothing_heavy():
+    heavy = [
+        "scipy",
+        "duckdb",
+        "plotly",
+        "jinja2",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "typer",
+        "rich",
+        "sklearn",
+        "narwhals",
+    ]
+    code = f"import sys, fugu; fugu.Pure(1); print([m for m in {heavy} if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+
+
+def test_calibrating_loads_no_engine_and_no_scipy():
+    code = (
+        "import sys, fugu; m = fugu.calibrate(fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1])), "
+        "fugu.Pure(1)); m.release(1);"
+        "print([n for n in ('scipy', 'duckdb', 'plotly', 'pandas', 'typer') if n in sys.modules])"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+
+
+def test_the_layer_check_notices_a_breach(tmp_path, monkeypatch):
+    monkeypatch.setattr(structure, "SRC", tmp_path)
+    for room, text in {
+        "laws": "from fugu.loss import epsilon\n",
+        "loss": "x = 1\n" * 400,
+        "odd": "",
+        "noise": "import fugu.errors\n",
+    }.items():
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "a.py").write_text(text)
+    found = structure.problems(sorted(tmp_path.rglob("*.py")))
+    assert len(found) == 3
+    assert (
+        any("imports loss" in f for f in found)
+        and any("400 lines" in f for f in found)
+        and any("'odd'" in f for f in found)
+    )
+
+
+def test_no_file_uses_pickle_eval_or_a_seeded_generator():
+    banned = {"eval", "exec", "pickle", "default_rng", "seed", "RandomState"}
+    for path in Path(fugu.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            used = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node))
+            names = (
+                {getattr(node, used)}
+                if used
+                else {a.name for a in node.names}
+                if isinstance(node, ast.Import)
+                else set()
+            )
+            assert not names & banned, f"{path.name}: {names & banned}"
+
+
+def test_no_assert_guards_a_promise_with_optimised_python():
+    """`python -O` drops asserts: a guarantee must not hang on one."""
+    code = (
+        "import fugu\n"
+        "p = fugu.LawPair(fugu.Discrete([0, 1], [9, 1]), fugu.Discrete([0, 1], [1, 9]))\n"
+        "m = fugu.calibrate(p, fugu.Pure(0.5)); m.release(1)\n"
+        "try:\n    m.release(1)\nexcept fugu.errors.AlreadyReleased:\n    print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "refused"
