@@ -13,11 +13,10 @@ import structure
 
 import fugu
 
-NAMES = [
-    "Approx", "Certificate", "Discrete", "Laplace", "LawPair", "Mechanism", "Pure", "Renyi", "Scenario", "
-    ""Shifted", "Verdict",
-    "calibrate", "closeness", "compare", "delta", "epsilon", "mix", "plan", "verify", "wasserstein",
-]  # fmt: skip
+NAMES = (
+    "Approx Certificate Discrete Laplace LawPair Mechanism Pure Renyi Scenario Shifted Verdict calibrate closeness compare "
+    "delta epsilon mix plan verify wasserstein"
+).split()
 
 
 @pytest.mark.parametrize("name", NAMES)

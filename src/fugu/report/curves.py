@@ -19,6 +19,9 @@ from fugu.report.views import View, log_sums, spread
 
 DRAWN = 400
 """At most this many points are drawn for one curve."""
+FEW = 40
+"""Up to this many atoms each is drawn by itself."""
+_BINS = 64
 _REACH = 0.98
 """How much of the noise is drawn beyond the outermost atoms."""
 
@@ -27,16 +30,23 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Laws:
-    """Probabilities of equal groups of lattice points; row 0 is the first secret, row 1 the second."""
+class Histogram:
+    """Probabilities of groups of lattice points; row 0 is the first secret, row 1 the second."""
 
     values: Floats
-    before: Floats
-    after: Floats
+    heights: Floats
     group: int
     """How many lattice points one group holds; 1 means nothing was gathered."""
     width: float
     """What that is in the units of the column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """The two laws of a pair before noise and after it; the same thing if there is no noise."""
+
+    before: Histogram
+    after: Histogram
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +71,37 @@ class Ratio:
 
 
 def laws(view: View, most: int = DRAWN) -> Laws:
-    """Both laws on at most `most` groups of lattice points, each group's probability summed exactly."""
+    """Both laws, each group's probability summed exactly: before noise at the atoms if they are few, else in at most
+    64 groups; after noise in at most `most` groups of lattice points."""
     points, weights = view.pair.points, view.pair.weights
-    start, stop = _window(view)
+    if len(points) <= FEW:
+        before = Histogram(view.values(points), weights, 1, _width(view, 1))
+    else:
+        first, group = _groups(int(points[0]), int(points[-1]), _BINS)
+        first = np.concatenate(([first[0] - group], first, [first[-1] + group]))  # so that lines end at 0
+        place = (points - first[0]) // group
+        heights = np.array([np.bincount(place, weights=row, minlength=len(first)) for row in weights])
+        before = _histogram(view, first, group, heights)
+    if view.steps == 0:
+        return Laws(before, before)
+    first, group = _groups(*_window(view), most)
+    edges = np.append(first - 1, first[-1] + group - 1)
+    return Laws(before, _histogram(view, first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)))
+
+
+def _groups(start: int, stop: int, most: int) -> tuple[Indices, int]:
+    """The first index of each of at most `most` equal groups that cover start..stop, and how many points one holds."""
     group = -(-(stop - start + 1) // most)
-    count = -(-(stop - start + 1) // group)
-    first = start + group * np.arange(count, dtype=np.int64)
-    place = (points - start) // group
-    before = np.array([np.bincount(place, weights=row, minlength=count) for row in weights], dtype=np.float64)
-    after = before
-    if view.steps > 0:
-        edges = np.append(first - 1, first[-1] + group - 1)
-        after = np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
-    ends = view.values(first), view.values(first + (group - 1))
-    width = group * (float(view.lattice.grid) if view.lattice else 1.0)
-    return Laws((ends[0] + ends[1]) / 2, before, after, group, width)
+    return start + group * np.arange(-(-(stop - start + 1) // group), dtype=np.int64), group
+
+
+def _histogram(view: View, first: Indices, group: int, heights: Floats) -> Histogram:
+    middle = (view.values(first) + view.values(first + (group - 1))) / 2
+    return Histogram(middle, heights.astype(np.float64), group, _width(view, group))
+
+
+def _width(view: View, group: int) -> float:
+    return group * float(view.lattice.grid) if view.lattice else float(group)
 
 
 def distribution(view: View, index: Indices) -> Floats:

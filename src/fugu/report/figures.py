@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.report import style
-from fugu.report.curves import Laws, Ratio
+from fugu.report.curves import FEW, Histogram, Laws, Ratio
 from fugu.report.facts import Facts, Line
 from fugu.report.style import FIRST, SECOND, Figure
 from fugu.report.text import clean, factor, number
 from fugu.report.views import View
-
-_FEW = 40
-"""Up to this many places bars are drawn, above it lines."""
 
 
 def plain(text: object, most: int = 28) -> str:
@@ -39,13 +36,13 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
     if view.steps == 0:
         panels, places = [("as published", curve.after)], [(0.0, 1.0)]
     height = 340 if view.steps == 0 else 540
-    per = "" if curve.group == 1 else f"<br>per step of {number(curve.width)}"
     layout = style.layout(height, top=64) | {"annotations": []}
-    ticks = _ticks(view, curve.values, categories)
+    ticks = _ticks(view, curve.after.values, categories)
     data: list[Figure] = []
-    for k, ((title, heights), (bottom, top)) in enumerate(zip(panels, places, strict=True)):
+    for k, ((title, law), (bottom, top)) in enumerate(zip(panels, places, strict=True)):
         axis, last = "" if k == 0 else str(k + 1), k == len(panels) - 1
-        data += _panel(view, curve.values, heights, axis)
+        per = "" if law.group == 1 else f"<br>per step of {number(law.width)}"
+        data += _panel(view, law, curve.after.values, axis)
         layout[f"yaxis{axis}"] = style.axis(f"probability{per}", domain=[bottom, top], rangemode="tozero", nticks=5)
         link = {} if last else {"matches": "x2", "showticklabels": False}
         layout[f"xaxis{axis}"] = style.axis(_value_title(view, f) if last else "", anchor=f"y{axis}") | ticks | link
@@ -53,25 +50,25 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
     return {"data": data, "layout": layout}
 
 
-def _panel(view: View, values: NDArray[np.float64], heights: NDArray[np.float64], axis: str) -> list[Figure]:
-    held = np.any(heights > 0, axis=0)
+def _panel(view: View, law: Histogram, window: NDArray[np.float64], axis: str) -> list[Figure]:
+    """Bars side by side for few places, else lines; a law of gathered atoms as steps."""
+    few = len(law.values) <= FEW
+    width = _bar_width(law.values, float(np.ptp(window)))
+    shape = "linear" if law.values is window else "hvh"
     traces = []
     for row, (name, colour, pattern, dash) in enumerate(
         ((view.first, FIRST, "", "solid"), (view.second, SECOND, "/", "dash"))
     ):
         shown = plain(name)
-        place = {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "legendgroup": str(row), "showlegend": not axis}
-        hover = "value %{x}<br>probability %{y}<extra>" + shown.replace("%", "&#37;") + "</extra>"
-        trace: Figure = {"name": f"if “{shown}”", "hovertemplate": hover, **place}
-        if int(held.sum()) <= _FEW:
-            width = _bar_width(values, held)
+        trace: Figure = {"name": f"if “{shown}”", "x": _numbers(law.values, 12), "y": _numbers(law.heights[row])}
+        trace |= {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "legendgroup": str(row), "showlegend": not axis}
+        trace["hovertemplate"] = f"value %{{x}}<br>probability %{{y}}<extra>{shown.replace('%', '&#37;')}</extra>"
+        if few:
             hatch = {"shape": pattern, "fillmode": "overlay", "fgcolor": "white", "fgopacity": 0.8, "size": 7}
             trace |= {"type": "bar", "width": width, "offset": (row - 1) * width}
-            trace |= {"x": _numbers(values[held], 12), "y": _numbers(heights[row][held])}
             trace |= {"marker": {"color": colour, "pattern": hatch}}
         else:
-            trace |= {"type": "scatter", "mode": "lines", "x": _numbers(values, 12), "y": _numbers(heights[row])}
-            trace |= {"line": {"color": colour, "width": 2, "dash": dash}}
+            trace |= {"type": "scatter", "mode": "lines", "line": {"color": colour, "dash": dash, "shape": shape}}
         traces.append(trace)
     return traces
 
@@ -83,7 +80,7 @@ def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] =
     top = max(2.0 * f.epsilon, 1.3 * float(finite.max(initial=0.0)), 1e-3)
     data = _points(curve, top, noisy=view.steps > 0)
     if view.steps > 0:
-        mode = "lines+markers" if len(curve.values) <= _FEW else "lines"
+        mode = "lines+markers" if len(curve.values) <= FEW else "lines"
         line: Figure = {"type": "scatter", "mode": mode, "name": "with noise (published)"}
         line |= {"x": _numbers(curve.values, 12), "y": _numbers(curve.after)} | _hover(curve.after)
         data.append(line | {"line": {"color": style.CURVE, "width": 2.5}, "marker": {"size": 6}})
@@ -103,7 +100,7 @@ def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] =
 
 def _points(curve: Ratio, top: float, noisy: bool) -> list[Figure]:
     name = "without noise" if noisy else "as published (no noise)"
-    many = len(curve.atoms) > 2 * _FEW
+    many = len(curve.atoms) > 2 * FEW
     traces: list[Figure] = []
     for mask, symbol, label in (
         (np.abs(curve.before) <= top, "circle-open" if noisy else "circle", name),
@@ -158,11 +155,10 @@ def _ticks(view: View, values: NDArray[np.float64], categories: Sequence[str]) -
     return {"tickvals": _numbers(values, 12)} if len(values) <= 10 else {}
 
 
-def _bar_width(values: NDArray[np.float64], held: NDArray[np.bool_]) -> float:
+def _bar_width(values: NDArray[np.float64], span: float) -> float:
     """Two bars side by side fill at most 80 % of the least gap, and an eighth of the picture."""
-    gaps = np.diff(values[held])
-    span = float(values[-1] - values[0]) or 1.0
-    return 0.4 * min(float(gaps.min()) if gaps.size else span, span / 6)
+    gaps = np.diff(values)
+    return 0.4 * min(float(gaps.min()) if gaps.size else math.inf, (span or 1.0) / 6)
 
 
 def _numbers(values: Any, digits: int = 5) -> list[float]:

@@ -126,11 +126,10 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
         text += " Each answer has one value here. Of two laws known only to be shifted copies, this is the worst case."
     if view.lattice is None:
         text += " The certificate knows the possible values by their order only, so they are numbered."
-    if curve.group > 1:
-        text += (
-            f" For drawing, values were gathered into {len(curve.values)} groups of width {number(curve.width)}; the "
-            "guarantee was proved on all values, not on this picture."
-        )
+    gathered = [law for law in dict.fromkeys((curve.before, curve.after)) if law.group > 1]
+    if gathered:
+        how = " and ".join(f"{len(law.values)} groups of width {number(law.width)}" for law in gathered)
+        text += f" For drawing, values were gathered into {how}; the guarantee was proved on all values."
     return text
 
 
@@ -138,7 +137,7 @@ def ratio_caption(view: View, curve: Ratio, f: Facts) -> str:
     """What the second figure shows."""
     a, b = clean(view.first, 40), clean(view.second, 40)
     line = "The line is what remains once noise is added" if view.steps > 0 else "The points are what is published"
-    shift = f"is {number(curve.largest)}, a factor of {factor(curve.largest)} on the odds"
+    shift = f"is {number(curve.largest, 'up', 4)}, a factor of {factor(curve.largest)} on the odds"
     text = (
         f"How strongly a value speaks for “{a}” (upward) or “{b}” (downward): the natural logarithm of how many times "
         f"likelier it is under one than under the other. {line}; the shaded band is the promise, "
