@@ -9,14 +9,32 @@ import sys
 from pathlib import Path
 
 import pytest
-import structure
 
 import fugu
+import structure
 
-NAMES = (
-    "Approx Certificate Discrete Laplace LawPair Mechanism Pure Renyi Scenario Shifted Verdict calibrate closeness compare "
-    "delta epsilon mix plan verify wasserstein"
-).split()
+NAMES = [
+    "Approx",
+    "Certificate",
+    "Discrete",
+    "Laplace",
+    "LawPair",
+    "Mechanism",
+    "Pure",
+    "Renyi",
+    "Scenario",
+    "Shifted",
+    "Verdict",
+    "calibrate",
+    "closeness",
+    "compare",
+    "delta",
+    "epsilon",
+    "mix",
+    "plan",
+    "verify",
+    "wasserstein",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
