@@ -185,11 +185,14 @@ def test_the_private_table_is_never_overwritten(small):
 
 
 def test_no_noise_is_refused_until_it_is_allowed(small):
-    refused = release(small, epsilon="20")
-    assert refused.code == 3 or "proved" in refused.message
-    if refused.code == 3:
-        assert not (small / "out.csv").exists()
-        assert release(small, "--allow-no-noise", epsilon="20").code == 0
+    for name in ("ref.csv", "today.csv"):
+        rows = [f"{i},{'ab'[i % 2]},{(i // 2 + (i % 10 == 0)) % 3}" for i in range(120)]
+        (small / name).write_text("id,s,v\n" + "\n".join(rows) + f"\n120,a,{len(name) % 3}\n")
+    refused = release(small, epsilon="5")
+    assert refused.code == 3 and "allow_no_noise" in refused.message
+    assert {p.name for p in small.iterdir()} == {"ref.csv", "today.csv"}
+    assert release(small, "--allow-no-noise", epsilon="5").code == 0
+    assert (small / "out.csv").exists()
 
 
 def test_a_private_problem_is_reported_without_a_value_or_a_count(small):

@@ -24,6 +24,7 @@ FEW = 40
 _BINS = 64
 _REACH = 0.98
 """How much of the noise is drawn beyond the outermost atoms."""
+_FARTHEST = 2**60
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -125,7 +126,7 @@ def ratio(view: View, most: int = DRAWN) -> Ratio:
     atoms, before = (np.concatenate(columns) for columns in zip(*kept, strict=True))
     if view.steps > 0:
         start, stop = _window(view)
-        even = start + (np.arange(2 * most) * (stop - start)) // (2 * most - 1)
+        even = np.linspace(start, stop, 2 * most).astype(np.int64)
         grid, logs = log_sums(view.pair, view.steps, even)
         curve, after = _thin(grid, logs[0] - logs[1], most)
     else:
@@ -148,7 +149,7 @@ def _window(view: View) -> tuple[int, int]:
     """The lattice indices drawn: all atoms of the pair, and what the noise adds on both sides."""
     points, reach = view.pair.points, 0
     if view.steps > 0:
-        reach = max(1, round(view.noise.quantile(_REACH) / float(view.noise.grid or 1)))
+        reach = max(1, min(_FARTHEST, round(view.noise.quantile(_REACH) / float(view.noise.grid or 1))))
     return int(points[0]) - reach, int(points[-1]) + reach
 
 

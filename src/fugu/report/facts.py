@@ -12,6 +12,7 @@ from fugu.guarantee import Renyi
 from fugu.loss.fast import pure_loss
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.laplace import Laplace
+from fugu.report.text import SECRET, VALUE
 from fugu.report.views import Part, parts, scale_in_steps
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     named = certificate if certificate.kind != "mixed" else running[0].certificate
     families = [family for part in running for family in part.certificate.families]
     return Facts(
-        query=query_name or _published(named) or "the published value",
-        secret=secret_name or _protected(named) or "the secret",
+        query=query_name or _published(named) or VALUE,
+        secret=secret_name or _protected(named) or SECRET,
         epsilon=float(budget.epsilon),
         delta=float(getattr(budget, "delta", 0)),
         proved=min(float(certificate.proved["epsilon"]), float(budget.epsilon)),
@@ -119,7 +120,8 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
         if comparison.budget != certificate.budget:
             raise UsageError(
                 f"the comparison is for {comparison.budget!r} and the certificate for {certificate.budget!r}; "
-                "compare with the budget of the mechanism")
+                "compare with the budget of the mechanism"
+            )
         return tuple(
             Line(r.method, r.scale, r.expected_absolute, r.epsilon, r.proven, r.note, r.method == certificate.method)
             for r in comparison.rows

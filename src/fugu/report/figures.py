@@ -16,7 +16,7 @@ from fugu.report import style
 from fugu.report.curves import FEW, Histogram, Laws, Ratio
 from fugu.report.facts import Facts, Line
 from fugu.report.style import FIRST, SECOND, Figure
-from fugu.report.text import clean, factor, number
+from fugu.report.text import VALUE, clean, factor, number
 from fugu.report.views import View
 
 
@@ -84,7 +84,7 @@ def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] =
         line: Figure = {"type": "scatter", "mode": mode, "name": "with noise (published)"}
         line |= {"x": _numbers(curve.values, 12), "y": _numbers(curve.after)} | _hover(curve.after)
         data.append(line | {"line": {"color": style.CURVE, "width": 2.5}, "marker": {"size": 6}})
-    edge = 1.1 * top
+    edge = 1.25 * top
     layout = style.layout(430, top=44)
     layout["xaxis"] = style.axis(_value_title(view, f)) | _ticks(view, curve.values, categories)
     layout["yaxis"] = style.axis("log of the likelihood ratio", range=[-edge, edge], nticks=7) | style.ZERO
@@ -144,8 +144,8 @@ def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
 
 
 def _value_title(view: View, f: Facts) -> str:
-    name = plain(f.query, 40)
-    return f"value of {name}" if view.lattice else f"possible values of {name}, numbered in increasing order"
+    name = "" if f.query == VALUE else f" of {plain(f.query, 40)}"
+    return f"value{name}" if view.lattice else f"possible values{name}, numbered in increasing order"
 
 
 def _ticks(view: View, values: NDArray[np.float64], categories: Sequence[str]) -> Figure:

@@ -72,9 +72,9 @@ def note(text: str, y: float, anchor: str, colour: str, side: str = "left") -> F
         "xanchor": side,
         "y": y,
         "yanchor": anchor,
+        "yshift": 3 if anchor == "bottom" else -3,
         "showarrow": False,
         "font": {"size": 12, "color": colour},
-        "bgcolor": "rgba(255,255,255,0.7)",
     }
 
 

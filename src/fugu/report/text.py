@@ -6,6 +6,8 @@ import math
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
+VALUE, SECRET = "the value", "the secret"
+"""What a column and a secret are called that have no name."""
 _WAYS = {"near": ROUND_HALF_EVEN, "up": ROUND_CEILING, "down": ROUND_FLOOR}
 _OPPOSITE = {"near": "near", "up": "down", "down": "up"}
 _SLACK = Decimal("1e-12")
@@ -79,3 +81,8 @@ def clean(text: object, most: int = 60) -> str:
     spaced = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in str(text))
     line = " ".join(spaced.split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def quoted(name: str) -> str:
+    """A user's name in quotation marks; what has no name, without."""
+    return name if name in (VALUE, SECRET) else f"“{clean(name)}”"

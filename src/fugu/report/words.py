@@ -6,7 +6,7 @@ import math
 
 from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts
-from fugu.report.text import clean, delta, epsilon, factor, number, percent
+from fugu.report.text import VALUE, clean, delta, epsilon, factor, number, percent, quoted
 from fugu.report.views import View
 
 METHODS = {
@@ -38,9 +38,10 @@ def headline(f: Facts) -> str:
     else:
         how = "with random noise added to each value"
     slip = f", apart from a remainder {delta(f.delta)} explained below" if f.delta else ""
+    what = "A value" if f.query == VALUE else quoted(f.query)
     return (
-        f"“{clean(f.query)}” was published {how}. A published value can change the odds between two protected answers "
-        f"about “{clean(f.secret)}” by at most a factor of {factor(f.epsilon)} ({epsilon(f.epsilon)}){slip}."
+        f"{what} was published {how}. A published value can change the odds between two protected answers about "
+        f"{quoted(f.secret)} by at most a factor of {factor(f.epsilon)} ({epsilon(f.epsilon)}){slip}."
     )
 
 
@@ -51,7 +52,7 @@ def accuracy(f: Facts) -> str:
         return f"There is no noise: each published value is the exact one{rounded}."
     text = (
         f"On average the noise moves a value by {number(f.error)}, and at least {percent(0.95)} of the time by "
-        f"{number(f.half, 'up')} or less, in the units of “{clean(f.query)}”."
+        f"{number(f.half, 'up')} or less, in the units of {quoted(f.query)}."
     )
     if f.unchanged >= 0.05:
         text += f" With probability {percent(f.unchanged)} it does not move it at all."
@@ -67,7 +68,7 @@ def odds(f: Facts) -> str:
     every = "" if f.delta else ", and for every value that can be published"
     return (
         "Somebody with the stated beliefs looks at a published value. Whatever they took the odds of one answer about "
-        f"“{clean(f.secret)}” against another to be, afterwards these odds are at most {factor(f.epsilon)} times as "
+        f"{quoted(f.secret)} against another to be, afterwards these odds are at most {factor(f.epsilon)} times as "
         f"large, and at least 1/{factor(f.epsilon)} as large. This holds {pairs}, in both directions{every}."
     )
 
@@ -107,7 +108,7 @@ def silence(f: Facts) -> str:
     rounded = f", rounded to steps of {number(f.grid)}" if f.grid and f.silent == 1 else ""
     return (
         f"{often}{rounded}. No noise protects it: the guarantee rests on the beliefs alone. If values depend on "
-        f"“{clean(f.secret)}” in another way than the certificate states, nothing is promised."
+        f"{quoted(f.secret)} in another way than the certificate states, nothing is promised."
     )
 
 

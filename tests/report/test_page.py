@@ -1,0 +1,256 @@
+"""The page as a whole: self-contained, escaped, made of public things only, small enough."""
+
+import html
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from plotly.offline import get_plotlyjs
+
+import fugu
+from fugu.report import page, write
+from fugu.report.text import percent
+
+STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
+EVIL = "<script>alert(1)</script>\"'><img src=http://evil.example/x>"
+
+
+class Outline(HTMLParser):
+    """Tags, attributes, and text outside scripts and styles; a tag of a name that was injected would show up here."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.words, self.silent = [], [], [], 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.silent += tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self.silent -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.silent:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def own(text):
+    """The page without plotly's code."""
+    library = get_plotlyjs()
+    assert text.count(library) == 1
+    return text.replace(library, "")
+
+
+def figures_of(text):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', own(text), re.S)
+    return json.loads(found[1])
+
+
+@pytest.fixture(scope="module")
+def student():
+    return page(
+        fugu.calibrate(STUDENT, fugu.Pure(0.3)),
+        fugu.compare(STUDENT, fugu.Pure(0.3)),
+        query_name="grade",
+        secret_name="support",
+    )
+
+
+def test_sections_come_in_order(student):
+    titles = [html.unescape(t) for t in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", own(student))]
+    assert titles == ["Privacy report", "What this means", "What the values look like, secret by secret",
+                      "How much a single value gives away", "How the noise was chosen",
+                      "What it rests on, and what is not promised"]  # fmt: skip
+
+
+def test_nothing_is_loaded_from_anywhere(student):
+    mine = own(student)
+    assert "http://" not in mine and "https://" not in mine and "//cdn" not in mine
+    outline = Outline(mine)
+    assert not {"link", "img", "iframe", "object", "base", "form", "a"} & set(outline.tags)
+    assert not {"src", "href", "onclick", "onload", "action"} & {name for name, _ in outline.attributes}
+    assert "@import" not in mine and "url(" not in mine
+    policy = next(value for name, value in outline.attributes if name == "content")
+    assert policy.startswith("default-src 'none'")
+    assert outline.tags.count("script") == 3
+
+
+def test_plotly_shows_no_logo_and_no_link(student):
+    config = figures_of(student)["config"]
+    assert config["displaylogo"] is False and config["showLink"] is False and config["plotlyServerURL"] == ""
+
+
+def test_library_does_not_end_its_own_script_element():
+    assert "</script" not in get_plotlyjs().lower()
+
+
+def test_figures_are_valid_and_finite(student):
+    data = figures_of(student)
+    for figure in (data["views"][0]["laws"], data["views"][0]["ratio"], data["bars"]):
+        go.Figure(figure)  # raises on any property that plotly does not know
+        for trace in figure["data"]:
+            assert all(np.isfinite(v) for v in trace["x"] if not isinstance(v, str))
+
+
+def test_every_figure_has_a_caption_that_names_it(student):
+    outline = Outline(own(student))
+    pictures = [v for k, v in outline.attributes if k == "aria-labelledby" and v.endswith("-caption")]
+    assert sorted(pictures) == ["laws-caption", "methods-caption", "ratio-caption"]
+    assert {v for k, v in outline.attributes if k == "id"} >= set(pictures)
+    assert outline.tags.count("figcaption") == outline.tags.count("figure") == 3
+
+
+def test_table_of_beliefs_is_on_the_page(student):
+    text = Outline(own(student)).text
+    e = np.exp(0.3)
+    for prior in (0.01, 0.1, 0.5, 0.9):
+        low, high = (prior * f / (1 - prior + prior * f) for f in (1 / e, e))
+        assert f"{percent(prior)} {percent(low, 'down')} {percent(high, 'up')}".replace("\xa0", " ") in text
+
+
+@pytest.mark.parametrize("budget", [fugu.Pure(0.2), fugu.Pure(5), fugu.Approx(0.2, 0.01)])
+def test_hostile_names_stay_text(budget):
+    laws = {EVIL: fugu.Discrete([0, 1, 2], [3, 5, 1]), EVIL + "%{x}</script>": fugu.Discrete([0, 1, 2], [1, 3, 3]),
+            "c": fugu.Discrete([0, 1, 2], [1, 1, 1])}  # fmt: skip
+    mechanism = fugu.calibrate(fugu.Scenario(laws), budget)
+    text = page(mechanism, title=EVIL, query_name=EVIL, secret_name=EVIL)
+    mine = own(text)
+    outline = Outline(mine)
+    assert outline.tags.count("script") == 3 and "img" not in outline.tags
+    assert "<script>alert" not in mine and "alert(1)</script>" not in mine
+    assert "<script>alert(1)</script>" in outline.text  # shown as what it is
+    for view in figures_of(text)["views"]:
+        for figure in (view["laws"], view["ratio"]):
+            told = json.dumps(figure, ensure_ascii=False)
+            assert not re.search(r"<(?!/?b>|br>|/?extra>)", told)  # nothing that plotly would read as markup
+            assert "%{x}&" not in told.replace("value %{x}", "")
+            assert "alert(1)" in told
+
+
+def test_names_in_the_certificate_are_escaped_too():
+    table = {"<i>s</i>": ["<b>x</b>", "y", "<b>x</b>", "y"] * 5, "<u>v</u>": [1, 2, 2, 3] * 5}
+    scenario = fugu.Scenario.from_table(table, publish="<u>v</u>", protect="<i>s</i>", public_prior=True)
+    mechanism = fugu.calibrate(scenario, fugu.Pure(0.5)).then(lambda x: x, "<em>f</em>")
+    outline = Outline(own(page(mechanism)))
+    assert not {"i", "u", "em"} & set(outline.tags)
+    assert "“<u>v</u>” was published" in outline.text and "about “<i>s</i>”" in outline.text
+    assert "<em>f</em>, which cannot weaken the guarantee" in outline.text
+
+
+def test_lone_surrogates_do_not_stop_the_page(tmp_path):
+    text = page(fugu.calibrate(STUDENT, fugu.Pure(0.3)), title="\ud800 title", query_name="\udfff")
+    write(tmp_path / "r.html", text)
+
+
+def test_pages_of_mechanism_and_of_saved_certificate_agree(tmp_path):
+    mechanism = fugu.calibrate(STUDENT, fugu.Pure(0.3))
+    before = page(mechanism)
+    mechanism.release([0, 1, 1, 0, 1])
+    mechanism.certificate.save(tmp_path / "c.json")
+    assert page(mechanism) == before == page(fugu.Certificate.load(tmp_path / "c.json"))
+
+
+def test_page_holds_no_counts_of_rows():
+    """The laws are drawn as probabilities: the numbers of rows behind them are in the certificate only."""
+    rows = {"sex": ["F"] * 613 + ["M"] * 787, "chol": [1, 2, 3, 4, 5, 6, 7] * 200}
+    scenario = fugu.Scenario.from_table(rows, publish="chol", protect="sex", public_prior=True)
+    mechanism = fugu.calibrate(scenario, fugu.Pure(0.01))
+    mine = own(page(mechanism))
+    assert "1400" not in mine and "1,400" not in mine and not re.search(r"\b(613|787)\b", mine)
+
+
+def test_scale_zero_is_said_loudly():
+    text = Outline(own(page(fugu.calibrate(STUDENT, fugu.Pure(0.5)), query_name="grade"))).text
+    assert "No noise: exact values are published" in text
+    assert "the guarantee rests on the beliefs alone" in text
+    assert "± " not in text
+    assert "No noise: exact values" not in Outline(own(page(fugu.calibrate(STUDENT, fugu.Pure(0.3))))).text
+
+
+def test_approx_page_mentions_delta():
+    pair = fugu.LawPair(fugu.Discrete(range(4), [30, 1, 1, 0]), fugu.Discrete(range(4), [0, 1, 2, 30]), "low vs high")
+    text = Outline(own(page(fugu.calibrate(pair, fugu.Approx(0.5, 1e-3))))).text.replace("\xa0", " ")
+    assert "δ = 0.001" in text and "1 in 1,000" in text and "worst single value" in text
+    assert "δ = " not in Outline(own(page(fugu.calibrate(pair, fugu.Pure(0.5))))).text.replace("\xa0", " ")
+
+
+def test_selector_lists_pairs_when_there_are_several():
+    laws = {f"s{k}": fugu.Discrete([0, 1], [10 + k, 20 - k]) for k in range(7)}
+    text = page(fugu.calibrate(fugu.Scenario(laws), fugu.Pure(0.3)))
+    assert own(text).count("<option") == len(figures_of(text)["views"]) == 12
+    assert "s0 vs s6 (needs the most noise)" in Outline(own(text)).text
+    assert "of 21" in Outline(own(text)).text
+
+
+def test_mixture_and_shift_have_pages():
+    a, b = (fugu.calibrate(STUDENT, fugu.Pure(e)) for e in (0.3, 0.1))
+    assert "coin" in page(fugu.mix(0.25, a, b))
+    assert "shifted copies" in page(fugu.calibrate(fugu.Shifted(3), fugu.Pure(0.5)))
+
+
+def test_categories_name_the_axis():
+    table = {"s": ["x", "y"] * 6, "size": ["small", "large", "small", "small", "large", "large"] * 2}
+    scenario = fugu.Scenario.from_table(table, publish="size", protect="s", bins=["small", "large"], public_prior=True)
+    figure = figures_of(page(fugu.calibrate(scenario, fugu.Pure(0.1))))["views"][0]["laws"]
+    assert figure["layout"]["xaxis2"]["ticktext"] == ["small", "large"]
+
+
+def test_hundred_thousand_atoms_stay_small():
+    rng = np.random.default_rng(1)
+    p, q = rng.integers(1, 10**6, (2, 100_000))
+    values = np.arange(100_000) / 100
+    pair = fugu.LawPair(fugu.Discrete(values, p), fugu.Discrete(values, q), "low vs high")
+    text = page(fugu.calibrate(pair, fugu.Pure(1)))
+    assert len(text.encode()) < 8e6
+    assert "gathered into" in text
+    for figure in ("laws", "ratio"):
+        assert all(len(trace["x"]) <= 400 for trace in figures_of(text)["views"][0][figure]["data"])
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "budget"),
+    [
+        (fugu.Discrete([5]), fugu.Discrete([5]), fugu.Pure(0)),
+        (fugu.Discrete([5]), fugu.Discrete([6]), fugu.Pure(0.001)),
+        (fugu.Discrete([0, 1, 2**45]), fugu.Discrete([0, 7, 2**45], [1, 1, 5]), fugu.Pure(0.001)),
+        (fugu.Discrete([0.0, 1e-300], [1 - 1e-15, 1e-15]), fugu.Discrete([0.0, 1e-300]), fugu.Pure(1)),
+        (fugu.Discrete([0, 1], [1 - 1e-15, 1e-15]), fugu.Discrete([0, 1], [1.0, 0.0]), fugu.Pure(700)),
+        (fugu.Discrete([-1e9, 0.1, 1e9]), fugu.Discrete([-1e9, 0.1, 1e9], [3, 1, 1]), fugu.Approx(1e-6, 0.5)),
+        (fugu.Discrete([np.pi, np.e, 17.3]), fugu.Discrete([np.pi, 2 * np.e]), fugu.Pure(0.4)),
+    ],
+)
+def test_extreme_laws_have_pages(p, q, budget):
+    text = page(fugu.calibrate(fugu.LawPair(p, q), budget))
+    for view in figures_of(text)["views"]:
+        go.Figure(view["laws"]), go.Figure(view["ratio"])
+    assert "nan" not in Outline(own(text)).text.lower().split()
+
+
+def test_anything_else_is_refused():
+    with pytest.raises(fugu.errors.UsageError, match="mechanism or a certificate"):
+        page("certificate.json")
+
+
+def test_writing_is_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "page.html"
+    write(target, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write(target, "new \ud800")
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_importing_the_room_loads_neither_plotly_nor_jinja():
+    code = "import sys, fugu.report; sys.exit(any(m in sys.modules for m in ('plotly', 'jinja2')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
