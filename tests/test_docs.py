@@ -1,0 +1,209 @@
+"""Documents do not lie: their code runs, their commands answer as printed, their links lead somewhere.
+
+In one document all blocks run in the order of the page, in one namespace and one folder that holds the example tables.
+
+- ```python    is executed; a ```text block right after it is what it prints.
+- ```console   holds `$ fugu ...` lines and what they print; `$ echo $?` is the exit code of the line before. A command
+  that is not followed by `$ echo $?` must end with 0.
+
+Printed text is compared with blanks taken together, and "..." stands for anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import structure
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLES = ("clinic_reference.csv", "clinic_today.csv")
+WITH_CODE = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/proofs/*.md"))]
+DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
+EXAMPLES = [path for path in sorted(ROOT.glob("examples/*.py")) if path.name != "make_clinic.py"]
+
+_FENCE = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!\\)!?\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
+_SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its kind, its text, the line it starts in, and what a ```text block after it says it prints."""
+
+    kind: str
+    body: str
+    line: int
+    prints: str | None = None
+
+
+def blocks(page: str) -> list[Block]:
+    """The ```python and ```console blocks of a page, in order."""
+    fences = list(_FENCE.finditer(page))
+    found = []
+    for number, fence in enumerate(fences):
+        if fence["kind"] not in ("python", "console"):
+            continue
+        after = fences[number + 1] if number + 1 < len(fences) else None
+        adjacent = after is not None and after["kind"] == "text" and not page[fence.end() : after.start()].strip()
+        line = page.count("\n", 0, fence.start()) + 2
+        found.append(Block(fence["kind"], fence["body"], line, after["body"] if after and adjacent else None))
+    return found
+
+
+def run_python(block: Block, name: str, namespace: dict[str, object]) -> None:
+    """Execute a block; tracebacks show the line of the page."""
+    printed = io.StringIO()
+    code = compile("\n" * (block.line - 1) + block.body, name, "exec")
+    with contextlib.redirect_stdout(printed):
+        exec(code, namespace)  # the project's own documents
+    if block.prints is not None:
+        compare(block.prints, printed.getvalue(), f"{name}:{block.line}")
+
+
+def run_console(block: Block, name: str) -> None:
+    """Execute the `$` lines of a block and compare what they print."""
+    code: int | None = 0
+    for part in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        where = f"{name}:{block.line}: $ {command}"
+        if command.strip() == "echo $?":
+            compare(expected, f"{code}\n", where)
+            code = 0
+            continue
+        assert code == 0, f"{where}: the command before it ended with {code}; show it with $ echo $?"
+        words = shlex.split(command)
+        assert words[0] == "fugu", f"{where}: only fugu commands are run"
+        done = fugu(words[1:])
+        code = done.returncode
+        compare(expected, done.stdout, where)
+    assert code == 0, f"{name}:{block.line}: the last command ended with {code}; show it with $ echo $?"
+
+
+def fugu(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """The command, with stderr among what it prints."""
+    plain = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", "from fugu.cli import main; main()", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env={**os.environ, **plain},
+        check=False,
+    )  # fmt: skip
+
+
+def compare(expected: str, printed: str, where: str) -> None:
+    """Equal up to blanks and "..."; an expectation of nothing accepts only nothing."""
+    same = doctest.OutputChecker().check_output(expected.strip() + "\n", printed.strip() + "\n", _SAME)
+    assert same, f"{where}\n--- the page says\n{expected}\n--- it prints\n{printed}"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the example tables, here and where a checkout has them."""
+    inside = tmp_path / "src" / "fugu" / "examples"
+    inside.mkdir(parents=True)
+    for table in TABLES:
+        shutil.copy(ROOT / "src" / "fugu" / "examples" / table, inside)
+        shutil.copy(ROOT / "src" / "fugu" / "examples" / table, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(paths: list[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+@pytest.mark.parametrize("path", WITH_CODE, ids=names(WITH_CODE))
+def test_the_code_of_a_document_runs_and_prints_what_it_says(path, folder):
+    namespace: dict[str, object] = {"__name__": path.stem}
+    for block in blocks(path.read_text(encoding="utf-8")):
+        if block.kind == "python":
+            run_python(block, path.name, namespace)
+        else:
+            run_console(block, path.name)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=names(EXAMPLES))
+def test_an_example_runs(path, folder):
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
+def test_links_between_documents_lead_somewhere(path):
+    for link in _LINK.finditer(_FENCE.sub("", path.read_text(encoding="utf-8"))):
+        target, _, anchor = link["target"].partition("#")
+        if "://" in target:
+            continue
+        found = path if not target else (path.parent / target).resolve()
+        assert found.exists(), f"{path.name} links to {target!r}, which is not there"
+        if anchor:
+            assert anchor in anchors(found), f"{path.name} links to {target}#{anchor}, which has no such heading"
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of the headings of a page, as hosting pages make them."""
+    page = _FENCE.sub("", path.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+[ \t]+(.+?)[ \t]*$", page, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
+def test_a_document_is_readable_and_names_no_machine(path):
+    page = path.read_text(encoding="utf-8")
+    long = [number for number, line in enumerate(page.split("\n"), start=1) if len(line) > 120]
+    assert not long, f"lines over 120 characters: {long}"
+    assert not re.search(r"(?<![\w.])/(work|home|root|tmp|Users)/", page)
+
+
+def test_the_rooms_in_the_readme_are_those_of_the_source_in_import_order():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = page.split("## Where things live", 1)[1].split("\n## ", 1)[0]
+    listed = [room for line in section.split("\n") if line.startswith("| `") for room in re.findall(r"`(\w+)", line.split("|")[1])]
+    assert listed == [room for room in structure.ROOMS if not room.startswith("_")]
+
+
+def test_the_numbers_in_the_readme_are_those_of_the_example():
+    printed = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "explicit_laws.py")], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line for line in printed.split("\n") if line.startswith("|")]
+    assert len(rows) == 2 + 4 * 4
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(rows) in page, "run examples/explicit_laws.py and put its table into README.md"
+
+
+def test_the_licence_is_the_whole_text():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text and "APPENDIX" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "complaint"),
+    [
+        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "the page says"),
+        ("```python\nassert False\n```\n", "AssertionError"),
+        ("```console\n$ fugu --version\nfugu 0.0.0\n```\n", "the page says"),
+        ("```console\n$ fugu verify nothing.json\n...\n```\n", "ended with 4"),
+    ],
+)
+def test_a_document_that_lies_is_caught(page, complaint, folder):
+    with pytest.raises(AssertionError) as caught:
+        for block in blocks(page):
+            if block.kind == "python":
+                run_python(block, "page", {})
+            else:
+                run_console(block, "page")
+    assert complaint in f"{type(caught.value).__name__}: {caught.value}"
