@@ -1,4 +1,6 @@
-"""`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table. `growth` writes docs/scaling.*"""
+"""`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
+
+The topic `growth` runs only if named; it writes docs/scaling.svg and docs/scaling.md."""
 
 from __future__ import annotations
 
@@ -10,7 +12,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from benchmarks import calibration, growth, imports, memory, pairs, sampler, tight
@@ -27,51 +28,54 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "growth": (growth.growth,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
+_WIDTH = 118
+_NAMES = ", ".join(TOPICS)
 
 
 def main() -> int:
     """Run the topics asked for: all but `growth`, unless named."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("topics", nargs="*", metavar="topic", help=f"any of {', '.join(TOPICS)}; growth
-    runs only if
-   
-    named") parser.add_argument("--quick", action="store_true", help="a
-    tenth of the size, fewer laps") parser.add_argument("--json", type=Path, metavar="FILE", help="also write the
-    rows there") asked = parser.parse_args()
-    unknown = [t for t in asked.topics if t not in TOPICS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, and print a table.")
+    parser.add_argument("topics", nargs="*", metavar="topic", help=f"any of {_NAMES}; all but growth if none")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer laps")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
+    asked = parser.parse_args()
+    unknown = [topic for topic in asked.topics if topic not in TOPICS]
     if unknown:
-        parser.error(f"unknown topic {unknown[0]!r}; choose from {',
-        '.join(TOPICS)}")
-    rows = _run(asked.topics or [t for t in TOPICS if t != "growth"], Size(asked.quick))
-    Console().print(_table(rows))
+        parser.error(f"unknown topic {unknown[0]!r}; choose from {_NAMES}")
+    rows = _run(asked.topics or [topic for topic in TOPICS if topic != "growth"], Size(asked.quick))
+    console = Console()
+    console.width = max(console.width, _WIDTH)
+    console.print(_table(rows))
     if asked.json:
         found = [{**asdict(row), "target": row.target, "verdict": row.verdict} for row in rows]
-        asked.json.write_text(json.dumps({"quick": asked.quick, "rows": found}, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps({"quick": asked.quick, "rows": found}, indent=1)
+        asked.json.write_text(text + "\n", encoding="utf-8")
     return 0
 
 
 def _run(topics: list[str], size: Size) -> list[Row]:
     """All rows, with a line that says what is being measured."""
     rows: list[Row] = []
-    shown = Progress(SpinnerColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
-    with shown:
-        task = shown.add_task("starting")
+    with Console(stderr=True).status("starting") as status:
         for topic in topics:
             for part in TOPICS[topic]:
-                shown.update(task, description=f"{topic}: {part.__name__}")
+                status.update(f"{topic}: {part.__name__}")
                 rows.extend(part(size))
     return rows
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(title="Best laps of one run; targets are information, machines differ", title_justify="left")
+    title = "Best laps of one run; targets are information, machines differ"
+    table = Table(title=title, title_justify="left")
     for heading in ("topic", "case", "measured", "unit", "target", ""):
         table.add_column(heading, justify="right" if heading == "measured" else "left")
-    for before, row in zip([None, *rows], rows, strict=False):
-        if before is not None and before.topic != row.topic:
+    topic = ""
+    for row in rows:
+        opens, topic = row.topic != topic, row.topic
+        if opens:
             table.add_section()
         verdict = f"[{_COLOURS[row.verdict]}]{row.verdict}[/]"
-        table.add_row(row.topic, row.case, f"{row.value:.3g}", row.unit, row.target, verdict)
+        table.add_row(topic if opens else "", row.case, f"{row.value:.3g}", row.unit, row.target, verdict)
     return table
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 
 import fugu
-from benchmarks.inputs import GAP, atoms, pair, shuffled
+from benchmarks.inputs import GAP, atoms, pair, rounded, shuffled
 from benchmarks.measure import Row, Side, Size, race
 from benchmarks.svg import Series, chart
 from fugu.calibration.exact import least
-from fugu.calibration.problem import problem
 from fugu.loss.proof import prove_pure
 from fugu.noise.geometric import LatticeLaplaceSampler
 
@@ -22,7 +21,7 @@ _DOCS = Path(__file__).resolve().parent.parent / "docs"
 _UNIT = 10**6
 _LARGEST = 10**7
 _PROVED = 10**6
-"""The proof takes some ten microseconds an atom: ten million atoms would take minutes a lap, and add nothing."""
+"""Ball arithmetic takes microseconds an atom: ten million atoms would take minutes, and show nothing new."""
 _BUDGET = fugu.Pure(1)
 _NAMES = {
     "epsilon": "tight epsilon",
@@ -43,7 +42,7 @@ Times = dict[str, dict[int, float]]
 
 
 def growth(size: Size) -> Iterator[Row]:
-    """Each task at n = 100, 1000, ..., in units of sorting a million doubles; the quick run writes no file."""
+    """Each task at n = 100, 1000, ..., in units of sorting a million doubles; a quick run writes no file."""
     largest = _LARGEST // 100 if size.quick else _LARGEST
     sizes = [10**k for k in range(2, round(math.log10(largest)) + 1)]
     random = np.random.default_rng(1).random(_UNIT)
@@ -76,8 +75,7 @@ def _sides(n: int) -> dict[str, Side]:
     given = pair(n, "lattice")
     loose = shuffled(atoms(n, "lattice"))
     noise = fugu.Laplace(10 * GAP)
-    (family,) = problem((given,), _BUDGET).families
-    _ = family.weights, family.different
+    family = rounded(given, _BUDGET)
     sampler = LatticeLaplaceSampler(Fraction(1, 16))
     sampler.draw(1000)
     return {
@@ -90,20 +88,20 @@ def _sides(n: int) -> dict[str, Side]:
 
 def _proof(n: int, random: np.ndarray, laps: int) -> float:
     """The ball proof of the scale that the search finds."""
-    (family,) = problem((pair(n, "lattice"),), _BUDGET).families
+    family = rounded(pair(n, "lattice"), _BUDGET)
     rate = 1 / Fraction(least(family, _BUDGET, lattice=True) * (1 + 1e-9))
-    took = race(laps, unit=lambda: [np.sort(random) for _ in range(5)], proof=lambda: prove_pure(family, rate))
-    return 5 * took["proof"] / took["unit"]
+    sort = race(7, sort=lambda: np.sort(random))["sort"]
+    return race(laps, proof=lambda: prove_pure(family, rate))["proof"] / sort
 
 
 def _picture(times: Times) -> str:
     lines = [
-        Series(_NAMES[name], f"{_NOTES[name]}", tuple(sorted(found.items())), dashed=name == "sort")
+        Series(_NAMES[name], _NOTES[name], tuple(sorted(found.items())), dashed=name == "sort")
         for name, found in times.items()
     ]
     return chart(
         "Time grows in proportion to the number of atoms",
-        "CPU time of each task on two laws with n atoms; 1 is the time np.sort takes for a million doubles",
+        "CPU time of each task on two laws with n atoms; 1 is np.sort of a million doubles",
         "n, the number of atoms (or of draws)",
         lines,
     )
@@ -127,19 +125,19 @@ _ABOVE = """# How the time grows
 
 ![Time against the number of atoms, both on logarithmic axes](scaling.svg)
 
-Two laws with random counts on n atoms of a decimal lattice. Times are CPU times of one core, the best of several laps,
-divided by the time `numpy.sort` takes for a million random doubles in the same run, so that the figures carry over
-from one machine to another.
+Two laws with random counts on n atoms of a decimal lattice. Times are CPU times of one core, the best of
+several laps, divided by the time `numpy.sort` takes for a million random doubles in the same run, so that
+the figures carry over from one machine to another.
 """
 _BELOW = f"""
-The exponent is that of n over the last two decades: 1 is proportional growth. Below some ten thousand atoms the fixed
-cost of a call dominates, which is why the lines are flat on the left.
+The exponent is that of n over the last two decades: 1 is proportional growth. Below some ten thousand atoms
+the fixed cost of a call dominates, which is why most lines are flat on the left.
 
 - **tight epsilon**: `fugu.epsilon(noise, pair)` at a scale of ten mean gaps, from laws to number.
 - **exact search**: the least scale that meets `Pure(1)`, to 11 digits, before any proof.
-- **proof in balls**: the bound that the certificate states, for the scale found; measured up to {_PROVED:,} atoms, because
-  ten times as many take ten times as long.
-- **exact draws**: n lattice Laplace values at 16 grid steps of scale, from the operating system's random bits.
+- **proof in balls**: the bound that the certificate states, for the scale found. It grows in proportion to n
+  throughout; it is measured up to {_PROVED:,} atoms.
+- **exact draws**: n lattice Laplace values at a scale of 16 grid steps, from the operating system's bits.
 - **np.sort**: n doubles in random order.
 
 `python -m benchmarks growth` measures all this again and writes this page and its picture.

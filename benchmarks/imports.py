@@ -10,24 +10,23 @@ from collections.abc import Iterator
 from benchmarks.measure import Row, Size
 
 _LIMIT = 0.4
-_HEAVY = 0.02
-"""Seconds from which a third-party or standard package is listed."""
+_HEAVY = 0.01
+"""Seconds from which a package is listed."""
 _USED = "import fugu; fugu.calibrate, fugu.epsilon, fugu.Discrete, fugu.Scenario"
 
 
 def imports(size: Size) -> Iterator[Row]:
     """Seconds beyond an empty interpreter: the bare import, and with the names most scripts use."""
-    empty = _seconds("pass", size)
-    bare = _seconds("import fugu", size)
+    empty, bare, used = (_seconds(code, size) for code in ("pass", "import fugu", _USED))
     yield Row("import", "import fugu", bare - empty, "s", _LIMIT)
     yield Row("import", "import fugu, beside the interpreter's own start", bare / empty, "x python")
-    yield Row("import", "import fugu and use calibrate, epsilon, Discrete, Scenario", _seconds(_USED, size) - empty,
-    "s", _LIMIT) for name, seconds in _heavy(_USED):
+    yield Row("import", "and calibrate, epsilon, Discrete, Scenario", used - empty, "s", _LIMIT)
+    for name, seconds in _heavy(_USED):
         yield Row("import", f"of that: {name}", seconds, "s")
 
 
 def _seconds(code: str, size: Size) -> float:
-    """The best of ten fresh interpreters."""
+    """The best of ten fresh interpreters, by the clock."""
     best = float("inf")
     for _ in range(3 if size.quick else 10):
         start = time.perf_counter()
@@ -37,8 +36,9 @@ def _seconds(code: str, size: Size) -> float:
 
 
 def _heavy(code: str) -> list[tuple[str, float]]:
-    """Packages by the time their own modules take, from -X importtime; slower than without it, so only a guide."""
-    done = subprocess.run([sys.executable, "-X", "importtime", "-c", code], check=True, capture_output=True, text=True)
+    """Packages by the time their own modules take; importtime itself slows them, so this is a guide."""
+    command = [sys.executable, "-X", "importtime", "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     spent: dict[str, float] = {}
     for line in done.stderr.splitlines():
         own, _, module = (part.strip() for part in line.removeprefix("import time:").split("|"))

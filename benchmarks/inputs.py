@@ -7,6 +7,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.method import Budget
+from fugu.calibration.problem import problem
 from fugu.laws import Discrete, Family, LawPair, families
 from fugu.loss.api import in_units
 
@@ -55,3 +57,11 @@ def prepared(given: LawPair) -> tuple[Family, float]:
     whole, unit = in_units(family)
     _ = whole.weights, whole.different
     return whole, GAP / float(unit)
+
+
+def rounded(given: LawPair, budget: Budget) -> Family:
+    """The family on lattice indices that a calibration works on, its lazy parts ready."""
+    (family,) = problem((given,), budget).items
+    assert isinstance(family, Family)
+    _ = family.weights, family.different
+    return family

@@ -54,7 +54,7 @@ class Size:
 
 
 def race(laps: int, **sides: Side) -> dict[str, float]:
-    """The least CPU seconds of each side; the sides alternate, so that a slow spell of the machine hits all of them.
+    """The least CPU seconds of each side; they alternate, so that a slow spell of the machine hits all.
 
     CPU time of this process and not the clock: what other processes do then changes little."""
     best = dict.fromkeys(sides, float("inf"))

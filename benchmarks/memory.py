@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
 
 from benchmarks.measure import Row, Size
 
 _ATOMS = 10**6
 _LIMIT = 12.0
-_PROVED = 10**5
-"""With tracemalloc on, the proof is several times slower; its own memory is bounded by a block, whatever n."""
-_STAGES = ("search", "calibrate")
+_CLEAR = Path("/proc/self/clear_refs")
 
 
 def peaks(size: Size) -> Iterator[Row]:
     """What `least` and `fugu.calibrate` allocate beyond the laws they are given."""
-    for kind in ("lattice", "real"):
-        for stage in _STAGES:
-            n = size.of(_ATOMS)
-            rss = _child(stage, kind, n, "rss")
-            yield Row("memory", f"{stage}, {kind} atoms, resident set", rss, "x n doubles", _LIMIT)
-            traced = _child(stage, kind, n, "traced")
-            yield Row("memory", f"{stage}, {kind} atoms, tracemalloc", traced, "x n doubles", _LIMIT)
+    n = size.of(_ATOMS)
+    for kind, stage, how in product(("lattice", "real"), ("search", "calibrate"), ("resident", "traced")):
+        used = _child(stage, kind, n, how)
+        yield Row("memory", f"{stage}, {kind} atoms, {how} peak", used, "x n doubles", _LIMIT)
 
 
 def _child(stage: str, kind: str, n: int, how: str) -> float:
@@ -38,27 +36,28 @@ def _child(stage: str, kind: str, n: int, how: str) -> float:
 
 def _measure(stage: str, kind: str, n: int, how: str) -> float:
     import fugu
-    from benchmarks.inputs import pair
+    from benchmarks.inputs import pair, rounded
     from fugu.calibration.exact import least
-    from fugu.calibration.problem import problem
 
     budget = fugu.Pure(0.1)
     fugu.calibrate(pair(50, kind), budget, method="exact")  # imports and tables, before the count begins
     given = pair(n, kind)
     if how == "traced":
         tracemalloc.start()
-    before = _peak_rss()
+    before = _resident(reset=True)
     if stage == "search":
-        (family,) = problem((given,), budget).families
-        least(family, budget, lattice=True)
+        least(rounded(given, budget), budget, lattice=True)
     else:
         fugu.calibrate(given, budget, method="exact")
-    used = tracemalloc.get_traced_memory()[1] if how == "traced" else _peak_rss() - before
+    used = tracemalloc.get_traced_memory()[1] if how == "traced" else _resident() - before
     return used / (8 * n)
 
 
-def _peak_rss() -> int:
-    """The highest resident set so far, in bytes (Linux counts kilobytes, macOS bytes)."""
+def _resident(reset: bool = False) -> int:
+    """The highest resident set so far, in bytes; Linux can forget what building the laws took before."""
+    if reset and _CLEAR.exists():
+        gc.collect()
+        _CLEAR.write_text("5", encoding="ascii")  # proc(5): the peak restarts from the present
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 

@@ -24,4 +24,5 @@ def together(size: Size) -> Iterator[Row]:
                 all=lambda noise=noise, given=given: fugu.epsilon(noise, given),
             )
             ratio = took["all"] / (len(given) * took["single"])
-            yield Row("pairs", f"{len(given)} pairs, {kind} atoms, scale {gaps:g} gaps", ratio, "x one by one", 1.0)
+            case = f"{len(given)} pairs, {kind} atoms, scale {gaps:g} gaps"
+            yield Row("pairs", case, ratio, "x one by one", 1.0)

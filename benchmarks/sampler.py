@@ -38,7 +38,8 @@ def draws(size: Size) -> Iterator[Row]:
         yield Row("sampler", f"{case}, time beside numpy laplace", took["ours"] / took["numpy"], "x numpy")
         if other is not None:
             ratio = (took["opendp"] / _FEW) / (took["ours"] / n)
-            yield Row("sampler", f"{case}, speed beside OpenDP", ratio, "x OpenDP", _TIMES_OPENDP, at_least=True)
+            beside = f"{case}, speed beside OpenDP"
+            yield Row("sampler", beside, ratio, "x OpenDP", _TIMES_OPENDP, at_least=True)
 
 
 def _opendp(scale: float) -> Side | None:

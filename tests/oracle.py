@@ -43,11 +43,7 @@ def epsilon_grid(values: Fs, p: Fs, q: Fs, scale: Fraction, grid: Grid = None, p
 def epsilon_orders(values: Fs, p: Fs, q: Fs, scale: Fraction, grid: Grid = None, points: int = 8) -> Orders:
     """sup_y ln(f_P / f_Q) and sup_y ln(f_Q / f_P), over a dense set of y with every atom and both tails."""
     x, p, q = together(values, p, q)
-    seen = (
-        zip(map(real, p), map(real, q), strict=True)
-        if scale == 0
-        else (_noised(x, p, q, scale, y) for y in places(x, scale, grid, points))
-    )
+    seen = [_noised(x, p, q, scale, y) for y in (places(x, scale, grid, points) if scale else x)]
     logs = [mp.log(a / b) if a and b else mp.inf if a else -mp.inf for a, b in seen]
     return max(logs), -min(logs)
 
@@ -60,12 +56,12 @@ def delta_quad(values: Fs, p: Fs, q: Fs, scale: Fraction, epsilon: Fraction, gri
 def delta_orders(values: Fs, p: Fs, q: Fs, scale: Fraction, epsilon: Fraction, grid: Grid = None) -> Orders:
     """The sum or integral of [f_P - e^epsilon f_Q]_+, and the same with P and Q swapped."""
     x, p, q = together(values, p, q)
-    e = mp.exp(real(Fraction(epsilon)))
-    if scale == 0 or _few(x, grid):
-        bare = list(zip(map(real, p), map(real, q), strict=True))
-        every = lattice_outcomes(x, p, q, scale, grid) if scale else bare
+    with mp.workdps(mp.dps + int(epsilon / 2)):  # terms as large as e^epsilon cancel
+        e = mp.exp(real(Fraction(epsilon)))
+        if scale and not _few(x, grid):
+            return _positive_part(x, p, q, scale, e, grid), _positive_part(x, q, p, scale, e, grid)
+        every = lattice_outcomes(x, p, q, scale, grid) if scale else [_noised(x, p, q, scale, y) for y in x]
         return sum(max(mp.zero, a - e * b) for a, b in every), sum(max(mp.zero, b - e * a) for a, b in every)
-    return _positive_part(x, p, q, scale, e, grid), _positive_part(x, q, p, scale, e, grid)
 
 
 def lattice_outcomes(x: Fs, p: Fs, q: Fs, scale: Fraction, grid: Fraction) -> list[Orders]:
@@ -113,7 +109,7 @@ def _few(x: Fs, grid: Grid) -> bool:
 
 def _noised(x: Fs, p: Fs, q: Fs, scale: Fraction, y: Fraction) -> Orders:
     """Both laws' noised mass at y, up to the noise's normalising constant."""
-    kernel = [mp.exp(-real(abs(y - atom) / scale)) for atom in x]
+    kernel = [mp.exp(-real(abs(y - atom) / scale)) if scale else mp.mpf(y == atom) for atom in x]
     return mp.fdot(kernel, map(real, p)), mp.fdot(kernel, map(real, q))
 
 

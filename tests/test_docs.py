@@ -3,8 +3,8 @@
 In one document all blocks run in the order of the page, in one namespace and one folder that holds the example tables.
 
 - ```python    is executed; a ```text block right after it is what it prints.
-- ```console   holds `$ fugu ...` lines and what they print; `$ echo $?` is the exit code of the line before. A command
-  that is not followed by `$ echo $?` must end with 0.
+- ```console   holds `$ fugu ...` lines (a backslash continues one) and what they print; `$ echo $?` is the exit code of
+  the command before, and a command without it must end with 0.
 
 Printed text is compared with blanks taken together, and "..." stands for anything.
 """
@@ -75,7 +75,8 @@ def run_python(block: Block, name: str, namespace: dict[str, object]) -> None:
 def run_console(block: Block, name: str) -> None:
     """Execute the `$` lines of a block and compare what they print."""
     code: int | None = 0
-    for part in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
+    body = re.sub(r"\\\n *", "", block.body)  # a backslash continues a line
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         where = f"{name}:{block.line}: $ {command}"
         if command.strip() == "echo $?":
@@ -170,7 +171,8 @@ def test_a_document_is_readable_and_names_no_machine(path):
 def test_the_rooms_in_the_readme_are_those_of_the_source_in_import_order():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     section = page.split("## Where things live", 1)[1].split("\n## ", 1)[0]
-    listed = [room for line in section.split("\n") if line.startswith("| `") for room in re.findall(r"`(\w+)", line.split("|")[1])]
+    cells = [line.split("|")[1] for line in section.split("\n") if line.startswith("| `")]
+    listed = [room for cell in cells for room in re.findall(r"`(\w+)", cell)]
     assert listed == [room for room in structure.ROOMS if not room.startswith("_")]
 
 

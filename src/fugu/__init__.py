@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from fugu.mechanism import Certificate as Certificate
     from fugu.mechanism import Mechanism as Mechanism
     from fugu.mechanism import mix as mix
+    from fugu.laws.normal import Normal as Normal
+    from fugu.laws.normal import NormalMixture as NormalMixture
+    from fugu.noise import Gaussian as Gaussian
     from fugu.noise import Laplace as Laplace
     from fugu.scenario import Scenario as Scenario
     from fugu.transport.closeness import closeness as closeness
@@ -38,9 +41,12 @@ _ROOMS = {
     "Approx": "guarantee",
     "Certificate": "mechanism",
     "Discrete": "laws",
+    "Gaussian": "noise",
     "Laplace": "noise",
     "LawPair": "laws",
     "Mechanism": "mechanism",
+    "Normal": "laws",
+    "NormalMixture": "laws",
     "Pure": "guarantee",
     "Renyi": "guarantee",
     "Scenario": "scenario",

@@ -98,7 +98,7 @@ def test_every_method_can_be_asked_for_and_is_proved(method):
         (lambda: calibrate(PAIR, Renyi(2, 1)), NotProvable, "to_approx"),
         (lambda: calibrate(PAIR, Pure(1), method="exat"), UnknownName, "did you mean 'exact'"),
         (lambda: calibrate(PAIR, Pure(1), noise="laplac"), UnknownName, "did you mean 'laplace'"),
-        (lambda: calibrate(PAIR, Pure(1), noise="gaussian"), NotProvable, "laplace"),
+        (lambda: calibrate(PAIR, Pure(1), noise="gaussian"), NotProvable, "Laplace noise"),
         (lambda: calibrate(PAIR, Pure(1), objective="abs"), UnknownName, "objective"),
         (lambda: calibrate(PAIR, Pure(1), grid=0), BadNoise, "positive"),
         (lambda: calibrate(PAIR, Pure(1), grid="fine"), BadNoise, "grid"),

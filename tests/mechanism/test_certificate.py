@@ -99,7 +99,7 @@ def test_a_forged_but_consistent_file_is_proved_anew_and_fails():
         lambda b: b["families"][0].update(points=[0, 0, 4]),
         lambda b: b["families"][0].update(pairs=[[0, 7]]),
         lambda b: b["families"][0].update(pairs=[], labels=[]),
-        lambda b: b["noise"].update(kind="gaussian"),
+        lambda b: b["noise"].update(kind="staircase"),
         lambda b: b["noise"].update(scale="-1"),
         lambda b: b["noise"].update(scale="one"),
         lambda b: b.update(budget={"kind": "Pure", "epsilon": "-1"}),

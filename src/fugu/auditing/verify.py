@@ -6,13 +6,14 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
+from fugu.calibration.problem import numbered
 from fugu.calibration.prove import Proof, prove
 from fugu.errors import BadNoise, NotProvable, UsageError
 from fugu.exact import as_fraction
 from fugu.guarantee import Approx, Renyi
-from fugu.laws.family import Family, families
+from fugu.laws.analytic import Analytic
+from fugu.laws.family import Family
+from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
@@ -47,7 +48,7 @@ def verify(
     budget = certificate.budget
     if isinstance(budget, Renyi):
         raise NotProvable("Renyi certificates cannot be verified yet")
-    laws = certificate.families
+    laws = certificate.items
     if scenario_or_pairs is not None:
         try:
             laws = _laws(scenario_or_pairs, certificate.lattice)
@@ -66,11 +67,13 @@ def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Ce
     raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")
 
 
-def _laws(scenario_or_pairs: PairsLike, lattice: Lattice | None) -> tuple[Family, ...]:
-    given = families(as_pairs(scenario_or_pairs))
+def _laws(scenario_or_pairs: PairsLike, lattice: Lattice | None) -> tuple[Item, ...]:
+    given = items(as_pairs(scenario_or_pairs))
     if lattice is not None:
-        return tuple(f.on(lattice) for f in given)
-    return tuple(Family(np.arange(len(f.points)), f.laws, f.pairs, f.labels, f.translates) for f in given)
+        return tuple(item.on(lattice) for item in given)
+    if any(isinstance(item, Analytic) for item in given):
+        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
+    return tuple(numbered(item) for item in given if isinstance(item, Family))
 
 
 def _verdict(proof: Proof, budget: object) -> Verdict:

@@ -6,14 +6,18 @@ import hashlib
 import math
 from typing import Any
 
-from fugu.calibration.method import Budget, Proposal, find_method, methods
+from fugu.calibration.exact import exact_with
+from fugu.calibration.method import Budget, Method, Proposal, find_method, methods
 from fugu.calibration.problem import Problem, problem
-from fugu.calibration.prove import Proof, proved_noise
+from fugu.calibration.prove import Proof, prove, proved_noise
 from fugu.errors import BadBudget, NotProvable, UnknownName
 from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Pure, Renyi
+from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.pair import PairsLike, as_pairs
+from fugu.laws.items import Item
+from fugu.laws.pair import LawPair, PairsLike, as_pairs
+from fugu.loss.bounds import Noise
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
@@ -21,7 +25,7 @@ from fugu.mechanism.encoding import budget_json
 from fugu.noise.laplace import OBJECTIVES, Laplace
 from fugu.noise.lattice import Lattice
 
-NOISES = ("best", "laplace")
+NOISES = ("best", "laplace", "gaussian")
 _MANY = 200_000
 
 
@@ -33,7 +37,7 @@ def calibrate(
     grid: Real | str = "auto",
     objective: str = "absolute",
 ) -> Additive:
-    """The mechanism of least expected error among the methods, its guarantee proved in ball arithmetic.
+    """The mechanism of least expected error among the noises and methods, its guarantee proved in ball arithmetic.
 
     >>> import fugu
     >>> student = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]))
@@ -46,29 +50,62 @@ def calibrate(
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
     chosen = None if method == "best" else find_method(method)
-    asked = problem(as_pairs(scenario_or_pairs), budget, grid)
-    proposals = propose_all(asked, budget) if chosen is None else {chosen.name: chosen.propose(asked.families, budget)}
-    # The expected error grows with the scale whatever the objective: the least scale is the best one.
+    pairs, context = as_pairs(scenario_or_pairs), Context.of(scenario_or_pairs)
+    if noise == "gaussian":
+        return _gaussian(pairs, budget, method, grid, context)
+    laplace = _laplace(pairs, budget, chosen, grid, context)
+    if noise == "laplace" or chosen is not None or not isinstance(budget, Approx) or budget.delta == 0:
+        return laplace
+    try:
+        gaussian = _gaussian(pairs, budget, method, grid, context)
+    except NotProvable:
+        return laplace
+    return min(laplace, gaussian, key=lambda m: m.expected_error(objective))
+
+
+def _laplace(
+    pairs: tuple[LawPair, ...], budget: Budget, chosen: Method | None, grid: Real | str, context: Context
+) -> Additive:
+    """Laplace noise: the expected error grows with the scale whatever the objective, so the least scale is the best."""
+    asked = problem(pairs, budget, grid)
+    proposals = propose_all(asked, budget) if chosen is None else {chosen.name: chosen.propose(asked.items, budget)}
     name = chosen.name if chosen else min(proposals, key=lambda m: (proposals[m].steps, m != "exact"))
-    proposal = proposals[name]
-    if math.isinf(proposal.steps):
+    if math.isinf(proposals[name].steps):
         raise NotProvable(f"method {name!r} finds no finite scale for this budget; use method='exact'")
+    return _mechanism(asked, budget, name, proposals, "laplace", context)
+
+
+def _gaussian(pairs: tuple[LawPair, ...], budget: Budget, method: str, grid: Real | str, context: Context) -> Additive:
+    """Discrete Gaussian noise: only the exact method is known for it."""
+    if method not in ("best", "exact"):
+        raise NotProvable(f"method {method!r} is for Laplace noise; Gaussian noise is calibrated by method='exact'")
+    asked = problem(pairs, budget, grid, kind="gaussian")
+    found = [exact_with("gaussian", item, budget) for item in asked.items]
+    proposal = max(found, key=lambda p: p.steps)
+    return _mechanism(asked, budget, "exact", {"exact": proposal}, "gaussian", context)
+
+
+def _mechanism(
+    asked: Problem, budget: Budget, name: str, proposals: dict[str, Proposal], kind: str, context: Context
+) -> Additive:
+    """Prove the chosen scale and seal the certificate; a scale that is not proved becomes nothing."""
+    steps = proposals[name].steps
     lattice: Lattice | None = asked.lattice
-    families = asked.families
-    if proposal.steps == 0 and _silent_as_stated(asked, budget):
-        lattice, families = None, asked.unrounded()
-    drawn, proof = proved_noise(families, asked.lattice.grid, proposal.steps, budget)
-    context = Context.of(scenario_or_pairs)
+    proved: tuple[Item, ...] = asked.items
+    unrounded = asked.unrounded()
+    if steps == 0 and unrounded is not None and prove(unrounded, Laplace(0, asked.lattice.grid), budget).holds:
+        lattice, proved = None, unrounded  # even the unrounded value may go out
+    drawn, proof = proved_noise(proved, asked.lattice.grid, steps, budget, kind)
     body = _body(asked, budget, name, proposals, proof, drawn, lattice, context)
-    sealed = Certificate.seal(body, families)
+    sealed = Certificate.seal(body, proved)
     return Additive(certificate=sealed, context=context, noise=drawn, lattice=lattice, support=asked.support)
 
 
 def propose_all(asked: Problem, budget: Budget) -> dict[str, Proposal]:
     """Every method's scale on one problem; on very large ones only the exact scale, which none can beat."""
-    cells = sum(len(family.points) * len(family.pairs) for family in asked.families)
+    cells = sum(len(f.points) * len(f.pairs) for f in asked.items if isinstance(f, Family))
     wanted = methods() if cells <= _MANY else (find_method("exact"),)
-    return {m.name: m.propose(asked.families, budget) for m in wanted}
+    return {m.name: m.propose(asked.items, budget) for m in wanted}
 
 
 def check_budget(budget: object) -> None:
@@ -82,17 +119,10 @@ def check_budget(budget: object) -> None:
 
 
 def _check_noise(noise: str) -> None:
-    if noise in ("gaussian", "cauchy"):
-        raise NotProvable(f"noise {noise!r} is not available yet; use noise='laplace'")
+    if noise == "cauchy":
+        raise NotProvable("noise 'cauchy' is not available yet; use noise='laplace' or 'gaussian'")
     if noise not in NOISES:
         raise UnknownName("noise", noise, NOISES)
-
-
-def _silent_as_stated(asked: Problem, budget: Budget) -> bool:
-    """Whether even the unrounded value may go out: no noise and no rounding."""
-    from fugu.calibration.prove import prove
-
-    return prove(asked.unrounded(), Laplace(0, asked.lattice.grid), budget).holds
 
 
 def _body(
@@ -101,7 +131,7 @@ def _body(
     name: str,
     proposals: dict[str, Proposal],
     proof: Proof,
-    noise: Laplace,
+    noise: Noise,
     lattice: Lattice | None,
     context: Context,
 ) -> dict[str, Any]:
@@ -117,7 +147,7 @@ def _body(
         "worst_pair": proof.worst_pair,
         "method": name,
         "theorem": find_method(name).theorem,
-        "noise": {"kind": "laplace", "scale": str(as_fraction(noise.scale)), "grid": str(asked.lattice.grid)},
+        "noise": {"kind": kind_of(noise), "scale": str(as_fraction(noise.scale)), "grid": str(asked.lattice.grid)},
         "lattice": None if lattice is None else {"grid": str(lattice.grid), "origin": str(lattice.origin)},
         "expected_error": {o: noise.expected_error(o) for o in OBJECTIVES},
         "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},
@@ -129,13 +159,24 @@ def _body(
     }
 
 
-def _beliefs(given: tuple[Family, ...]) -> str:
+def kind_of(noise: Noise) -> str:
+    """The name of a noise in certificates and tables."""
+    return "laplace" if isinstance(noise, Laplace) else "gaussian"
+
+
+def _beliefs(given: tuple[Item, ...]) -> str:
     """SHA-256 of the laws as stated, before any rounding: equal for two calibrations on the same beliefs."""
     digest = hashlib.sha256()
-    for family in given:
-        digest.update(family.points.tobytes())
-        digest.update(repr((family.pairs, family.translates)).encode())
-        for law in family.laws:
-            digest.update(str(law.total).encode())
-            digest.update(repr(law.parts.tolist()).encode() if law.parts.dtype == object else law.parts.tobytes())
+    for item in given:
+        if isinstance(item, Analytic):
+            for law in (item.p, item.q):
+                digest.update(repr((law.exact_weights, law.exact_means, law.exact_stds)).encode())
+            continue
+        digest.update(item.points.tobytes())
+        digest.update(repr((item.pairs, item.translates)).encode())
+        for masses in item.laws:
+            digest.update(str(masses.total).encode())
+            digest.update(
+                repr(masses.parts.tolist()).encode() if masses.parts.dtype == object else masses.parts.tobytes()
+            )
     return digest.hexdigest()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 from fugu.calibration.calibrate import check_budget
-from fugu.calibration.method import Budget, methods
-from fugu.calibration.problem import problem
+from fugu.calibration.exact import exact_with
+from fugu.calibration.method import Budget, find_method, methods
+from fugu.calibration.problem import Problem, problem
 from fugu.calibration.prove import proved_noise
+from fugu.errors import NotProvable
 from fugu.exact import decimal_up
-from fugu.laws.pair import PairsLike, as_pairs
+from fugu.guarantee import Approx
+from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.laws.pair import LawPair, PairsLike, as_pairs
+from fugu.loss.bounds import Noise, pure_bounds
 from fugu.loss.fast import pure_loss
 from fugu.noise.laplace import Laplace
 
@@ -41,7 +48,7 @@ class Comparison:
     @property
     def best(self) -> Row:
         """The proven row of least expected error."""
-        return min((r for r in self.rows if r.proven), key=lambda r: (r.scale, r.method != "exact"))
+        return min((r for r in self.rows if r.proven), key=lambda r: (r.expected_absolute, r.method != "exact"))
 
     def to_json(self) -> dict[str, Any]:
         """Rows as plain data; infinite numbers as null."""
@@ -51,9 +58,9 @@ class Comparison:
         return {"budget": repr(self.budget), "best": self.best.method, "rows": rows}
 
     def __str__(self) -> str:
-        head = f"{'method':<14}{'scale':>14}{'E|error|':>14}{'E error^2':>14}{'true epsilon':>14}  proven  note"
+        head = f"{'method':<14}{'noise':<9}{'scale':>14}{'E|error|':>14}{'E error^2':>14}{'true epsilon':>14}  proven  note"
         lines = [
-            f"{r.method:<14}{r.scale:>14.8g}{r.expected_absolute:>14.6g}{r.expected_squared:>14.6g}{r.epsilon:>14.8g}"
+            f"{r.method:<14}{r.noise:<9}{r.scale:>14.8g}{r.expected_absolute:>14.6g}{r.expected_squared:>14.6g}{r.epsilon:>14.8g}"
             f"  {'yes' if r.proven else 'no':<6}  {r.note or r.why if not r.proven else r.note}".rstrip()
             for r in self.rows
         ]
@@ -72,23 +79,59 @@ def compare(scenario_or_pairs: PairsLike, budget: Budget) -> Comparison:
     [('relaxed-paper', 3.39072263), ('relaxed', 2.69096818), ('exact', 1.57445711)]
     """
     check_budget(budget)
-    asked = problem(as_pairs(scenario_or_pairs), budget)
+    pairs = as_pairs(scenario_or_pairs)
+    asked = problem(pairs, budget)
     grid = asked.lattice.grid
-    proposals = {m.name: m.propose(asked.families, budget) for m in methods()}
-    least, _ = proved_noise(asked.families, grid, proposals["exact"].steps, budget)
+    proposals = {m.name: m.propose(asked.items, budget) for m in methods()}
+    least, _ = proved_noise(asked.items, grid, proposals["exact"].steps, budget)
     rows = []
     for method in methods():
         proposal = proposals[method.name]
         if math.isinf(proposal.steps):
-            rows.append(
-                Row(method.name, "laplace", math.inf, math.inf, math.inf, 0.0, False, "no finite scale", proposal.note)
-            )
+            rows.append(_refused(method.name, "laplace", proposal.note or "no finite scale"))
             continue
-        exact = method.name == "exact"
-        scale = float(least.scale) if exact else float(decimal_up(proposal.steps * float(grid)))
-        noise = Laplace(scale, grid)
-        leak = max(pure_loss(f, scale / float(grid)).value for f in asked.families)
-        rows.append(
-            Row(method.name, "laplace", scale, noise.expected_error(), noise.expected_error("squared"), leak,
-                scale >= least.scale, method.theorem, proposal.note))  # fmt: skip
+        scale = float(least.scale) if method.name == "exact" else float(decimal_up(proposal.steps * float(grid)))
+        rows.append(_row(asked, method.name, Laplace(scale, grid), scale >= least.scale, method.theorem, proposal.note))
+    if isinstance(budget, Approx) and budget.delta > 0:
+        rows.append(_gaussian_row(pairs, budget))
     return Comparison(tuple(rows), budget)
+
+
+def _row(asked: Problem, method: str, noise: Noise, proven: bool, why: str, note: str) -> Row:
+    return Row(
+        method=method,
+        noise="laplace" if isinstance(noise, Laplace) else "gaussian",
+        scale=float(noise.scale),
+        expected_absolute=noise.expected_error(),
+        expected_squared=noise.expected_error("squared"),
+        epsilon=max(_leak(item, noise) for item in asked.items),
+        proven=proven,
+        why=why,
+        note=note,
+    )
+
+
+def _refused(method: str, noise: str, why: str) -> Row:
+    return Row(method, noise, math.inf, math.inf, math.inf, 0.0, False, why, "")
+
+
+def _gaussian_row(pairs: tuple[LawPair, ...], budget: Approx) -> Row:
+    """The exact discrete Gaussian beside the Laplace methods, on the lattice that suits it."""
+    try:
+        asked = problem(pairs, budget, kind="gaussian")
+        steps = max(exact_with("gaussian", item, budget).steps for item in asked.items)
+        noise, _ = proved_noise(asked.items, asked.lattice.grid, steps, budget, "gaussian")
+    except NotProvable as error:
+        return _refused("exact", "gaussian", str(error))
+    return _row(asked, "exact", noise, True, find_method("exact").theorem, "")
+
+
+def _leak(item: Item, noise: Noise) -> float:
+    """The tight pure epsilon that a noise really gives, from above; inf where none is finite."""
+    if isinstance(item, Family):
+        if isinstance(noise, Laplace) or noise.scale == 0 or not item.different:
+            return pure_loss(item, float(noise.scale) / float(noise.grid or 1)).value
+        return math.inf
+    if isinstance(noise, Laplace) and noise.scale > 0:
+        return pure_bounds(item, noise, Fraction(0))[0].value
+    return 0.0 if item.same else math.inf

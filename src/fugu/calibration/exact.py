@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from fugu.calibration import smooth
 from fugu.calibration.l1 import l1_distance
 from fugu.calibration.method import Budget, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.exact import as_fraction, float_down
 from fugu.guarantee import Approx
+from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
+from fugu.laws.items import Item
 from fugu.loss.fast import delta_loss, pure_loss
 from fugu.loss.proof import prove_delta
 
@@ -21,13 +24,29 @@ _FINE = 1e-9
 _SMALL = 20_000
 
 
-@method("exact", "the tight loss of Laplace noise, theory section 7 and 8: proved in docs/proofs/laplace.md")
-def exact(family: Family, budget: Budget) -> Proposal:
+@method(
+    "exact", "the tight loss of the noise that is drawn: proved in docs/proofs/laplace.md and docs/proofs/gaussian.md"
+)
+def exact(item: Item, budget: Budget) -> Proposal:
     """scale = min { b : loss(b) <= budget }; 0 when the beliefs alone suffice."""
-    if not family.different:
+    return exact_with("laplace", item, budget)
+
+
+def exact_with(kind: str, item: Item, budget: Budget) -> Proposal:
+    """The least scale of one kind of noise, in lattice steps."""
+    if item.same if isinstance(item, Analytic) else not item.different:
         return Proposal(0.0, "the laws are the same: nothing to hide")
-    steps = least(family, budget, lattice=True)
+    steps = least_steps(item, budget, kind)
     return Proposal(steps, "" if steps else "the beliefs alone suffice: no noise is needed")
+
+
+def least_steps(item: Item, budget: Budget, kind: str = "laplace") -> float:
+    """The least scale of lattice noise, in lattice steps, whatever the laws and the noise."""
+    if kind == "gaussian":
+        return smooth.least_gaussian(item, budget)
+    if isinstance(item, Analytic):
+        return smooth.least_analytic(item, budget)
+    return least(item, budget, lattice=True)
 
 
 def least(family: Family, budget: Budget, lattice: bool) -> float:

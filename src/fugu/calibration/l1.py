@@ -9,15 +9,21 @@ import numpy as np
 
 from fugu.calibration.method import Budget, Proposal, method
 from fugu.exact import as_fraction, float_up
+from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
+from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+
+UNBOUNDED = Proposal(math.inf, "the values are unbounded: no distance covers them all")
 
 
 @method("l1", "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1")
-def l1(family: Family, budget: Budget) -> Proposal:
+def l1(item: Item, budget: Budget) -> Proposal:
     """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to
     probabilities."""
-    return Proposal(over(l1_distance(family), budget))
+    if isinstance(item, Analytic):
+        return UNBOUNDED
+    return Proposal(over(l1_distance(item), budget))
 
 
 def over(distance: float, budget: Budget) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fugu.errors import UnknownName
 from fugu.guarantee import Approx, Pure
-from fugu.laws.family import Family
+from fugu.laws.items import Item
 
 Budget = Pure | Approx
 
@@ -20,7 +20,7 @@ class Proposal:
     note: str = ""
 
 
-Finder = Callable[[Family, Budget], Proposal]
+Finder = Callable[[Item, Budget], Proposal]
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Method:
     theorem: str
     find: Finder
 
-    def propose(self, families: tuple[Family, ...], budget: Budget) -> Proposal:
-        """The largest scale any family needs; a remark stays only if it is true of every family."""
-        found = [self.find(family, budget) for family in families]
+    def propose(self, items: tuple[Item, ...], budget: Budget) -> Proposal:
+        """The largest scale any item needs; a remark stays only if it is true of every item."""
+        found = [self.find(item, budget) for item in items]
         notes = {p.note for p in found}
         return Proposal(max(p.steps for p in found), notes.pop() if len(notes) == 1 else "")
 

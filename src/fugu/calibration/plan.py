@@ -32,7 +32,7 @@ def plan(scenario_or_pairs: PairsLike, error: float, objective: str = "absolute"
     for _ in range(8):
         asked = problem(pairs, guess)
         scale = _largest_scale(asked.lattice.grid, error, objective)
-        proof = prove(asked.families, Laplace(scale, asked.lattice.grid), Pure(0))
+        proof = prove(asked.items, Laplace(scale, asked.lattice.grid), Pure(0))
         if math.isinf(proof.epsilon):
             raise NotProvable(
                 f"no finite epsilon allows an expected error of {error:g}: some value is possible under one "

@@ -3,88 +3,127 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.exact import least
+from fugu.calibration.exact import least, least_steps
 from fugu.calibration.method import Budget
 from fugu.exact import Real
-from fugu.laws.family import Family, families
+from fugu.laws.analytic import Analytic
+from fugu.laws.family import Family
+from fugu.laws.items import Item, items
 from fugu.laws.pair import LawPair
 from fugu.noise.lattice import Lattice, as_grid
 
 _FINER = 16
 _EXCESS = 1.005
+_HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Laws on lattice indices. `given` are the laws as stated; `families` is what rounding makes of them."""
+    """Laws on lattice indices. `given` are the laws as stated; `items` is what rounding makes of them."""
 
-    families: tuple[Family, ...]
-    given: tuple[Family, ...]
+    items: tuple[Item, ...]
+    given: tuple[Item, ...]
     lattice: Lattice
 
     @property
     def support(self) -> NDArray[np.float64] | None:
-        """All stated atoms; None where some law is an unknown translate."""
-        if any(f.translates for f in self.given):
+        """All stated atoms; None where some law is an unknown translate, or spreads over the whole line."""
+        atoms = [f.points for f in self.given if isinstance(f, Family) and not f.translates]
+        if len(atoms) < len(self.given):
             return None
-        return (
-            self.given[0].points if len(self.given) == 1 else np.unique(np.concatenate([f.points for f in self.given]))
-        )
+        return atoms[0] if len(atoms) == 1 else np.unique(np.concatenate(atoms))
 
-    def unrounded(self) -> tuple[Family, ...]:
+    def unrounded(self) -> tuple[Family, ...] | None:
         """The stated laws with their atoms numbered in order: all that matters when neither noise nor rounding is
-        applied."""
-        return tuple(Family(np.arange(len(f.points)), f.laws, f.pairs, f.labels, f.translates) for f in self.given)
+        applied. None for laws without atoms, which are always rounded."""
+        if any(isinstance(f, Analytic) for f in self.given):
+            return None
+        return tuple(numbered(f) for f in self.given if isinstance(f, Family))
 
 
-def problem(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str = "auto") -> Problem:
+def numbered(family: Family) -> Family:
+    """The same laws on the points 0, 1, 2, ..."""
+    return replace(family, points=np.arange(len(family.points)))
+
+
+def problem(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str = "auto", kind: str = "laplace") -> Problem:
     """Choose the lattice. "auto": the coarsest that holds every atom; where there is none, or a law is unknown
-    (`Shifted`), at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
-    given = families(pairs)
+    (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
+    given = items(pairs)
     if grid != "auto":
         return _on(given, Lattice(as_grid(grid)))
-    lattice = Lattice.holding([f.points for f in given])
+    atoms = [f for f in given if isinstance(f, Family)]
+    if len(atoms) < len(given):
+        return _smooth(given, budget, kind)
+    lattice = Lattice.holding([f.points for f in atoms])
     if lattice is None:
-        return _rounded(given, budget)
+        return _rounded(tuple(atoms), budget)
     found = _on(given, lattice)
-    if any(f.translates for f in given):
-        steps = max(least(f, budget, lattice=True) for f in found.families)
-        parts = math.ceil(_FINER / steps) if steps > 0 else 1
+    if any(f.translates for f in atoms):
+        parts = math.ceil(_FINER / steps) if (steps := _steps(found, budget, kind)) > 0 else 1
         found = _on(given, Lattice(lattice.grid / parts, lattice.origin))
     return found
 
 
-def _on(given: tuple[Family, ...], lattice: Lattice) -> Problem:
+def _on(given: tuple[Item, ...], lattice: Lattice) -> Problem:
     return Problem(tuple(f.on(lattice) for f in given), given, lattice)
+
+
+def _steps(found: Problem, budget: Budget, kind: str) -> float:
+    return max(least_steps(f, budget, kind) for f in found.items)
+
+
+def _smooth(given: tuple[Item, ...], budget: Budget, kind: str) -> Problem:
+    """A lattice for laws with Gaussian components: a sixteenth of their spread, and of the scale once it is known;
+    halved until halving it once more would save less than 0.5 % of the scale."""
+    grid = _short(min(_spread(f) for f in given) / _FINER)
+    found = _on(given, Lattice(grid))
+    scale = _steps(found, budget, kind) * float(grid)
+    if scale > 0:
+        grid = min(grid, _short(scale / _FINER))
+    for _ in range(_HALVINGS):
+        found = _on(given, Lattice(grid))
+        finer = _on(given, Lattice(grid / 2))
+        scale = _steps(found, budget, kind) * float(grid)
+        if scale <= _EXCESS * _steps(finer, budget, kind) * float(grid / 2):
+            break
+        grid = grid / 2
+    return found
 
 
 def _rounded(given: tuple[Family, ...], budget: Budget) -> Problem:
     """A lattice for atoms that are on none: fine enough that rounding costs at most 0.5 % of the continuous scale."""
     wanted = max(least(f, budget, lattice=False) for f in given)
-    spread = max(_std(f) for f in given)
+    spread = max(_spread(f) for f in given)
     grid = _short(min(wanted or spread, spread) / _FINER)
     found = _on(given, Lattice(grid))
-    for _ in range(12):
-        reached = max(least(f, budget, lattice=True) for f in found.families) * float(grid)
-        if reached <= _EXCESS * wanted or wanted == 0:
+    for _ in range(_HALVINGS):
+        if wanted == 0 or _steps(found, budget, "laplace") * float(grid) <= _EXCESS * wanted:
             break
         grid = _short(float(grid) / 2)
         found = _on(given, Lattice(grid))
     return found
 
 
-def _std(family: Family) -> float:
-    """The standard deviation of the published value, all laws pooled."""
-    pooled = family.weights.mean(axis=0)
-    unit = float(np.abs(family.points).max()) or 1.0  # so that squares neither overflow nor vanish
-    points = family.points / unit
-    return float(np.sqrt(pooled @ (points - pooled @ points) ** 2)) * unit or 1.0
+def _spread(item: Item) -> float:
+    """The standard deviation of the published value: of all laws pooled, or of the narrower of two smooth ones."""
+    if isinstance(item, Analytic):
+        spreads = [_std(law.weights, law.means, law.stds) for law in (item.p, item.q)]
+        return min(s for s in spreads if s > 0)
+    return _std(item.weights.mean(axis=0), item.points, np.zeros(len(item.points))) or 1.0
+
+
+def _std(weights: NDArray[np.float64], means: NDArray[np.float64], stds: NDArray[np.float64]) -> float:
+    """sqrt(sum w (std^2 + (mean - centre)^2)), in a unit that keeps squares from overflowing or vanishing."""
+    unit = float(np.maximum(np.abs(means), stds).max()) or 1.0
+    centred = means / unit - weights @ (means / unit)
+    return float(np.sqrt(weights @ ((stds / unit) ** 2 + centred**2))) * unit
 
 
 def _short(x: float) -> Fraction:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from fugu.calibration.method import Budget, Proposal, method
 from fugu.exact import Real
-from fugu.laws.family import Family
+from fugu.laws.analytic import Analytic
+from fugu.laws.items import Item
 from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.relaxed import paper_scale, relaxed_scale
 
@@ -14,19 +16,22 @@ from fugu.transport.relaxed import paper_scale, relaxed_scale
 @method(
     "relaxed", "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen"
 )
-def relaxed(family: Family, budget: Budget) -> Proposal:
+def relaxed(item: Item, budget: Budget) -> Proposal:
     """scale = max(min(col+, row-), min(row+, col-)) on the monotone plan, max over pairs (theory, section 6)."""
-    return Proposal(_widest(family, budget, relaxed_scale))
+    return Proposal(_widest(item, budget, relaxed_scale))
 
 
 @method(
     "relaxed-paper", "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)"
 )
-def relaxed_paper(family: Family, budget: Budget) -> Proposal:
+def relaxed_paper(item: Item, budget: Budget) -> Proposal:
     """scale = col+ alone, for comparison. The printed Algorithm 1 loses its bracket and is not offered."""
-    return Proposal(_widest(family, budget, paper_scale))
+    return Proposal(_widest(item, budget, paper_scale))
 
 
-def _widest(family: Family, budget: Budget, rule: Callable[[Coupling, Real], float]) -> float:
+def _widest(item: Item, budget: Budget, rule: Callable[[Coupling, Real], float]) -> float:
+    if isinstance(item, Analytic):
+        return math.inf
+    family = item
     plans = (monotone(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different)
     return max((rule(plan, budget.epsilon) for plan in plans), default=0.0)

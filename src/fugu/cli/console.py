@@ -67,16 +67,21 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     """All methods side by side, the best one marked."""
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
     table.add_column("method", no_wrap=True)
-    for name in ("noise scale", "E |error|", "E error²", "true epsilon"):
+    for name in ("scale", "E |error|", "E error²", "true epsilon"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
-    best = comparison.best.method
+    best = comparison.best
+    several = len({row.noise for row in comparison.rows}) > 1
+    names = {
+        row: f"{row.method} ({row.noise})" if several and row.method == "exact" else row.method
+        for row in comparison.rows
+    }
     for row in comparison.rows:
-        style = "bold green" if row.method == best else ""
+        style = "bold green" if row == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(row.method, *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
+        table.add_row(names[row], *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
     remarks = [
-        f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
+        f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
     table.caption = "\n".join(remarks)
     return table

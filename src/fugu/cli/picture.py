@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fugu.loss.scan import decayed_sums
 from fugu.mechanism import Certificate
+from fugu.noise import Laplace
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 64
@@ -21,8 +22,9 @@ def laws(certificate: Certificate) -> str:
     pair = list(family.pairs[number])
     before = family.weights[pair]
     after = before
-    if certificate.noise.scale > 0:
-        after = decayed_sums(family.points, before, float(1 / certificate.noise.rate)).total(before)
+    noise = certificate.noise
+    if noise.scale > 0 and isinstance(noise, Laplace):
+        after = decayed_sums(family.points, before, float(1 / noise.rate)).total(before)
     width = max(len(name) for name in names)
     lines = ["before noise"]
     lines += [f"  {name:<{width}} {_bars(family.points, row)}" for name, row in zip(names, before, strict=False)]

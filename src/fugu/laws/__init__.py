@@ -1,8 +1,13 @@
 """Laws of the published value, and the pairs of them that must look alike."""
 
+from fugu.laws.analytic import Analytic as Analytic
 from fugu.laws.discrete import Discrete as Discrete
 from fugu.laws.family import Family as Family
 from fugu.laws.family import families as families
+from fugu.laws.items import Item as Item
+from fugu.laws.items import items as items
+from fugu.laws.normal import Normal as Normal
+from fugu.laws.normal import NormalMixture as NormalMixture
 from fugu.laws.pair import Law as Law
 from fugu.laws.pair import LawPair as LawPair
 from fugu.laws.pair import PairsLike as PairsLike

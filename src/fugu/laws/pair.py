@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from fugu.errors import BadLaw, UsageError
 from fugu.exact import Real
 from fugu.laws.discrete import Discrete
+from fugu.laws.normal import Normal, NormalMixture
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Shifted:
             raise BadLaw(f"a shift must be a finite number, got {self.by!r}")
 
 
-Law = Discrete | Shifted
+Law = Discrete | Shifted | Normal | NormalMixture
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,13 @@ class LawPair:
 
     def __post_init__(self) -> None:
         for law in (self.p, self.q):
-            if not isinstance(law, Discrete | Shifted):
-                raise BadLaw(f"a pair holds laws (Discrete, Shifted), got {type(law).__name__}")
+            if not isinstance(law, Law):
+                raise BadLaw(f"a pair holds laws (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}")
         if isinstance(self.p, Shifted) != isinstance(self.q, Shifted):
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
-        if isinstance(self.p, Discrete) and isinstance(self.q, Discrete) and self.p.dimension != self.q.dimension:
-            raise BadLaw(f"the laws of a pair must have one dimension, got {self.p.dimension} and {self.q.dimension}")
+        p, q = self.p, self.q
+        if not isinstance(p, Shifted) and not isinstance(q, Shifted) and p.dimension != q.dimension:
+            raise BadLaw(f"the laws of a pair must have one dimension, got {p.dimension} and {q.dimension}")
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ masses and the exact rate alone, in both orders and for every pair."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +28,12 @@ class PairLoss:
     label: str
     value: float
     pair: tuple[int, int] = (0, 0)
+    met: bool = False
+    """Whether the epsilon asked for is met exactly, by an argument in rationals."""
+
+    def within(self, bound: Fraction) -> bool:
+        """Whether the loss is at most `bound`, decided exactly."""
+        return self.met or (not math.isinf(self.value) and Fraction(self.value) <= bound)
 
 
 def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:

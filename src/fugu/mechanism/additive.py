@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
+from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.noise.gaussian import Gaussian
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -19,17 +21,19 @@ from fugu.noise.lattice import Lattice
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Additive(Mechanism):
-    """Y = value(index(nearest supported X) + N) on the lattice, P(N = k) ~ e^{-|k| grid / scale}: what is proved."""
+    """Y = value(index(nearest supported X) + N) on the lattice, N the lattice noise: what is proved."""
 
-    noise: Laplace
+    noise: Laplace | Gaussian
     lattice: Lattice | None
     """Where values are rounded; None if neither noise nor rounding is applied."""
     support: NDArray[np.float64] | None
     """The atoms of all laws, sorted; None for translates of an unknown law, where only the lattice is known."""
 
     @cached_property
-    def sampler(self) -> LatticeLaplaceSampler:
+    def sampler(self) -> LatticeLaplaceSampler | LatticeGaussianSampler:
         """The exact sampler of this noise."""
+        if isinstance(self.noise, Gaussian):
+            return LatticeGaussianSampler(self.noise.precision)
         return LatticeLaplaceSampler(self.noise.rate)
 
     def expected_error(self, objective: str = "absolute") -> float:

@@ -18,7 +18,9 @@ from fugu._version import __version__
 from fugu.errors import CertificateError, FuguError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.laws.family import Family
-from fugu.mechanism.encoding import budget_from, family_from, family_json
+from fugu.laws.items import Item
+from fugu.mechanism.encoding import budget_from, item_from, item_json
+from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
@@ -26,6 +28,7 @@ SCHEMA = "fugu/certificate/1"
 _MAX_BYTES = 2 * 1024**3
 _REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
              "families", "fingerprint", "digest")  # fmt: skip
+_NOISES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
 _KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts")}
 
 
@@ -36,9 +39,9 @@ class Certificate:
     body: dict[str, Any]
 
     @staticmethod
-    def seal(body: dict[str, Any], families: tuple[Family, ...]) -> Certificate:
+    def seal(body: dict[str, Any], items: tuple[Item, ...]) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
-        laws = [family_json(f) for f in families]
+        laws = [item_json(item) for item in items]
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
         return Certificate({**full, "digest": _sha256(full)})
 
@@ -48,13 +51,12 @@ class Certificate:
         return budget_from(self.body["budget"])
 
     @property
-    def noise(self) -> Laplace:
+    def noise(self) -> Laplace | Gaussian:
         """The noise that is drawn."""
         noise = self.body["noise"]
-        if noise["kind"] != "laplace":
+        if noise["kind"] not in _NOISES:
             raise CertificateError(f"this version of fugu knows no noise {noise['kind']!r}")
-        grid = None if noise["grid"] is None else Fraction(noise["grid"])
-        return Laplace(float(Fraction(noise["scale"])), grid)
+        return _NOISES[noise["kind"]](float(Fraction(noise["scale"])), Fraction(noise["grid"]))
 
     @property
     def lattice(self) -> Lattice | None:
@@ -63,9 +65,14 @@ class Certificate:
         return None if found is None else Lattice(Fraction(found["grid"]), Fraction(found["origin"]))
 
     @property
+    def items(self) -> tuple[Item, ...]:
+        """The laws as they were proved: families of atoms on lattice indices, and pairs with Gaussian components."""
+        return tuple(item_from(found, self.lattice) for found in self.body["families"])
+
+    @property
     def families(self) -> tuple[Family, ...]:
-        """The laws, on lattice indices, as they were proved."""
-        return tuple(family_from(f) for f in self.body["families"])
+        """The laws with atoms."""
+        return tuple(item for item in self.items if isinstance(item, Family))
 
     @property
     def kind(self) -> str:
@@ -153,10 +160,10 @@ class Certificate:
             raise CertificateError("the certificate's laws do not match their fingerprint")
         certificate = Certificate(body)
         try:
-            _ = certificate.budget, certificate.families, certificate.parts
+            _ = certificate.budget, certificate.items, certificate.parts
             if body["kind"] == "additive":
                 _check_lattice(certificate.noise, certificate.lattice)
-            if not certificate.families or any(len(part.families) == 0 for part in certificate.parts):
+            if not certificate.items:
                 raise CertificateError("the certificate holds no laws")
         except CertificateError:
             raise
@@ -165,7 +172,7 @@ class Certificate:
         return certificate
 
 
-def _check_lattice(noise: Laplace, lattice: Lattice | None) -> None:
+def _check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:
     """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
     if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
         raise CertificateError("the noise of the certificate is not on its lattice")

@@ -11,8 +11,12 @@ import numpy as np
 from fugu.errors import CertificateError
 from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Pure, Renyi
+from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
+from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+from fugu.laws.normal import Components, NormalMixture, components
+from fugu.noise.lattice import Lattice
 
 
 def budget_json(budget: Pure | Approx | Renyi) -> dict[str, str]:
@@ -34,6 +38,33 @@ def _number(text: str) -> Real:
     if exact.denominator == 1:
         return int(exact)
     return float(exact) if as_fraction(float(exact)) == exact else exact
+
+
+def item_json(item: Item) -> dict[str, Any]:
+    """A family of atoms, or a pair of laws with Gaussian components."""
+    if isinstance(item, Family):
+        return family_json(item)
+    return {"kind": "analytic", "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
+
+
+def item_from(found: dict[str, Any], lattice: Lattice | None) -> Item:
+    """What `item_json` wrote."""
+    if found.get("kind") != "analytic":
+        return family_from(found)
+    if lattice is None:
+        raise CertificateError("laws without atoms need a lattice")
+    return Analytic(_components_from(found["p"]), _components_from(found["q"]), str(found["label"]), lattice)
+
+
+def _components_json(law: Components) -> dict[str, list[str]]:
+    rows = {"weights": law.exact_weights, "means": law.exact_means, "stds": law.exact_stds}
+    return {name: [str(x) for x in row] for name, row in rows.items()}
+
+
+def _components_from(found: dict[str, list[str]]) -> Components:
+    """Read exactly; `NormalMixture` refuses weights that do not sum to one and negative spreads."""
+    weights, means, stds = ([Fraction(x) for x in found[name]] for name in ("weights", "means", "stds"))
+    return components(NormalMixture(weights, means, stds))
 
 
 def family_json(family: Family) -> dict[str, Any]:

@@ -144,7 +144,7 @@ class Mechanism(ABC):
         }
         body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
         return {
-            "certificate": Certificate.seal(body, self.certificate.families),
+            "certificate": Certificate.seal(body, self.certificate.items),
             "context": self.context,
             "post": (*self.post, f),
             "once": self.once,

@@ -77,7 +77,7 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),
         "unit": a.body["unit"],
     }
-    sealed = Certificate.seal(body, a.families)
+    sealed = Certificate.seal(body, a.items)
     return Mixed(certificate=sealed, context=m1.context, first=m1, second=m2, share=share)
 
 

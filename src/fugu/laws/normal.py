@@ -1,0 +1,194 @@
+"""`Normal` and `NormalMixture`: beliefs with a bell shape, held exactly; `components`: one view of all such laws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Integral
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw
+from fugu.exact import Real, as_fraction
+from fugu.laws.discrete import Discrete
+from fugu.laws.masses import masses
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Normal:
+    """X ~ N(mean, std^2); `std` is the standard deviation, never the variance, and std 0 is the point mass.
+
+    A float means the decimal it shows (0.1 is 1/10). A field is a float wherever that float means the exact number,
+    and a Fraction otherwise.
+
+    >>> Normal(70, 2.5)
+    Normal(mean=70.0, std=2.5)
+    >>> Normal(Fraction(1, 10), 1) == Normal(0.1, 1)
+    True
+    """
+
+    mean: Real
+    std: Real
+    error: ClassVar[float] = 0.0
+    dimension: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", _number(self.mean, "mean"))
+        object.__setattr__(self, "std", _spread(self.std))
+
+
+@final
+@dataclass(frozen=True)
+class NormalMixture:
+    """X ~ N(means[k], stds[k]^2) with probability weights[k]; a std of 0 puts an atom at that mean.
+
+    Whole weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.
+
+    >>> law = NormalMixture([3, 1], means=[0, 10], stds=[1, 2])
+    >>> law.weights, law.mean()
+    ((0.75, 0.25), 2.5)
+    """
+
+    weights: tuple[Real, ...]
+    means: tuple[Real, ...]
+    stds: tuple[Real, ...]
+    error: ClassVar[float] = 0.0
+    dimension: ClassVar[int] = 1
+
+    def __init__(self, weights: Iterable[object] | None, means: Iterable[object], stds: Iterable[object]) -> None:
+        centres = tuple(_number(m, "mean") for m in _listed(means, "means"))
+        spreads = tuple(_spread(s) for s in _listed(stds, "stds"))
+        if not centres:
+            raise BadLaw("a mixture needs at least one component")
+        if len(centres) != len(spreads):
+            raise BadLaw(f"a mixture needs one std for each mean, got {len(centres)} means and {len(spreads)} stds")
+        given = None if weights is None else _listed(weights, "weights")
+        if given is not None and len(given) != len(centres):
+            raise BadLaw(f"a mixture needs one weight for each mean, got {len(given)} weights, {len(centres)} means")
+        parts, total = masses(given, len(centres)).whole()
+        object.__setattr__(self, "weights", tuple(_plain(Fraction(part, total)) for part in parts))
+        object.__setattr__(self, "means", centres)
+        object.__setattr__(self, "stds", spreads)
+
+    def mean(self) -> float:
+        """E X."""
+        view = components(self)
+        return float(view.weights @ view.means)
+
+    def std(self) -> float:
+        """The standard deviation: the spread within components and the spread of their means."""
+        view = components(self)
+        centred = view.means - self.mean()
+        return float(np.sqrt(view.weights @ (view.stds * view.stds + centred * centred)))
+
+
+Belief = Normal | NormalMixture | Discrete
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Components:
+    """A law as sum_k weights[k] N(means[k], stds[k]^2), in doubles and, on demand, exactly; null weights are left out.
+
+    >>> components(Discrete([0, 5], [1, 3])).exact_weights
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+
+    law: Belief
+    weights: Floats
+    means: Floats
+    stds: Floats
+
+    @cached_property
+    def exact_weights(self) -> tuple[Fraction, ...]:
+        """The weights as Fractions that sum to 1."""
+        if isinstance(self.law, Discrete):
+            parts, total = self.law.masses.whole()
+            return tuple(Fraction(part, total) for part in parts if part)
+        return tuple(as_fraction(w) for w in _weights(self.law) if w)
+
+    @cached_property
+    def exact_means(self) -> tuple[Fraction, ...]:
+        """The means as the decimals they were given as."""
+        if isinstance(self.law, Discrete):
+            kept = self.law.values[self.law.masses.parts != 0]
+            return tuple(as_fraction(x) for x in kept.tolist())
+        means = (self.law.mean,) if isinstance(self.law, Normal) else self.law.means
+        return tuple(as_fraction(m) for m, w in zip(means, _weights(self.law), strict=True) if w)
+
+    @cached_property
+    def exact_stds(self) -> tuple[Fraction, ...]:
+        """The standard deviations as the decimals they were given as."""
+        if isinstance(self.law, Discrete):
+            return (Fraction(0),) * len(self.weights)
+        stds = (self.law.std,) if isinstance(self.law, Normal) else self.law.stds
+        return tuple(as_fraction(s) for s, w in zip(stds, _weights(self.law), strict=True) if w)
+
+
+def components(law: Belief) -> Components:
+    """The law as a mixture of normals; a `Discrete` law is one with all stds 0.
+
+    >>> components(Normal(1, 2)).stds
+    array([2.])
+    """
+    if isinstance(law, Discrete):
+        if law.dimension != 1:
+            raise BadLaw(f"only laws of numbers are mixtures of normals, got vectors of dimension {law.dimension}")
+        kept = law.masses.parts != 0
+        values = law.values[kept]
+        return Components(law, law.weights[kept], values, np.zeros_like(values))
+    if isinstance(law, Normal):
+        return Components(law, np.ones(1), np.array([float(law.mean)]), np.array([float(law.std)]))
+    if isinstance(law, NormalMixture):
+        rows = zip(law.weights, law.means, law.stds, strict=True)
+        table = np.array([(float(w), float(m), float(s)) for w, m, s in rows if w])
+        return Components(law, table[:, 0], table[:, 1], table[:, 2])
+    raise BadLaw(f"expected a Normal, NormalMixture or Discrete law, got {type(law).__name__}")
+
+
+def _weights(law: Normal | NormalMixture) -> tuple[Real, ...]:
+    return (1.0,) if isinstance(law, Normal) else law.weights
+
+
+def _listed(items: Iterable[object], name: str) -> list[object]:
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise BadLaw(f"{name} must be a list of numbers, got {items!r}")
+    return items.tolist() if isinstance(items, np.ndarray) else list(items)
+
+
+def _number(x: object, name: str) -> Real:
+    """A finite number in plain form, or BadLaw."""
+    if isinstance(x, bool | np.bool_) or not isinstance(x, Integral | float | Fraction | np.floating):
+        raise BadLaw(f"a {name} must be a number, got {x!r}")
+    if isinstance(x, np.floating) or not isinstance(x, Integral | Fraction):
+        x = float(x)
+        if not math.isfinite(x):
+            raise BadLaw(f"a {name} must be a finite number, got {x}")
+        return x + 0.0  # + 0.0 turns -0.0 into 0.0
+    exact = Fraction(int(x)) if isinstance(x, Integral) else x
+    if abs(exact) > Fraction(np.finfo(np.float64).max.item()):
+        raise BadLaw(f"a {name} is beyond the range of doubles; rescale the values")
+    return _plain(exact)
+
+
+def _spread(x: object) -> Real:
+    std = _number(x, "standard deviation (std)")
+    if std < 0:
+        raise BadLaw(f"a standard deviation (std) must not be negative, got {std}")
+    if std > 0 and float(std) < np.finfo(np.float64).tiny:
+        raise BadLaw("a standard deviation (std) is positive but below the range of doubles; rescale, or say 0")
+    return std
+
+
+def _plain(exact: Fraction) -> Real:
+    """The float that means this number, or the number itself where no float does."""
+    nearest = float(exact)
+    return nearest if as_fraction(nearest) == exact else exact
