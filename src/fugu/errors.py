@@ -53,6 +53,10 @@ class TooManySecrets(BadTable):
     """More secrets than can be paired."""
 
 
+class MissingExtra(UsageError):
+    """An optional package that this call needs; the message names the extra to install."""
+
+
 class ColumnNotFound(BadTable):
     """A column that the table does not have."""
 

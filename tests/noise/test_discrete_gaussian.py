@@ -29,6 +29,7 @@ N = 10**6
 TINY = Widths(first=3, second=4, third=1, steady=False)
 SMALL = Widths(first=2, second=2, third=1, steady=False)
 BARE = Widths(steady=False)
+DROPPED = 10**6
 WIDTHS = [Fraction(3, 10), Fraction(1), Fraction(16), Fraction(150), Fraction(10**4), Fraction(10**8)]
 
 
@@ -98,15 +99,40 @@ def sampler_tapes(sampler: LatticeGaussianSampler, depth: int) -> tuple[bool, di
 def test_a_table_with_any_cut_decides_no_integer_on_more_than_its_mass(precision: Fraction, cut: int) -> None:
     sound, decided, undecided = sampler_tapes(LatticeGaussianSampler(precision, cut, SMALL), 16)
     assert sound
-    assert undecided < Fraction(1, 50)
+    assert undecided < Fraction(1, 30)
     assert len(decided) >= 5
 
 
+def one_round(sampler: LatticeGaussianSampler, depth: int) -> tuple[bool, Fraction]:
+    """Whether one proposal and its coin keep no y on more than (1-q)/(1+q) q^|y| exp(-precision (|y|-c)^2)."""
+
+    def run(tape: TapeBits) -> int:
+        y = sampler.proposal.draw(1, tape)
+        return int(y[0]) if sampler._keeps(np.abs(y) - sampler.centre, tape)[0] else DROPPED
+
+    decided, undecided = tape_masses(run, depth)
+    with balls.precision(300):
+        c = LatticeGaussianSampler(sampler.precision, 0).centre
+        q = balls.of(-2 * sampler.precision * c).exp()
+        law = whole_law(sampler.precision, list(decided))
+        theta = weight(sampler.precision, 0) / whole_law(sampler.precision, [0])[0]
+        every = theta * (1 - q) / (1 + q) * weight(sampler.precision, c)  # so much is kept in one round
+        truth = {y: every * p for y, p in law.items()} | {DROPPED: 1 - every}
+        assert balls.upper(every) < 0.8
+        return never_above(decided, truth), undecided
+
+
 @pytest.mark.parametrize("precision", [Fraction(1, 2), Fraction(1, 8), Fraction(1, 25)])
-def test_propose_and_reject_decides_no_integer_on_more_than_its_mass(precision: Fraction) -> None:
-    sound, decided, undecided = sampler_tapes(LatticeGaussianSampler(precision, 0, SMALL), 18)
+def test_one_round_of_propose_and_reject_keeps_no_integer_on_more_than_its_mass(precision: Fraction) -> None:
+    sound, undecided = one_round(LatticeGaussianSampler(precision, 0, SMALL), 16)
     assert sound
-    assert undecided < Fraction(1, 4)
+    assert undecided < Fraction(1, 200)
+
+
+def test_rounds_of_propose_and_reject_decide_no_integer_on_more_than_its_mass() -> None:
+    sound, decided, undecided = sampler_tapes(LatticeGaussianSampler(Fraction(1, 8), 0, SMALL), 12)
+    assert sound
+    assert undecided < Fraction(1, 3)
     assert len(decided) >= 5
 
 
@@ -119,7 +145,7 @@ def test_wrong_samplers_are_caught_by_the_tapes(monkeypatch: pytest.MonkeyPatch)
     def rejection_is_sound(**replaced: object) -> bool:
         sampler = LatticeGaussianSampler(precision, 0, SMALL)
         sampler.__dict__.update(replaced)
-        return sampler_tapes(sampler, 16)[0]
+        return one_round(sampler, 14)[0]
 
     assert table_is_sound()
     assert rejection_is_sound()
@@ -145,7 +171,7 @@ def test_wrong_samplers_are_caught_by_the_tapes(monkeypatch: pytest.MonkeyPatch)
 )
 def test_cut_and_widths_never_change_the_law(precision: Fraction, cut: int, first: int, second: int) -> None:
     sampler = LatticeGaussianSampler(precision, cut, Widths(first, second, 1, steady=False))
-    assert sampler_tapes(sampler, 11)[0]
+    assert sampler_tapes(sampler, 9)[0]
 
 
 # --- floors, sums and doubles against more digits -----------------------------------------------------------------
@@ -229,15 +255,13 @@ def test_a_boundary_on_a_dyadic_number_ends_in_an_error(monkeypatch: pytest.Monk
 
 def test_a_draw_that_never_leaves_a_boundary_ends_in_an_error() -> None:
     table = Signed(Fraction(1, 2), 4, widths=BARE)
-    with balls.precision(4096):
-        agrees = int((table.boundary(5) * balls.of(2**3900)).floor().unique_fmpz())
+    with balls.precision(8192):
+        S = half_sums(Fraction(1, 2), 0, 4, 8192)
+        agrees = f"{int(((S[1] + S[4]) / (S[0] + S[1]) * balls.of(2**4096)).floor().unique_fmpz()):04096b}"
     with pytest.raises(EOFError):
-        table.draw(1, TapeBits(f"{agrees:03900b}"))
-    with balls.precision(4096):
-        ball = table.boundary(5) * balls.of(2**4080)
-        agrees = int(ball.mid().floor().unique_fmpz())
+        table.draw(1, TapeBits(agrees[:-64]))
     with pytest.raises(BadNoise, match="4096 bits"):
-        table.draw(1, TapeBits(f"{agrees:04080b}"))
+        table.draw(1, TapeBits(agrees))
 
 
 # --- statistics ---------------------------------------------------------------------------------------------------
@@ -331,8 +355,11 @@ def test_the_number_of_bits_read_does_not_follow_the_noise(width: int) -> None:
 
     for size in (1, 500):
         steady = bits_and_noise(of_width(width), size)
-        assert np.unique(steady[:, 1]).size == 1
-    assert np.unique(bits_and_noise(of_width(width, widths=BARE), 500)[:, 1]).size > 1
+        usual = stats.mode(steady[:, 1]).mode
+        longer = steady[:, 1] > usual  # coins that 16 bits leave open: one in 2^16, whatever is proposed
+        assert np.all(steady[:, 1] >= usual)
+        assert longer.sum() <= (15 if width > 200 else 0)
+    assert np.unique(bits_and_noise(of_width(width, widths=BARE), 500)[:, 1]).size > 10
 
 
 # --- the edges of the domain --------------------------------------------------------------------------------------

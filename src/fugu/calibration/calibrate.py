@@ -15,7 +15,7 @@ from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Item, items
 from fugu.laws.pair import LawPair, PairsLike, as_pairs
 from fugu.loss.bounds import Noise
 from fugu.mechanism.additive import Additive
@@ -156,7 +156,17 @@ def _body(
         "query": context.query,
         "recipe": context.recipe,
         "beliefs": _beliefs(asked.given),
+        "empirical": _under_empirical(asked, noise, budget, context),
     }
+
+
+def _under_empirical(asked: Problem, noise: Noise, budget: Budget, context: Context) -> dict[str, float | None] | None:
+    """What the noise loses under the laws that fitted beliefs were fitted to: shown beside the guarantee, not part of it."""
+    if not context.empirical:
+        return None
+    rounded = tuple(item.on(asked.lattice) for item in items(context.empirical))
+    found = prove(rounded, noise, budget)
+    return {"epsilon": found.epsilon if math.isfinite(found.epsilon) else None, "delta": found.delta, "holds": found.holds}
 
 
 def kind_of(noise: Noise) -> str:

@@ -41,12 +41,13 @@ def compare(
     bins: options.Bins = None,
     missing: options.Missing = "error",
     unit: options.Unit = None,
+    prior: options.Prior = "empirical",
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
     budget = options.budget(epsilon, delta)
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
         found = fugu.compare(scenario, budget)
     if as_json:
         print_json({**found.to_json(), "report": asdict(scenario.report)})
@@ -64,11 +65,12 @@ def plan(
     bins: options.Bins = None,
     missing: options.Missing = "error",
     unit: options.Unit = None,
+    prior: options.Prior = "empirical",
     as_json: options.AsJson = False,
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
     figures = {
@@ -95,6 +97,8 @@ def calibrate(
     bins: options.Bins = None,
     missing: options.Missing = "error",
     unit: options.Unit = None,
+    prior: options.Prior = "empirical",
+    noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
@@ -104,8 +108,8 @@ def calibrate(
     if output is not None and not output.endswith(".json"):
         raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {output!r}")
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit)
-        mechanism = fugu.calibrate(scenario, options.budget(epsilon, delta), method=method, grid=grid)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        mechanism = fugu.calibrate(scenario, options.budget(epsilon, delta), noise=noise, method=method, grid=grid)
     if output is not None:
         mechanism.certificate.save(output)
     if as_json:
@@ -121,7 +125,9 @@ def figures(mechanism: Additive) -> dict[str, Any]:
         "guarantee": repr(mechanism.guarantee),
         "method": certificate.method,
         "theorem": certificate.theorem,
+        "noise": type(mechanism.noise).__name__.lower(),
         "scale": float(mechanism.noise.scale),
+        "empirical": certificate.body.get("empirical"),
         "grid": str(mechanism.noise.grid),
         "proved": certificate.proved,
         "worst_pair": certificate.worst_pair,
@@ -138,6 +144,7 @@ def figures(mechanism: Additive) -> dict[str, Any]:
 def describe(mechanism: Additive, publish: str) -> None:
     """The same in words."""
     certificate = mechanism.certificate
+    kind = type(mechanism.noise).__name__
     if mechanism.noise.scale == 0:
         out.print(
             f"[bold]No noise is needed[/] to publish {publish!r} under {mechanism.guarantee}: the beliefs alone "
@@ -145,7 +152,7 @@ def describe(mechanism: Additive, publish: str) -> None:
         )
     else:
         out.print(
-            f"[bold]Laplace noise of scale {mechanism.noise.scale:.10g}[/] on a lattice of step {mechanism.noise.grid} "
+            f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] on a lattice of step {mechanism.noise.grid} "
             f"publishes {publish!r} under {mechanism.guarantee}."
         )
     out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
@@ -155,4 +162,11 @@ def describe(mechanism: Additive, publish: str) -> None:
     out.print(
         f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{mechanism.interval(0.95)[1]:.6g}"
     )
+    empirical = certificate.body.get("empirical")
+    if empirical is not None:
+        loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"
+        out.print(
+            f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}",
+            markup=False,
+        )
     out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)

@@ -24,6 +24,8 @@ Bins = Annotated[
     typer.Option(help='Discretise the published column: "20", edges "0,10,20", or an ordering "low,mid,high".'),
 ]
 Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
+Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empirical, gaussian, mixture, shared.")]
+NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian.")]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
     str, typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1.")

@@ -32,6 +32,8 @@ def release(
     bins: options.Bins = None,
     missing: options.Missing = "error",
     unit: options.Unit = None,
+    prior: options.Prior = "empirical",
+    noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
     allow_no_noise: Annotated[
@@ -52,9 +54,9 @@ def release(
     budget = options.budget(epsilon, delta)
     with progress():
         scenario = scenario_of(
-            reference or table, publish, protect, pairs, bins, missing, unit, public_prior=public_prior
+            reference or table, publish, protect, pairs, bins, missing, unit, prior=prior, public_prior=public_prior
         )
-        mechanism = fugu.calibrate(scenario, budget, method=method, grid=grid)
+        mechanism = fugu.calibrate(scenario, budget, noise=noise, method=method, grid=grid)
         private = read_table(table)
         private.exact(publish)  # a missing column is found before anything is spent
         page = None if dry_run else _page(mechanism, publish, protect)

@@ -45,6 +45,26 @@ class Discrete:
         atoms.setflags(write=False)
         self.values, self.masses, self.error = atoms, mass, 0.0
 
+    @classmethod
+    def _with_error(cls, values: NDArray[np.float64], mass: Masses, error: float) -> Discrete:
+        """A law known up to the total variation `error`: sorted, distinct atoms and their masses, as they are."""
+        law = cls.__new__(cls)
+        values.setflags(write=False)
+        law.values, law.masses, law.error = values, mass, error
+        return law
+
+    def iid_sum(self, n: int, method: str = "auto") -> Discrete:
+        """The law of X_1 + ... + X_n for independent copies; `error` bounds its total variation to the true law.
+
+        method: "exact" (integers, error 0), "fft" (window and FFT), or "auto" (exact where that is small).
+
+        >>> Discrete([0, 1]).iid_sum(2).weights
+        array([0.25, 0.5 , 0.25])
+        """
+        from fugu.laws.sums import iid_sum
+
+        return iid_sum(self, n, method)
+
     @property
     def weights(self) -> NDArray[np.float64]:
         """The probabilities of the atoms, as doubles."""
@@ -66,13 +86,15 @@ class Discrete:
         return float(np.sqrt(np.sum(self.weights * (centred * centred).T)))
 
     def __repr__(self) -> str:
-        return f"Discrete({len(self.values)} atoms{'' if self.dimension == 1 else f' in {self.dimension} dimensions'})"
+        space = "" if self.dimension == 1 else f" in {self.dimension} dimensions"
+        return f"Discrete({len(self.values)} atoms{space}{f', error {self.error:.2g}' if self.error else ''})"
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Discrete)
             and np.array_equal(self.values, other.values)
             and self.masses.same_as(other.masses)
+            and self.error == other.error
         )
 
     def __hash__(self) -> int:

@@ -29,7 +29,7 @@ class Masses:
         if self.parts.dtype == object:
             denominator = self.total.numerator
             scale = self.total.denominator
-            return np.array([float(Fraction(int(p) * scale, denominator)) for p in self.parts], dtype=np.float64)
+            return np.array([int(p) * scale / denominator for p in self.parts], dtype=np.float64)
         return self.parts.astype(np.float64) / float(self.total)
 
     def logs(self) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw
 from fugu.exact import Real, as_fraction
@@ -43,6 +43,13 @@ class Normal:
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _number(self.mean, "mean"))
         object.__setattr__(self, "std", _spread(self.std))
+
+    @staticmethod
+    def fit(values: ArrayLike) -> Normal:
+        """The normal law with the mean and standard deviation of reference values."""
+        from fugu.laws.fitting import fit_normal
+
+        return fit_normal(values)
 
 
 @final
@@ -77,6 +84,20 @@ class NormalMixture:
         object.__setattr__(self, "weights", tuple(_plain(Fraction(part, total)) for part in parts))
         object.__setattr__(self, "means", centres)
         object.__setattr__(self, "stds", spreads)
+
+    @staticmethod
+    def fit(values: ArrayLike, components: int | str = 3) -> NormalMixture:
+        """A mixture fitted to reference values (extra `fit`); components="bic" chooses how many."""
+        from fugu.laws.fitting import fit_mixture
+
+        return fit_mixture(values, components)
+
+    @staticmethod
+    def fit_shared(groups: Mapping[str, ArrayLike], components: int | str = 3) -> dict[str, NormalMixture]:
+        """One background mixture with means adapted to each group of reference values (extra `fit`)."""
+        from fugu.laws.fitting import fit_shared
+
+        return fit_shared(groups, components)
 
     def mean(self) -> float:
         """E X."""

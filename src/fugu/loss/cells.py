@@ -97,7 +97,7 @@ def judge(plus: Noised, minus: Noised, u: Floats, v: Floats) -> Verdict:
     h = v - u
     ref = np.maximum(p.most, n.most)
     ref = np.where(np.isfinite(ref), ref, 0.0)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         slack = _ERROR * (4 + np.abs(np.where(np.isfinite(p.least), p.least, ref)) + np.abs(ref))
         slack = slack + _ERROR * np.abs(np.where(np.isfinite(n.least), n.least, ref))
         above, below = p.most - n.least, p.least - n.most

@@ -88,7 +88,7 @@ def cdf_normal(z: Floats, std: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Noised:
-    """sum_k e^log_weights[k] law(y - means[k]; stds[k]) in units where Laplace noise has scale 1 (`laplace`), or normal.
+    """sum_k e^log_weights[k] f(y - means[k]; stds[k]): f normal, or (`laplace`) normal plus Lap(1) in units of b.
 
     A mean is the unevaluated sum high + low of two doubles, so that y - mean has a small relative error wherever y
     lies: ln densities are then right to about 2^-53 (1 + |ln density|) times a small constant."""

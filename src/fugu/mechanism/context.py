@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fugu.laws.pair import LawPair
+
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
 ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by themselves"
 
@@ -20,6 +22,8 @@ class Context:
     keeps_missing: bool = False
     reference_digest: str | None = None
     public_prior: bool = True
+    empirical: tuple[LawPair, ...] = ()
+    """The laws behind fitted beliefs, to show what would be lost under them; never part of the guarantee."""
 
     @staticmethod
     def of(source: object) -> Context:
@@ -36,4 +40,5 @@ class Context:
             keeps_missing=query.missing == "drop",
             reference_digest=getattr(source, "reference_digest", None),
             public_prior=bool(getattr(source, "public_prior", False)),
+            empirical=source.empirical_pairs() if hasattr(source, "empirical_pairs") else (),
         )

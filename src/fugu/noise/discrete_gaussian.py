@@ -195,14 +195,13 @@ class LatticeGaussianSampler:
     widths: Widths = field(default=Widths())
 
     def __post_init__(self) -> None:
-        precision = self.precision
-        if not isinstance(precision, Rational) or precision < MIN_PRECISION:
-            raise BadNoise(
-                f"grid^2 / (2 scale^2) must be an exact rational >= 2^-105, got {precision!r}; coarsen the grid"
-            )
-        object.__setattr__(self, "precision", Fraction(int(precision.numerator), int(precision.denominator)))
+        given = self.precision
+        exact = Fraction(int(given.numerator), int(given.denominator)) if isinstance(given, Rational) else Fraction(0)
+        if exact < MIN_PRECISION:
+            raise BadNoise(f"grid^2 / (2 scale^2) must be an exact rational >= 2^-105, got {given!r}; coarsen the grid")
+        object.__setattr__(self, "precision", exact)
         if not isinstance(self.table.cut, int) or not (self.precision > 1) <= self.table.cut <= _MAX_CUT:
-            raise BadNoise(f"a cut of {self.cut!r} does not fit the precision {precision}")
+            raise BadNoise(f"a cut of {self.cut!r} does not fit the precision {given}")
 
     @cached_property
     def table(self) -> Signed:

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import Any, final
 
 from fugu.errors import UnknownName, UsageError
-from fugu.laws import Discrete, Law, LawPair, Shifted
+from fugu.laws import Law, LawPair
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 
@@ -42,6 +42,8 @@ class Scenario:
     """SHA-256 of the reference's column after the query: little-endian float64, in the order of the rows."""
     recipe: Mapping[str, Any] | None = None
     """What `from_table` was told, in JSON types; None if it was told something that JSON cannot say."""
+    empirical: Beliefs | None = None
+    """The empirical laws beside which fitted beliefs were fitted, for comparison only."""
     adversaries: tuple[Beliefs, ...] = field(init=False)
     secrets: tuple[str, ...] = field(init=False)
 
@@ -99,6 +101,13 @@ class Scenario:
         """Every pair of laws that must look alike: all pairs of secrets asked for, under every adversary."""
         return self._law_pairs
 
+    def empirical_pairs(self) -> tuple[LawPair, ...]:
+        """The same pairs under the empirical laws, where beliefs were fitted; none otherwise."""
+        if self.empirical is None:
+            return ()
+        laws = self.empirical
+        return tuple(LawPair(laws[a], laws[b], f"{a} vs {b}") for a, b in self._pairs_under(laws))
+
     @cached_property
     def _law_pairs(self) -> tuple[LawPair, ...]:
         named = len(self.adversaries) > 1
@@ -134,8 +143,10 @@ def _beliefs(laws: object) -> Beliefs:
     if len(named) < len(laws):
         raise UsageError("two secrets have the same name once written as text; rename one")
     for secret, law in named.items():
-        if not isinstance(law, Discrete | Shifted):
-            raise UsageError(f"secret {secret!r} needs a law (Discrete, Shifted), got {type(law).__name__}")
+        if not isinstance(law, Law):
+            raise UsageError(
+                f"secret {secret!r} needs a law (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}"
+            )
     return named
 
 

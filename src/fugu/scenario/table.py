@@ -13,6 +13,7 @@ from fugu.data import Column, Table, count_pairs, read_table
 from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
 from fugu.errors import (
+    BadLaw,
     BadTable,
     CertificateError,
     ColumnNotFound,
@@ -22,7 +23,7 @@ from fugu.errors import (
     UnknownName,
     UsageError,
 )
-from fugu.laws import Discrete
+from fugu.laws import Discrete, Law, Normal, NormalMixture
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, Scenario
@@ -30,6 +31,7 @@ from fugu.scenario.secrets import Protect, Secrets, read_protect
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
+PRIORS = ("empirical", "gaussian", "mixture", "shared")
 _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
 
@@ -80,10 +82,11 @@ def from_table(
         skipped=skipped,
     )
     return Scenario(
-        laws,
+        _fitted(laws, prior, publish),
         pairs,
         report=report,
-        assumptions=_assumptions(query, spec, secrets, unit, public_prior),
+        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior),
+        empirical=None if prior == "empirical" else laws,
         query=query,
         unit=unit,
         public_prior=bool(public_prior),
@@ -100,8 +103,8 @@ def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
 
 
 def _check_prior(prior: object, confidence: object) -> None:
-    if prior != "empirical":
-        raise UnknownName("prior", prior, ("empirical",))
+    if prior not in PRIORS:
+        raise UnknownName("prior", prior, PRIORS)
     if confidence is not None:
         raise NotProvable(
             "confidence sets of beliefs are not available yet; leave confidence=None (the prior 'empirical' takes "
@@ -171,6 +174,24 @@ def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray
     return law
 
 
+def _fitted(laws: dict[str, Discrete], prior: str, publish: str) -> Mapping[str, Law]:
+    """The empirical laws, or what `prior` makes of the values behind them."""
+    if prior == "empirical":
+        return laws
+    columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
+    try:
+        if prior == "shared":
+            return NormalMixture.fit_shared(columns)
+        fit = Normal.fit if prior == "gaussian" else _mixture
+        return {secret: fit(column) for secret, column in columns.items()}
+    except BadLaw as error:
+        raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
+
+
+def _mixture(column: NDArray[np.float64]) -> NormalMixture:
+    return NormalMixture.fit(column, components="bic")
+
+
 def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) -> None:
     for pair in [] if isinstance(pairs, str) else pairs:
         for name in pair:
@@ -179,11 +200,17 @@ def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) ->
 
 
 def _assumptions(
-    query: Query, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool
+    query: Query, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool, prior: str
 ) -> tuple[str, ...]:
+    kind = {
+        "empirical": "the empirical law",
+        "gaussian": "a normal law fitted to the values",
+        "mixture": "a Gaussian mixture fitted to the values",
+        "shared": "a shared Gaussian mixture, means adapted to each secret, fitted to the values",
+    }[prior]
     found = [
         INDEPENDENT,
-        f"beliefs: the empirical law of {query.publish} in the reference given each secret of {spec.text}",
+        f"beliefs: {kind} of {query.publish} in the reference given each secret of {spec.text}",
         "the reference is also the table to be released, and the beliefs fitted on it count as public"
         if public_prior
         else "the reference is not the data to be released",
