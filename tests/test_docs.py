@@ -62,6 +62,16 @@ def blocks(page: str) -> list[Block]:
     return found
 
 
+def run_page(page: str, name: str) -> None:
+    """Execute the blocks of a page in order, the Python ones in one namespace."""
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(page):
+        if block.kind == "python":
+            run_python(block, name, namespace)
+        else:
+            run_console(block, name)
+
+
 def run_python(block: Block, name: str, namespace: dict[str, object]) -> None:
     """Execute a block; tracebacks show the line of the page."""
     printed = io.StringIO()
@@ -126,12 +136,7 @@ def names(paths: list[Path]) -> list[str]:
 
 @pytest.mark.parametrize("path", WITH_CODE, ids=names(WITH_CODE))
 def test_the_code_of_a_document_runs_and_prints_what_it_says(path, folder):
-    namespace: dict[str, object] = {"__name__": path.stem}
-    for block in blocks(path.read_text(encoding="utf-8")):
-        if block.kind == "python":
-            run_python(block, path.name, namespace)
-        else:
-            run_console(block, path.name)
+    run_page(path.read_text(encoding="utf-8"), path.name)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=names(EXAMPLES))
@@ -204,9 +209,5 @@ def test_the_licence_is_the_whole_text():
 )
 def test_a_document_that_lies_is_caught(page, complaint, folder):
     with pytest.raises(AssertionError) as caught:
-        for block in blocks(page):
-            if block.kind == "python":
-                run_python(block, "page", {})
-            else:
-                run_console(block, "page")
+        run_page(page, "page")
     assert complaint in f"{type(caught.value).__name__}: {caught.value}"

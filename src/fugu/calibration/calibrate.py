@@ -104,7 +104,7 @@ def _mechanism(
 def propose_all(asked: Problem, budget: Budget) -> dict[str, Proposal]:
     """Every method's scale on one problem; on very large ones only the exact scale, which none can beat."""
     cells = sum(len(f.points) * len(f.pairs) for f in asked.items if isinstance(f, Family))
-    wanted = methods() if cells <= _MANY else (find_method("exact"),)
+    wanted = methods(asked.items) if cells <= _MANY else (find_method("exact"),)
     return {m.name: m.propose(asked.items, budget) for m in wanted}
 
 
@@ -166,7 +166,11 @@ def _under_empirical(asked: Problem, noise: Noise, budget: Budget, context: Cont
         return None
     rounded = tuple(item.on(asked.lattice) for item in items(context.empirical))
     found = prove(rounded, noise, budget)
-    return {"epsilon": found.epsilon if math.isfinite(found.epsilon) else None, "delta": found.delta, "holds": found.holds}
+    return {
+        "epsilon": found.epsilon if math.isfinite(found.epsilon) else None,
+        "delta": found.delta,
+        "holds": found.holds,
+    }
 
 
 def kind_of(noise: Noise) -> str:

@@ -11,7 +11,7 @@ from fugu.laws.items import Item
 from fugu.transport.closeness import closeness_index
 
 
-@method("closeness", "Chen and Ohrimenko 2023, Theorem 4.2, with the exact greedy matching")
+@method("closeness", "Chen and Ohrimenko 2023, Theorem 4.2, with the exact greedy matching", laws="atoms")
 def closeness(item: Item, budget: Budget) -> Proposal:
     """scale = W / epsilon for the least W such that every pair is (W, delta)-close; delta 0 is the wasserstein
     method."""

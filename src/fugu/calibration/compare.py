@@ -58,9 +58,9 @@ class Comparison:
         return {"budget": repr(self.budget), "best": self.best.method, "rows": rows}
 
     def __str__(self) -> str:
-        head = f"{'method':<14}{'noise':<9}{'scale':>14}{'E|error|':>14}{'E error^2':>14}{'true epsilon':>14}  proven  note"
+        head = f"{'method':<24}{'noise':<9}{'scale':>14}{'E|error|':>14}{'E error^2':>14}{'true epsilon':>14}  proven  note"
         lines = [
-            f"{r.method:<14}{r.noise:<9}{r.scale:>14.8g}{r.expected_absolute:>14.6g}{r.expected_squared:>14.6g}{r.epsilon:>14.8g}"
+            f"{r.method:<24}{r.noise:<9}{r.scale:>14.8g}{r.expected_absolute:>14.6g}{r.expected_squared:>14.6g}{r.epsilon:>14.8g}"
             f"  {'yes' if r.proven else 'no':<6}  {r.note or r.why if not r.proven else r.note}".rstrip()
             for r in self.rows
         ]
@@ -82,10 +82,10 @@ def compare(scenario_or_pairs: PairsLike, budget: Budget) -> Comparison:
     pairs = as_pairs(scenario_or_pairs)
     asked = problem(pairs, budget)
     grid = asked.lattice.grid
-    proposals = {m.name: m.propose(asked.items, budget) for m in methods()}
+    proposals = {m.name: m.propose(asked.items, budget) for m in methods(asked.items)}
     least, _ = proved_noise(asked.items, grid, proposals["exact"].steps, budget)
     rows = []
-    for method in methods():
+    for method in methods(asked.items):
         proposal = proposals[method.name]
         if math.isinf(proposal.steps):
             rows.append(_refused(method.name, "laplace", proposal.note or "no finite scale"))

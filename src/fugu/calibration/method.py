@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fugu.errors import UnknownName
 from fugu.guarantee import Approx, Pure
+from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 
 Budget = Pure | Approx
@@ -30,6 +31,8 @@ class Method:
     name: str
     theorem: str
     find: Finder
+    laws: str
+    """What it is for: "atoms", "smooth" (laws with Gaussian components) or "any"."""
 
     def propose(self, items: tuple[Item, ...], budget: Budget) -> Proposal:
         """The largest scale any item needs; a remark stays only if it is true of every item."""
@@ -39,24 +42,31 @@ class Method:
 
 
 _METHODS: dict[str, Method] = {}
+_ORDER = (
+    "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed", "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
+    "exact",
+)  # fmt: skip
 
 
-def method(name: str, theorem: str) -> Callable[[Finder], Finder]:
+def method(name: str, theorem: str, laws: str = "any") -> Callable[[Finder], Finder]:
     """Register a function as a method."""
 
     def register(find: Finder) -> Finder:
-        _METHODS[name] = Method(name, theorem, find)
+        _METHODS[name] = Method(name, theorem, find, laws)
         return find
 
     return register
 
 
-def methods() -> tuple[Method, ...]:
-    """All methods, from the crudest to the exact one."""
-    from fugu.calibration import closeness, exact, l1, relaxed, wasserstein  # noqa: F401
+def methods(items: tuple[Item, ...] | None = None) -> tuple[Method, ...]:
+    """All methods, from the crudest to the exact one; with items given, those that suit all of them."""
+    from fugu.calibration import closeness, exact, gaussian_prior, l1, relaxed, wasserstein  # noqa: F401
 
-    order = ("l1", "wasserstein", "closeness", "relaxed-paper", "relaxed", "exact")
-    return tuple(_METHODS[name] for name in order)
+    found = tuple(_METHODS[name] for name in _ORDER)
+    if items is None:
+        return found
+    kinds = {"smooth" if isinstance(item, Analytic) else "atoms" for item in items}
+    return tuple(m for m in found if m.laws == "any" or kinds == {m.laws})
 
 
 def find_method(name: str) -> Method:

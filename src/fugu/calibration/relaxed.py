@@ -14,7 +14,9 @@ from fugu.transport.relaxed import paper_scale, relaxed_scale
 
 
 @method(
-    "relaxed", "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen"
+    "relaxed",
+    "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen",
+    laws="atoms",
 )
 def relaxed(item: Item, budget: Budget) -> Proposal:
     """scale = max(min(col+, row-), min(row+, col-)) on the monotone plan, max over pairs (theory, section 6)."""
@@ -22,7 +24,9 @@ def relaxed(item: Item, budget: Budget) -> Proposal:
 
 
 @method(
-    "relaxed-paper", "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)"
+    "relaxed-paper",
+    "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)",
+    laws="atoms",
 )
 def relaxed_paper(item: Item, budget: Budget) -> Proposal:
     """scale = col+ alone, for comparison. The printed Algorithm 1 loses its bracket and is not offered."""

@@ -35,6 +35,12 @@ class Family:
     labels: tuple[str, ...]
     translates: bool = False
     """Whether this is one pair of translates of an unknown law, standing in as two point masses."""
+    errors: tuple[float, ...] = ()
+    """How far, in total variation, each true law may be from its masses; none given means all exact."""
+
+    def __post_init__(self) -> None:
+        if not self.errors:
+            object.__setattr__(self, "errors", (0.0,) * len(self.laws))
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -48,9 +54,23 @@ class Family:
 
     @cached_property
     def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
-        """The pairs whose two laws are not exactly the same law, with their labels; the others lose nothing."""
+        """The pairs whose two laws are not surely the same law, with their labels; the others lose nothing."""
         labelled = zip(self.pairs, self.labels, strict=True)
-        return tuple((pair, label) for pair, label in labelled if not self.laws[pair[0]].same_as(self.laws[pair[1]]))
+        return tuple(
+            (pair, label)
+            for pair, label in labelled
+            if self.blurred(pair) or not self.laws[pair[0]].same_as(self.laws[pair[1]])
+        )
+
+    def blurred(self, pair: tuple[int, int]) -> bool:
+        """Whether the pair is two laws of which one is known up to an error only: equal masses are no proof then."""
+        i, j = pair
+        return i != j and (self.errors[i] > 0 or self.errors[j] > 0)
+
+    @cached_property
+    def inexact(self) -> bool:
+        """Whether some pair is blurred."""
+        return any(self.blurred(pair) for pair in self.pairs)
 
     def on(self, lattice: Lattice) -> Family:
         """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""
@@ -59,7 +79,7 @@ class Family:
         index = lattice.index(self.points)
         points, where = (index, None) if np.all(np.diff(index) > 0) else np.unique(index, return_inverse=True)
         laws = self.laws if where is None else tuple(law.scatter(where, len(points)) for law in self.laws)
-        return Family(points, laws, self.pairs, self.labels)
+        return replace(self, points=points, laws=laws)  # no map brings laws farther apart: errors stay
 
     def _translates_on(self, lattice: Lattice) -> Family:
         """Rounding commutes with a shift only if the shift is a whole number of grid steps."""
@@ -113,5 +133,9 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
         for law in laws.values()
     )
     return Family(
-        support, rows, tuple((number[id(p.p)], number[id(p.q)]) for p in pairs), tuple(p.label for p in pairs)
+        support,
+        rows,
+        tuple((number[id(p.p)], number[id(p.q)]) for p in pairs),
+        tuple(p.label for p in pairs),
+        errors=tuple(law.error for law in laws.values()),
     )

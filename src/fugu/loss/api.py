@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,30 +11,35 @@ import numpy as np
 from fugu.errors import BadNoise
 from fugu.exact import Real, as_fraction, decimal_step, float_down, integers
 from fugu.guarantee import Approx
-from fugu.laws.family import Family, families
+from fugu.laws.analytic import Analytic
+from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family
+from fugu.laws.items import Item, items
+from fugu.laws.normal import Belief
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
 from fugu.loss.fast import delta_loss, pure_loss
-from fugu.noise.laplace import Laplace
+from fugu.noise import Gaussian, Laplace, Lattice
+
+_LARGEST_EPSILON = 10**6
 
 
-def epsilon(noise: Laplace, pairs: PairsLike) -> float:
+def epsilon(noise: Noise, pairs: PairsLike) -> float:
     """The tight pure epsilon, max over pairs and both orders; inf if no finite epsilon holds.
 
-    >>> from fugu import Discrete, Laplace, LawPair
+    Laws without atoms are rounded onto the grid of lattice noise; without a grid they are taken as they are.
+
+    >>> from fugu import Discrete, Laplace, LawPair, Normal
     >>> round(epsilon(Laplace(2.0), LawPair(Discrete([0]), Discrete([3]))), 9)
     1.5
+    >>> round(epsilon(Laplace(1.8228756555), LawPair(Normal(0, 1), Normal(1, 2))), 8)
+    1.0
     """
     _check(noise)
-    worst = 0.0
-    for family in families(as_pairs(pairs)):
-        whole, unit = in_units(family)
-        if noise.grid is not None and noise.scale > 0:  # off the lattice nothing is finite; on it, both noises agree
-            require_lattice(whole, noise.grid / unit)
-        worst = max(worst, pure_loss(whole, _ratio(noise.scale, unit)).value)
-    return worst
+    return max(_pure(item, noise) for item in items(as_pairs(pairs)))
 
 
-def delta(noise: Laplace, pairs: PairsLike, epsilon: Real) -> float:
+def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
     """The tight delta(epsilon), max over pairs and both orders of sup_S P(S) - e^epsilon Q(S).
 
     The lattice noise has its own, larger, delta: Lap(b) = DLap + R makes the continuous one a post-processing.
@@ -45,15 +51,58 @@ def delta(noise: Laplace, pairs: PairsLike, epsilon: Real) -> float:
     """
     _check(noise)
     Approx(epsilon, 0)  # validates epsilon
-    worst = 0.0
-    for family in families(as_pairs(pairs)):
-        whole, unit = in_units(family)
-        grid = None
-        if noise.grid is not None and noise.scale > 0:
+    if math.isinf(epsilon):
+        epsilon = _LARGEST_EPSILON  # delta falls with epsilon
+    return max(_delta(item, noise, epsilon) for item in items(as_pairs(pairs)))
+
+
+def _pure(item: Item, noise: Noise) -> float:
+    if isinstance(item, Family) and (isinstance(noise, Laplace) or noise.scale == 0):
+        whole, unit = in_units(item)
+        if noise.grid is not None and noise.scale > 0:  # off the lattice nothing is finite; on it, both noises agree
             require_lattice(whole, noise.grid / unit)
-            grid = float(noise.grid / unit)
-        worst = max(worst, delta_loss(whole, _ratio(noise.scale, unit), float(epsilon), grid).value)
-    return worst
+        return pure_loss(whole, _ratio(noise.scale, unit)).value
+    if isinstance(item, Analytic) and isinstance(noise, Laplace) and noise.grid is None:
+        from fugu.loss.continuous import pure_epsilon
+
+        return pure_epsilon(item.p.law, item.q.law, noise.scale)
+    return max(loss.value for loss in pure_bounds(_on_grid(item, noise), noise, Fraction(0)))
+
+
+def _delta(item: Item, noise: Noise, epsilon: Real) -> float:
+    lattice = noise.grid is not None and noise.scale > 0
+    if isinstance(item, Family) and (isinstance(noise, Laplace) or noise.scale == 0):
+        whole, unit = in_units(item)
+        if lattice and noise.grid is not None:
+            require_lattice(whole, noise.grid / unit)
+        grid = float(noise.grid / unit) if lattice and noise.grid is not None else None
+        return delta_loss(whole, _ratio(noise.scale, unit), float(epsilon), grid).value
+    if lattice:
+        return max(loss.value for loss in delta_bounds(_on_grid(item, noise), noise, as_fraction(epsilon)))
+    from fugu.loss.continuous import hockey_stick
+
+    kind = "laplace" if isinstance(noise, Laplace) else "gaussian"
+    return max(hockey_stick(p, q, kind, noise.scale, epsilon) for p, q in _laws(item))
+
+
+def _on_grid(item: Item, noise: Noise) -> Item:
+    """Lattice indices for lattice noise: atoms must lie on the lattice, other laws are rounded onto it."""
+    if noise.grid is None:
+        return item
+    if isinstance(item, Analytic):
+        return item.on(Lattice(noise.grid))
+    whole, unit = in_units(item)
+    require_lattice(whole, noise.grid / unit)
+    steps = [(Fraction(x) - Fraction(whole.points[0].item())) * unit / noise.grid for x in whole.points.tolist()]
+    return replace(item, points=np.array([int(s) for s in steps], dtype=np.int64))
+
+
+def _laws(item: Item) -> list[tuple[Belief, Belief]]:
+    """The pairs of laws behind an item, for noise without a lattice."""
+    if isinstance(item, Analytic):
+        return [(item.p.law, item.q.law)]
+    laws = [Discrete(item.points, law.parts if law.parts.dtype != np.float64 else law.floats()) for law in item.laws]
+    return [(laws[i], laws[j]) for (i, j), _ in item.different] or [(laws[0], laws[0])]
 
 
 def in_units(family: Family) -> tuple[Family, Fraction]:
@@ -87,7 +136,7 @@ def _ratio(scale: Real, unit: Fraction) -> float:
 
 
 def _check(noise: object) -> None:
-    if not isinstance(noise, Laplace):
+    if not isinstance(noise, Laplace | Gaussian):
         raise BadNoise(f"expected a noise such as fugu.Laplace(scale), got {type(noise).__name__}")
     if math.isinf(float(noise.scale)):
         raise BadNoise("the scale is beyond the range of doubles")
