@@ -45,7 +45,7 @@ class Case:
         """Whether float64 knows the losses to 1e-11: no long lattice, no extreme mass, place or epsilon."""
         short = self.grid is None or self.span() * self.scale / self.grid <= FEW
         least = min(w / sum(law) for law in self.exact()[1:] for w in law if w)
-        return self.scale > 0 and self.span() < 10_000 and short and self.epsilon <= 3 and least > 1e-290
+        return self.scale > 1e-9 and self.span() < 10_000 and short and self.epsilon <= 3 and least > 1e-290
 
     def moved(self, shift: float = 0.0, factor: int = 1) -> Case:
         """The atoms times `factor`, plus `shift`; scale and grid grow with |factor|."""

@@ -25,9 +25,7 @@ mp = MPContext()
 mp.dps = 50
 FEW = 400  # lattices with at most this many steps between the outer atoms are looked at point by point
 
-Fs = Sequence[Fraction]
-Orders = tuple[Any, Any]
-Grid = Fraction | None
+Fs, Orders, Grid = Sequence[Fraction], tuple[Any, Any], Fraction | None
 
 
 def real(x: Fraction) -> Any:
@@ -69,7 +67,8 @@ def lattice_outcomes(x: Fs, p: Fs, q: Fs, scale: Fraction, grid: Fraction) -> li
 
     Beyond the ends both masses fall by r = e^{-grid/scale} a step: a tail weighs r / (1 - r) of its end."""
     mass, tail = mp.tanh(real(grid / scale) / 2), 1 / mp.expm1(real(grid / scale))
-    inner = [_noised(x, p, q, scale, x[0] + k * grid) for k in range(int((x[-1] - x[0]) / grid) + 1)]
+    ys = [x[0] + k * grid for k in range(int((x[-1] - x[0]) / grid) + 1)]
+    inner = [_noised(x, p, q, scale, y, Fraction(0)) for y in ys]
     ends = [(a * tail, b * tail) for a, b in (inner[0], inner[-1])]
     return [(mass * a, mass * b) for a, b in ends + inner]
 
@@ -107,9 +106,11 @@ def _few(x: Fs, grid: Grid) -> bool:
     return grid is not None and (x[-1] - x[0]) / grid <= FEW
 
 
-def _noised(x: Fs, p: Fs, q: Fs, scale: Fraction, y: Fraction) -> Orders:
-    """Both laws' noised mass at y, up to the noise's normalising constant."""
-    kernel = [mp.exp(-real(abs(y - atom) / scale)) if scale else mp.mpf(y == atom) for atom in x]
+def _noised(x: Fs, p: Fs, q: Fs, scale: Fraction, y: Fraction, near: Grid = None) -> Orders:
+    """Both laws' noised mass at y, up to one factor: the noise's constant, and that of the nearest atom."""
+    away = [abs(y - atom) for atom in x]
+    near = min(away) if near is None else near
+    kernel = [mp.exp(-real((d - near) / scale)) if scale else mp.mpf(d == 0) for d in away]
     return mp.fdot(kernel, map(real, p)), mp.fdot(kernel, map(real, q))
 
 

@@ -26,7 +26,7 @@ def as_fraction(x: Real) -> Fraction:
     (Fraction(1, 10), Fraction(3, 1))
     """
     if isinstance(x, Rational):
-        return Fraction(x)
+        return Fraction(int(x.numerator), int(x.denominator))  # plain integers, also for numpy ones that could wrap
     value = float(x)
     if not math.isfinite(value):
         raise ValueError(f"{value} is not a finite number")

@@ -92,10 +92,10 @@ TABLES: list[Table] = [
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_no_outcome_of_a_table_is_decided_on_more_than_its_mass(table: Table) -> None:
-    decided, undecided = tape_masses(run_of(table), 18)
+    decided, undecided = tape_masses(run_of(table), 20)
     with balls.precision(300):
         assert never_above(decided, true_masses(table))
-    assert undecided <= Fraction(table.values.size - 1, 2**18)
+    assert undecided <= Fraction(table.values.size - 1, 2**20)
 
 
 def sampler_tapes(sampler: LatticeGaussianSampler, depth: int) -> tuple[bool, dict[int, Fraction], Fraction]:
@@ -216,6 +216,9 @@ def test_the_half_sums_hold_the_true_sums(precision: Fraction, start: int) -> No
         coarse = half_sums(precision, start, 5, 64)
     with balls.precision(400):
         fine = half_sums(precision, start, 5, 400)
+        few = half_sums(precision, start, 0, 3)  # few terms: here the bound on the rest is what holds the truth
+    assert few[0].contains(fine[0].mid())
+    assert few[0].rad() > 0
     assert len(coarse) == 6
     for i, (wide, narrow) in enumerate(zip(coarse, fine, strict=True)):
         with mp.workdps(60):
@@ -354,9 +357,8 @@ def test_signs_are_fair_and_consecutive_draws_are_uncorrelated(width: int) -> No
 def test_the_low_bits_of_a_wide_draw_are_uniform(width: int) -> None:
     draws = simulated(width, seed=6)
     assert stats.chisquare(np.bincount(draws & 63, minlength=64)).pvalue > ALPHA
-    assert stats.chisquare(np.bincount((draws | 1) & 63, minlength=64)[1::2]).pvalue > ALPHA
-    assert stats.chisquare(np.bincount(draws // 3 * 3 & 63, minlength=64)).pvalue > ALPHA or width < 10**3
-    assert stats.chisquare(np.bincount(np.maximum(draws & 63, 1), minlength=64)[1:]).pvalue < ALPHA
+    assert stats.chisquare(np.bincount(draws & 62 | 1, minlength=64)).pvalue < ALPHA  # wrong versions: a stuck bit
+    assert stats.chisquare(np.bincount(np.maximum(draws & 63, 1), minlength=64)).pvalue < ALPHA  # and no zero
 
 
 @pytest.mark.parametrize("width", [16, 150, 1000])

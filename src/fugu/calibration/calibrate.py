@@ -189,8 +189,8 @@ def _beliefs(given: tuple[Item, ...]) -> str:
         digest.update(item.points.tobytes())
         digest.update(repr((item.pairs, item.translates)).encode())
         for masses in item.laws:
-            digest.update(str(masses.total).encode())
-            digest.update(
-                repr(masses.parts.tolist()).encode() if masses.parts.dtype == object else masses.parts.tobytes()
-            )
+            digest.update(f"{masses.total.numerator:x}/{masses.total.denominator:x}".encode())
+            big = masses.parts.dtype == object
+            digest.update(",".join(map(hex, masses.parts.tolist())).encode() if big else masses.parts.tobytes())
+        digest.update(repr(item.errors if item.inexact else ()).encode())
     return digest.hexdigest()

@@ -18,6 +18,7 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.fast import delta_loss, pure_loss
 from fugu.loss.proof import prove_delta
+from fugu.loss.slack import require_room
 
 _FINE = 1e-9
 """Below this delta the error bound of the fast loss is no longer negligible: small problems are searched in balls."""
@@ -54,6 +55,7 @@ def least(family: Family, budget: Budget, lattice: bool) -> float:
     F1)."""
     if not family.different:
         return 0.0
+    require_room(family, budget)
     if isinstance(budget, Approx) and budget.delta > 0:
         return least_scale(
             _delta_of(family, budget, lattice), float_down(as_fraction(budget.delta)), _upper(family, budget)

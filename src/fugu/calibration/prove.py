@@ -9,8 +9,10 @@ from fugu.calibration.method import Budget
 from fugu.errors import NotProvable
 from fugu.exact import as_fraction, decimal_up
 from fugu.guarantee import Approx
+from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
+from fugu.loss.slack import require_exact
 from fugu.noise import Gaussian, Laplace
 
 _DIGITS = 10
@@ -30,13 +32,17 @@ class Proof:
 def prove(items: tuple[Item, ...], noise: Noise, budget: Budget) -> Proof:
     """Bound the loss of lattice noise on items of lattice indices, and compare with the budget in exact arithmetic.
 
-    Pure: max over pairs of sup ln(P/Q). Approx: that, if it meets epsilon; else delta(epsilon) of the same sampler."""
+    Pure: max over pairs of sup ln(P/Q). Approx: that, if it meets epsilon; else delta(epsilon) of the same sampler.
+    Laws known up to an error are refused for Pure, and cost delta for Approx (`fugu.loss.slack`)."""
     epsilon = as_fraction(budget.epsilon)
     losses = [loss for item in items for loss in pure_bounds(item, noise, epsilon)]
     pure = max(losses, key=lambda loss: loss.value)
     if all(loss.within(epsilon) for loss in losses):
         return Proof(pure.value, 0.0, pure.label, holds=True)
     if not isinstance(budget, Approx) or budget.delta == 0:
+        for item in items:
+            if isinstance(item, Family):
+                require_exact(item)  # says why, where no pure loss is known
         return Proof(pure.value, 0.0, pure.label, holds=False)
     deltas = [loss for item in items for loss in delta_bounds(item, noise, epsilon)]
     worst = max(deltas, key=lambda loss: loss.value)

@@ -8,7 +8,7 @@ import typer
 
 from fugu.cli import calibrating, demo, releasing, verifying
 from fugu.cli.console import fail
-from fugu.errors import FuguError
+from fugu.errors import FuguError, UsageError
 
 app = typer.Typer(
     name="fugu",
@@ -41,3 +41,6 @@ def run() -> None:
     except FuguError as error:
         fail(error)
         sys.exit(error.exit_code)
+    except OSError as error:
+        fail(UsageError(f"a file could not be read or written: {error.strerror}"))
+        sys.exit(UsageError.exit_code)

@@ -10,6 +10,7 @@ import typer
 
 import fugu
 from fugu.cli import options
+from fugu.cli.answering import release_query
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.console import out, print_json, progress
 from fugu.data import read_table, write_csv
@@ -19,10 +20,14 @@ from fugu.publish import release_column
 
 def release(
     table: options.TablePath,
-    publish: options.Publish,
     protect: options.Protect,
     epsilon: options.Epsilon,
     output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
+    publish: Annotated[str | None, typer.Option(help="The column to publish, row by row.")] = None,
+    query: Annotated[str | None, typer.Option(help='Or a statistic: "mean(chol)", "count(smoker=yes)".')] = None,
+    by: Annotated[str | None, typer.Option(help="With --query: the public column that groups the rows.")] = None,
+    bounds: Annotated[str | None, typer.Option(help='With --query: values are clipped to these, "0,400".')] = None,
+    step: Annotated[str | None, typer.Option(help="With --query: values are rounded to this step.")] = None,
     delta: options.Delta = "0",
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
     public_prior: Annotated[
@@ -44,14 +49,35 @@ def release(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Publish one column of TABLE: OUT.csv, OUT.certificate.json and OUT.report.html, whole or not at all."""
-    files = _targets(output, table)
+    """Publish a column or a statistic of TABLE: OUT.csv, OUT.certificate.json, and OUT.report.html for a column."""
+    files = _targets(output, (table, *([reference] if reference else [])))
     if (reference is None) == (not public_prior):
         raise UsageError(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
     budget = options.budget(epsilon, delta)
+    if (publish is None) == (query is None):
+        raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
+    if query is not None:
+        if dry_run:
+            raise UsageError("--dry-run is for columns; a query shows its noise with fugu compare on the reference")
+        release_query(
+            table,
+            query,
+            protect,
+            budget,
+            reference,
+            files["column"],
+            by,
+            bounds,
+            step,
+            bins,
+            allow_no_noise,
+            as_json,
+        )
+        return
+    assert publish is not None
     with progress():
         scenario = scenario_of(
             reference or table, publish, protect, pairs, bins, missing, unit, prior=prior, public_prior=public_prior
@@ -65,7 +91,7 @@ def release(
         released = release_column(mechanism, private, allow_no_noise=allow_no_noise)
         mechanism.certificate.save(files["certificate"])
         _write(files["page"], page or "")
-        write_csv(files["column"], {publish: released.values})
+        write_csv(files["column"], {publish: released.values})  # last: no value is written without what covers it
         summary["files"] = {name: str(path) for name, path in files.items()}
     if as_json:
         print_json(summary)
@@ -76,8 +102,8 @@ def release(
     )
 
 
-def _targets(output: str, table: str) -> dict[str, Path]:
-    """The three files of a release; the folder must exist and the private table is never overwritten."""
+def _targets(output: str, tables: tuple[str, ...]) -> dict[str, Path]:
+    """The three files of a release; the folder must exist and no table that is read is ever overwritten."""
     column = Path(output)
     if column.suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
@@ -88,7 +114,7 @@ def _targets(output: str, table: str) -> dict[str, Path]:
         "certificate": column.with_suffix(".certificate.json"),
         "page": column.with_suffix(".report.html"),
     }
-    if Path(table).resolve() in {f.resolve() for f in files.values()}:
+    if {Path(table).resolve() for table in tables} & {f.resolve() for f in files.values()}:
         raise UsageError("the output would overwrite the table itself; choose another name")
     return files
 

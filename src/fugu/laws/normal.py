@@ -13,7 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, NotProvable
 from fugu.exact import Real, as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import masses
@@ -163,6 +163,8 @@ def components(law: Belief) -> Components:
     if isinstance(law, Discrete):
         if law.dimension != 1:
             raise BadLaw(f"only laws of numbers are mixtures of normals, got vectors of dimension {law.dimension}")
+        if law.error:
+            raise NotProvable("a law known up to an error pairs only with laws that have atoms; use method='exact'")
         kept = law.masses.parts != 0
         values = law.values[kept]
         return Components(law, law.weights[kept], values, np.zeros_like(values))

@@ -105,7 +105,8 @@ def _wrapped(factor: Factor, largest: int, length: int) -> tuple[NDArray[np.floa
     """The row without its largest atom, which sits at 0, around a circle; and how often atoms may meet there."""
     weights = factor.row.copy()
     weights[largest] = 0.0
-    rest = np.bincount((factor.places - factor.at[largest]) % length, weights=weights, minlength=length)
+    places = (factor.places - factor.at[largest]) % length
+    rest = np.bincount(places, weights=weights, minlength=length).astype(np.float64)
     return rest, 1 + (factor.at[-1] - factor.at[0]) // length
 
 

@@ -27,7 +27,7 @@ def iid_sum(law: Discrete, n: int, method: str = "auto") -> Discrete:
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise UsageError(f"a sum needs a whole number of draws of at least 1, got {n!r}")
-    return _sum({law: int(n)}, method)
+    return law if n == 1 and method in METHODS else _sum({law: int(n)}, method)
 
 
 def sum_of(laws: Sequence[Discrete], method: str = "auto") -> Discrete:
@@ -89,7 +89,7 @@ def _sum(laws: dict[Discrete, int], method: str) -> Discrete:
             numerators, _ = law.masses.whole()
             terms.append(Term.of(((w - w[0]) // grid).tolist(), [part for part in numerators if part], n))
     ends = (start, start + sum(term.times * term.at[-1] for term in terms) * grid)
-    if max(ends) - min(0, *ends) > _LARGEST:
+    if max(0, *ends) - min(0, *ends) > _LARGEST:
         raise NotProvable(
             f"the sum reaches {float(max(map(abs, ends)) * step):.3g} in steps of {step}: more than 15 digits. "
             "Round the values onto a coarser grid first"

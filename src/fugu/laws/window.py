@@ -39,7 +39,7 @@ def enclose(terms: Sequence[Term], tail: float = TAIL) -> Window:
     safe side wherever its centre falls; the margin of 1e-12 covers its rounding and that of the bounds.
 
     >>> enclose([Term([0, 1], [1, 1], 2, times=10**6)], 1e-15).width
-    8311
+    8325
     """
     span = sum(term.times * term.at[-1] for term in terms)
     means, seconds, up, down = [], [], 0.0, 0.0

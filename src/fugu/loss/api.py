@@ -19,6 +19,7 @@ from fugu.laws.normal import Belief
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
 from fugu.loss.fast import delta_loss, pure_loss
+from fugu.loss.slack import largest_slack, require_exact
 from fugu.noise import Gaussian, Laplace, Lattice
 
 _LARGEST_EPSILON = 10**6
@@ -27,7 +28,8 @@ _LARGEST_EPSILON = 10**6
 def epsilon(noise: Noise, pairs: PairsLike) -> float:
     """The tight pure epsilon, max over pairs and both orders; inf if no finite epsilon holds.
 
-    Laws without atoms are rounded onto the grid of lattice noise; without a grid they are taken as they are.
+    Laws without atoms are rounded onto the grid of lattice noise; without a grid they are taken as they are. Laws known
+    up to an error (`law.error`) have no known epsilon and are refused.
 
     >>> from fugu import Discrete, Laplace, LawPair, Normal
     >>> round(epsilon(Laplace(2.0), LawPair(Discrete([0]), Discrete([3]))), 9)
@@ -42,7 +44,8 @@ def epsilon(noise: Noise, pairs: PairsLike) -> float:
 def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
     """The tight delta(epsilon), max over pairs and both orders of sup_S P(S) - e^epsilon Q(S).
 
-    The lattice noise has its own, larger, delta: Lap(b) = DLap + R makes the continuous one a post-processing.
+    The lattice noise has its own, larger, delta: Lap(b) = DLap + R makes the continuous one a post-processing. Laws
+    known up to total variation a and b (`law.error`) cost a + e^epsilon b more (`fugu.loss.slack`).
 
     >>> from fugu import Discrete, Laplace, LawPair
     >>> pair = LawPair(Discrete([0]), Discrete([3]))
@@ -57,6 +60,8 @@ def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
 
 
 def _pure(item: Item, noise: Noise) -> float:
+    if isinstance(item, Family):
+        require_exact(item)
     if isinstance(item, Family) and (isinstance(noise, Laplace) or noise.scale == 0):
         whole, unit = in_units(item)
         if noise.grid is not None and noise.scale > 0:  # off the lattice nothing is finite; on it, both noises agree
@@ -82,7 +87,8 @@ def _delta(item: Item, noise: Noise, epsilon: Real) -> float:
     from fugu.loss.continuous import hockey_stick
 
     kind = "laplace" if isinstance(noise, Laplace) else "gaussian"
-    return max(hockey_stick(p, q, kind, noise.scale, epsilon) for p, q in _laws(item))
+    blur = largest_slack(item, epsilon) if isinstance(item, Family) else 0.0
+    return min(1.0, max(hockey_stick(p, q, kind, noise.scale, epsilon) for p, q in _laws(item)) + blur)
 
 
 def _on_grid(item: Item, noise: Noise) -> Item:
@@ -112,7 +118,7 @@ def in_units(family: Family) -> tuple[Family, Fraction]:
     step = decimal_step(family.points)
     if step is None:
         return family, Fraction(1)
-    return Family(integers(family.points, step), family.laws, family.pairs, family.labels), step
+    return replace(family, points=integers(family.points, step)), step
 
 
 def require_lattice(family: Family, grid: Fraction) -> None:

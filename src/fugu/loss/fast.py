@@ -12,11 +12,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
+from fugu import balls
 from fugu.laws.family import Family
 from fugu.loss.gaps import continuous_gaps, lattice_gaps, tail_sum
 from fugu.loss.scan import UNIT, Decayed, decayed_sums, log_decayed_sums, log_error
+from fugu.loss.slack import slack
 
 _TINY = 1e-280
 _MAX_EXPONENT = 700.0
@@ -33,6 +36,8 @@ class Worst:
 
 def pure_loss(family: Family, scale: float) -> Worst:
     """max over pairs, orders and atoms of ln(S_i / S_j), rounded up; inf where no finite epsilon holds."""
+    if family.inexact:  # total variation bounds no ratio
+        return Worst(math.inf, *next((label, pair) for pair, label in family.different if family.blurred(pair)))
     weights = family.weights
     if family.minute:
         return _worst_log(family, _logs(family, scale), silent=scale == 0)
@@ -90,7 +95,8 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
 
     `scale` and `grid` are in the unit of the points; grid None is the continuous noise.
     Error: wherever the true or the computed integrand is positive, e^eps f_j <= f_i (1 + 3 eta), so a relative error
-    eta of the sums costs at most 2.1 eta of the mass of f_i, which is 1 (eta = error + 8 units)."""
+    eta of the sums costs at most 2.1 eta of the mass of f_i, which is 1 (eta = error + 8 units). What the laws' own
+    errors cost comes on top (`slack`)."""
     weights = family.weights
     e = math.exp(min(epsilon, _MAX_EXPONENT))  # delta falls with epsilon: capping epsilon can only raise it
     sums = None if scale == 0 else decayed_sums(family.points, weights, scale)
@@ -101,6 +107,8 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
                 value = float(np.maximum(weights[i] - e * weights[j], 0).sum()) + 20 * UNIT
             else:
                 value = _delta(family, sums, scale, e, (i, j), grid)
+            if family.blurred(pair):
+                value += 2 * UNIT + balls.upper(slack(family, (i, j), arb(min(epsilon, _MAX_EXPONENT)).exp()))
             if value > worst.value:
                 worst = Worst(min(1.0, value), label, (i, j))
     return worst

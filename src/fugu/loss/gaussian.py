@@ -17,6 +17,7 @@ from fugu.errors import NotProvable
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.loss.rounded import Span, ball_cells, float_cells, span_of
+from fugu.loss.slack import slack
 from fugu.loss.decay import Reader
 
 _PRECISION = 192
@@ -43,7 +44,7 @@ def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: floa
     worst = 0.0
     for a, b in pairs:
         for i, j in ((a, b), (b, a)):
-            worst = max(worst, float(np.maximum(noised[i] - e * noised[j], 0).sum()))
+            worst = max(worst, float(np.maximum(noised[i] - e * noised[j], 0).sum()) + _slack(item, (i, j), arb(e)))
     return min(1.0, worst)
 
 
@@ -71,9 +72,14 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
                     part = (s / inside - e * t / (inside + beyond)).upper()
                     if part > 0:
                         total += part
-                deltas.append(balls.upper(total + outside[i] + beyond / inside))
+                deltas.append(balls.upper(total + outside[i] + beyond / inside + _slack(item, (i, j), e)))
             found.append((label, min(1.0, max(deltas))))
         return found
+
+
+def _slack(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
+    """What the errors of the laws themselves cost."""
+    return balls.upper(slack(item, order, e)) if isinstance(item, Family) else 0.0
 
 
 def _padded(coefficients: list[arb], length: int) -> list[arb]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fugu.exact import Real, float_up
+from fugu.exact import Real, as_fraction, float_up
 from fugu.guarantee import Approx
 from fugu.laws.normal import Belief, Floats
 from fugu.loss.reduced import parts
@@ -68,6 +68,9 @@ def coupled_scale(p: Belief, q: Belief, epsilon: Real, delta: Real) -> Coupled:
     if d > 0:
         for plan in [*plans, *([] if solved is None else [solved])]:
             terms = [(float_up(w), *gaps[m][n]) for (m, n), w in plan.items()]
+            if sum(w for (m, n), w in plan.items() if any(gaps[m][n])) <= as_fraction(delta):
+                best["R3"] = 0.0  # P(X_p != X_q) <= delta: nothing need be added
+                break
             best["R3"] = min(best["R3"], average_scale(terms, eps, d) * _UP)
     rule = min(best, key=lambda name: best[name])
     return Coupled(best[rule], rule, tuple(best.items()))
@@ -124,7 +127,7 @@ def linear_plan(a: Sequence[Fraction], c: Sequence[Fraction], cost: Floats) -> P
         shape=(weights.size, size + 1),
     )
     aim = np.concatenate((np.zeros(size), [1.0]))
-    found = linprog(aim, A_ub=bound, b_ub=np.zeros(weights.size), A_eq=sums, b_eq=weights, method="highs")
+    found: Any = linprog(aim, A_ub=bound, b_ub=np.zeros(weights.size), A_eq=sums, b_eq=weights, method="highs")
     return repaired(found.x[:size].reshape(len(a), wide), a, c) if found.status == 0 else None
 
 

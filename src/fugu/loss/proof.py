@@ -16,6 +16,7 @@ from fugu import balls
 from fugu.laws.family import Family
 from fugu.loss.decay import Reader, Step, steps
 from fugu.loss.gaps_proof import GapSum
+from fugu.loss.slack import slack
 from fugu.transport.wasserstein import w_inf_index
 
 _PRECISION = 128
@@ -40,7 +41,8 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
     """For each pair an epsilon with S_i <= e^epsilon S_j and S_j <= e^epsilon S_i at every atom, hence everywhere.
 
     `rate` is grid / scale; None means no noise. Keeps one number M per pair and raises it to the upper end of
-    S_i / S_j whenever S_i <= M S_j is not certain; the bound is ln M, rounded up."""
+    S_i / S_j whenever S_i <= M S_j is not certain; the bound is ln M, rounded up. Laws known up to an error have
+    none."""
     same = [PairLoss(label, 0.0) for label in _same(family)]
     with balls.precision(_PRECISION):
         share = _shares(family)
@@ -55,7 +57,7 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
                     m = _raised(m, s[j], s[i])
                 bounds[number] = m
         found = [
-            PairLoss(label, balls.upper(m.log()), pair)
+            PairLoss(label, math.inf if family.blurred(pair) else balls.upper(m.log()), pair)
             for m, (pair, label) in zip(bounds, family.different, strict=True)
         ]
     return found + same
@@ -66,7 +68,8 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
 
     delta = c0 { sum over atoms [S_i - e S_j]_+ + q/(1-q) ([beta_1]_+ + [alpha_n]_+) + sum over gaps },
     c0 = (1-q)/(1+q), alpha = L_i - e L_j, beta = R_i - e R_j (theory, section 8). The expression grows with alpha and
-    beta, so replacing each by the upper end of its ball keeps an upper bound and makes every sign certain."""
+    beta, so replacing each by the upper end of its ball keeps an upper bound and makes every sign certain. What the
+    laws' own errors cost comes on top (`slack`)."""
     same = [PairLoss(label, 0.0) for label in _same(family)]
     orders = [(order, label) for pair, label in family.different for order in (pair, pair[::-1])]
     with balls.precision(_PRECISION):
@@ -80,7 +83,9 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
             for total, ((i, j), _) in zip(sums, orders, strict=True):
                 alpha, beta = left[i] - e * left[j], right[i] - e * right[j]
                 total.atom(alpha.upper(), beta.upper(), (alpha + beta - (mass[i] - e * mass[j])).upper(), step.gap)
-        values = [balls.upper(total.delta()) for total in sums]
+        values = [
+            balls.upper(total.delta() + slack(family, order, e)) for total, (order, _) in zip(sums, orders, strict=True)
+        ]
     found = [
         PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1])))
         for k, (_, label) in enumerate(family.different)
@@ -93,7 +98,7 @@ def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilo
 
     Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is exact."""
     i, j = pair
-    return w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
+    return not family.blurred(pair) and w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
 
 
 def _walk(family: Family, rate: Fraction | None, what: str) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from flint import arb
 
 from fugu import balls
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction
+from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Pure
 from fugu.laws.family import Family
 
@@ -29,6 +29,14 @@ def slack(family: Family, order: tuple[int, int], e: arb) -> arb:
     return first + e * second if family.blurred(order) else arb(0)
 
 
+def largest_slack(family: Family, epsilon: Real) -> float:
+    """max over pairs and both orders of a + e^eps b, rounded up."""
+    with balls.precision(64):
+        e = balls.of(as_fraction(epsilon)).exp()
+        orders = [order for pair in family.pairs for order in (pair, pair[::-1]) if family.blurred(pair)]
+        return max((balls.upper(slack(family, order, e)) for order in orders), default=0.0)
+
+
 def require_exact(family: Family) -> None:
     """Refuse to state a pure loss of laws that are known up to an error only."""
     if family.inexact:
@@ -42,12 +50,7 @@ def require_room(family: Family, budget: Pure | Approx) -> None:
     """Refuse a budget that the errors of the laws exceed by themselves, whatever the noise."""
     if not isinstance(budget, Approx) or budget.delta == 0:
         require_exact(family)
-        return
-    with balls.precision(64):
-        e = balls.of(as_fraction(budget.epsilon)).exp()
-        orders = [order for pair, _ in family.different for order in (pair, pair[::-1])]
-        spent = max((balls.upper(slack(family, order, e)) for order in orders), default=0.0)
-    if spent > budget.delta:
+    elif (spent := largest_slack(family, budget.epsilon)) > budget.delta:
         raise NotProvable(
             f"the laws are known up to total variation {max(family.errors):.2g}, which costs delta {spent:.2g} at this "
             "epsilon whatever the noise: ask for a larger delta, or use the exact convolution (method='exact')"

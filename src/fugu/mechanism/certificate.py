@@ -119,6 +119,13 @@ class Certificate:
         """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
         return str(self.body["fingerprint"])
 
+    def amended(self, assumptions: tuple[str, ...], unit: str) -> Certificate:
+        """The same proof under assumptions stated in other words, sealed anew."""
+        sealed = ("schema", "fugu", "families", "fingerprint", "digest")
+        body = {k: v for k, v in self.body.items() if k not in sealed}
+        stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
+        return Certificate.seal({**body, "assumptions": stated, "unit": unit}, self.items)
+
     def to_json(self) -> str:
         """The document as text."""
         return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import CertificateError
-from fugu.exact import Real, as_fraction
+from fugu.exact import Real, as_fraction, float_up
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
@@ -17,6 +17,9 @@ from fugu.laws.items import Item
 from fugu.laws.masses import Masses
 from fugu.laws.normal import Components, NormalMixture, components
 from fugu.noise.lattice import Lattice
+
+_LONG = 10_000
+"""Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
 
 
 def budget_json(budget: Pure | Approx | Renyi) -> dict[str, str]:
@@ -71,7 +74,7 @@ def family_json(family: Family) -> dict[str, Any]:
     """A family on lattice indices."""
     return {
         "points": [int(k) for k in family.points.tolist()],
-        "laws": [_law_json(law) for law in family.laws],
+        "laws": [_law_json(law, error) for law, error in zip(family.laws, family.errors, strict=True)],
         "pairs": [list(pair) for pair in family.pairs],
         "labels": list(family.labels),
     }
@@ -88,14 +91,24 @@ def family_from(found: dict[str, Any]) -> Family:
         raise CertificateError("the certificate's laws are not in order")
     if any(not 0 <= k < len(laws) for pair in pairs for k in pair):
         raise CertificateError("the certificate names a law that it does not hold")
-    return Family(points, laws, pairs, labels)
+    return Family(points, laws, pairs, labels, errors=tuple(_error_from(law) for law in found["laws"]))
 
 
-def _law_json(law: Masses) -> dict[str, Any]:
-    total = _text(law.total)
+def _law_json(law: Masses, error: float) -> dict[str, Any]:
+    """Masses over their total; "error", if there is one, is how far in total variation the true law may be."""
+    total = str(law.total) if law.total.numerator.bit_length() <= _LONG else hex(law.total.numerator)
+    known = {"error": str(Fraction(error))} if error else {}
     if law.parts.dtype.kind == "f":
-        return {"kind": "binary", "parts": [float(p).hex() for p in law.parts.tolist()], "total": total}
-    return {"kind": "counts", "parts": [int(p) for p in law.parts.tolist()], "total": total}
+        return {"kind": "binary", "parts": [float(p).hex() for p in law.parts.tolist()], "total": total, **known}
+    parts = [p if p.bit_length() <= _LONG else hex(p) for p in map(int, law.parts.tolist())]
+    return {"kind": "counts", "parts": parts, "total": total, **known}
+
+
+def _error_from(found: dict[str, Any]) -> float:
+    error = Fraction(found.get("error", "0"))
+    if not 0 <= error <= 1:
+        raise CertificateError("the error of a law in the certificate is no total variation")
+    return float_up(error)
 
 
 def _law_from(found: dict[str, Any], count: int) -> Masses:
@@ -103,10 +116,11 @@ def _law_from(found: dict[str, Any], count: int) -> Masses:
         parts = np.array([float.fromhex(p) for p in found["parts"]], dtype=np.float64)
         valid = bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
     else:
-        whole = [int(p) for p in found["parts"]]
+        whole = [int(p, 16) if isinstance(p, str) else int(p) for p in found["parts"]]
         valid = all(p >= 0 for p in whole)
         parts = np.array(whole, dtype=np.int64 if sum(map(abs, whole)) < 2**62 else object)
-    law = Masses(parts, Fraction(found["total"]))
+    text = str(found["total"])
+    law = Masses(parts, Fraction(int(text, 16) if text.startswith("0x") else text))
     numerators, total = law.whole()
     if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
         raise CertificateError("a law in the certificate is not a probability law")

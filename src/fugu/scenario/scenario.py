@@ -24,6 +24,7 @@ _BY_HAND = ("beliefs: the law of the published value given each secret, as state
 class Scenario:
     """laws: {secret: law}, or a list of those, one an adversary; pairs: "all", "adjacent" in the dict, or a list.
 
+    >>> from fugu import Discrete
     >>> laws = {"F": Discrete([0, 1]), "M": Discrete([1, 2]), "X": Discrete([2])}
     >>> scenario = Scenario(laws, pairs="adjacent")
     >>> [pair.label for pair in scenario.law_pairs()]

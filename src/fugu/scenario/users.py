@@ -1,0 +1,73 @@
+"""Sums over independent users: what the total says about one of them, hidden among the others.
+
+Everybody else's randomness is noise that nobody had to add (hedging privacy; Ding 2024, section III-B). The laws of
+sums are exact or carry a certified error; no central limit approximation enters a guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fugu.errors import NotProvable, UsageError
+from fugu.exact import Real
+from fugu.laws import Discrete, Normal
+from fugu.laws.sums import sum_of
+from fugu.scenario.scenario import Scenario
+
+Value = Discrete | Normal
+INDEPENDENT_USERS = "users are independent of each other"
+
+
+def takes_part(user: Value, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
+    """Secrets "takes part" and "stays away": the law of the total with and without this user.
+
+    >>> coin = Discrete([0, 1])
+    >>> [law.weights.tolist() for law in takes_part(coin, coin, 1).adversaries[0].values()]
+    [[0.25, 0.5, 0.25], [0.5, 0.5]]
+    """
+    rest = _rest(others, count)
+    return _scenario({"takes part": total([user, *rest]), "stays away": total(rest)})
+
+
+def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
+    """Secrets "reports first" and "reports second": the total of the others, moved by one value or the other."""
+    if first == second:
+        raise UsageError("the two reports are the same value: there is nothing to hide")
+    rest = _rest(others, count)
+    normal = isinstance(rest[0], Normal)
+    laws = {
+        f"reports {value:g}": total([Normal(value, 0) if normal else Discrete([float(value)]), *rest])
+        for value in (first, second)
+    }
+    return _scenario(laws)
+
+
+def total(laws: Sequence[Value]) -> Value:
+    """The law of the sum of independent values: discrete ones by convolution, normal ones by adding means and variances."""
+    normals = [law for law in laws if isinstance(law, Normal)]
+    if not normals:
+        return sum_of([law for law in laws if isinstance(law, Discrete)])
+    if len(normals) < len(laws):
+        raise NotProvable(
+            "sums of normal and discrete users together are not available; give all users one kind of law"
+        )
+    mean = math.fsum(float(law.mean) for law in normals)
+    return Normal(mean, float(f"{math.sqrt(math.fsum(float(law.std) ** 2 for law in normals)):.15g}"))
+
+
+def _rest(others: Value | Sequence[Value], count: int | None) -> list[Value]:
+    if isinstance(others, Discrete | Normal):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise UsageError(f"count, the number of other users, must be a whole number of at least 1, got {count!r}")
+        if isinstance(others, Discrete):
+            return [others.iid_sum(count)]
+        return [Normal(count * float(others.mean), float(f"{math.sqrt(count) * float(others.std):.15g}"))]
+    rest = list(others)
+    if not rest or count is not None:
+        raise UsageError("give the others as one law with count=n, or as a list of laws without count")
+    return rest
+
+
+def _scenario(laws: dict[str, Value]) -> Scenario:
+    beliefs = "beliefs: the law of the total given each secret, by convolution of the users' laws"
+    return Scenario(laws, assumptions=(beliefs, INDEPENDENT_USERS))
