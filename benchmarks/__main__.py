@@ -42,26 +42,27 @@ def main() -> int:
     unknown = [topic for topic in asked.topics if topic not in TOPICS]
     if unknown:
         parser.error(f"unknown topic {unknown[0]!r}; choose from {_NAMES}")
-    rows = _run(asked.topics or [topic for topic in TOPICS if topic != "growth"], Size(asked.quick))
-    console = Console()
-    console.width = max(console.width, _WIDTH)
-    console.print(_table(rows))
-    if asked.json:
-        found = [{**asdict(row), "target": row.target, "verdict": row.verdict} for row in rows]
-        text = json.dumps({"quick": asked.quick, "rows": found}, indent=1)
-        asked.json.write_text(text + "\n", encoding="utf-8")
+    rows: list[Row] = []
+    try:
+        _run(asked.topics or [topic for topic in TOPICS if topic != "growth"], Size(asked.quick), rows)
+    finally:  # what was measured before a failure is still worth reading
+        console = Console()
+        console.width = max(console.width, _WIDTH)
+        console.print(_table(rows))
+        if asked.json:
+            found = [{**asdict(row), "target": row.target, "verdict": row.verdict} for row in rows]
+            text = json.dumps({"quick": asked.quick, "rows": found}, indent=1)
+            asked.json.write_text(text + "\n", encoding="utf-8")
     return 0
 
 
-def _run(topics: list[str], size: Size) -> list[Row]:
-    """All rows, with a line that says what is being measured."""
-    rows: list[Row] = []
+def _run(topics: list[str], size: Size, rows: list[Row]) -> None:
+    """Add all rows, with a line that says what is being measured."""
     with Console(stderr=True).status("starting") as status:
         for topic in topics:
             for part in TOPICS[topic]:
                 status.update(f"{topic}: {part.__name__}")
                 rows.extend(part(size))
-    return rows
 
 
 def _table(rows: list[Row]) -> Table:

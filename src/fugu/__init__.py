@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from fugu.laws import Discrete as Discrete
     from fugu.laws import LawPair as LawPair
     from fugu.laws import Shifted as Shifted
+    from fugu.laws.normal import Normal as Normal
+    from fugu.laws.normal import NormalMixture as NormalMixture
     from fugu.loss import delta as delta
     from fugu.loss import epsilon as epsilon
     from fugu.mechanism import Certificate as Certificate
     from fugu.mechanism import Mechanism as Mechanism
     from fugu.mechanism import mix as mix
-    from fugu.laws.normal import Normal as Normal
-    from fugu.laws.normal import NormalMixture as NormalMixture
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import Laplace as Laplace
     from fugu.scenario import Scenario as Scenario

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fugu
-from fugu import Approx, Certificate, Discrete, Gaussian, Laplace, LawPair, Pure, calibrate, verify
-from fugu import balls
+from fugu import Approx, Certificate, Discrete, Gaussian, Laplace, LawPair, Pure, balls, calibrate, verify
 from fugu.errors import BadLaw, CertificateError, NotProvable, UnknownName, UsageError
 from fugu.exact import as_fraction
 from fugu.laws import convolve, families, poisson_binomial, sum_of
@@ -194,23 +193,25 @@ class TestFft:
         found = convolve_fft([term])
         exact = convolve_exact([term])
         law, truth = (Discrete._with_error(s.at.astype(float), s.masses, s.error) for s in (found, exact))
-        assert truthful(law, truth, 1e-12)
+        assert truthful(law, truth, 1e-10)
 
     def test_no_mass_survives_where_the_law_has_none(self):
         found, truth = by_fft(*LAWS["two scales"])
-        stray = sum(p for v, p in as_dict(found).items() if v not in as_dict(truth))
+        possible = set(truth.values.tolist())
+        assert not possible.issuperset(found.values.tolist())
+        stray = sum(p for v, p in as_dict(found).items() if float(v) not in possible)
         assert stray <= found.error
 
 
 class TestManyDifferentUsers:
     def test_poisson_binomial_of_many_users(self):
         rng = random.Random(3)
-        chances = [round(rng.random(), 4) for _ in range(700)]
-        found = poisson_binomial(chances, method="fft")
-        assert 0 < found.error
-        truth = poisson_binomial(chances, method="exact")
-        assert truthful(found, truth, 1e-12)
-        assert not truthful(Discrete._with_error(found.values, found.masses, found.error / 100), truth)
+        for digits in (2, 4, 9):  # few kinds of users, some alike, all different
+            chances = [round(rng.random(), digits) for _ in range(700)]
+            found, truth = (poisson_binomial(chances, method=m) for m in ("fft", "exact"))
+            assert found.error > 0
+            assert truthful(found, truth, 1e-12)
+            assert not truthful(Discrete._with_error(found.values, found.masses, 1e-19), truth)
 
     def test_many_kinds_of_users_many_times_each(self):
         rng = random.Random(4)
@@ -243,7 +244,9 @@ class TestPieces:
                 truth = acb.dft([acb(v) for v in x.tolist()])[: length // 2 + 1]
                 found = np.fft.rfft(x)
                 back = acb.dft([acb(v.real, v.imag) for v in np.fft.fft(x).tolist()], inverse=True)
-                wrong = sum((abs(t - acb(f.real, f.imag)) ** 2 for t, f in zip(truth, found.tolist(), strict=True)), arb(0))
+                wrong = sum(
+                    (abs(t - acb(f.real, f.imag)) ** 2 for t, f in zip(truth, found.tolist(), strict=True)), arb(0)
+                )
                 size = sum((abs(t) ** 2 for t in truth), arb(0))
                 assert wrong.sqrt() <= size.sqrt() * (KAPPA * log_length / 4)
                 again = np.fft.irfft(np.fft.fft(x)[: length // 2 + 1], length).tolist()
@@ -386,7 +389,9 @@ class TestLawsWithAnError:
         assert "error" not in plain.certificate.body["families"][0]["laws"][0]
         assert plain.certificate.body["beliefs"] != mechanism.certificate.body["beliefs"]
 
-    @pytest.mark.parametrize(("error", "says"), [("1/100", None), ("-1/2", "total variation"), ("3/2", "total variation")])
+    @pytest.mark.parametrize(
+        ("error", "says"), [("1/100", None), ("-1/2", "total variation"), ("3/2", "total variation")]
+    )
     def test_a_certificate_with_another_error_does_not_hold(self, error, says):
         body = json.loads(calibrate(BLURRED, Approx(0.05, 1e-3)).certificate.to_json())
         body["families"][0]["laws"][1]["error"] = error
@@ -426,7 +431,6 @@ def test_exact_sums_of_many_digits_are_certified(tmp_path):
     assert Certificate.load(tmp_path / "c.json").families[0].laws[0].same_as(laws[0].masses)
 
 
-@pytest.mark.slow
 def test_a_million_users_of_a_hundred_levels():
     law = Discrete(range(100), np.random.default_rng(0).integers(1, 1000, 100)).iid_sum(10**6)
     assert len(law.values) < 10**6 and law.error < 1e-12

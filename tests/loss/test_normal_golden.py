@@ -227,6 +227,15 @@ def test_a_plan_of_doubles_is_repaired_to_an_exact_coupling():
     assert [sum(w for k, w in plan.items() if k[1] == n) for n in range(3)] == c
 
 
+def test_a_delta_below_rounding_is_met_purely_or_refused():
+    p, q = Normal(0, 1), Normal(1, 2)
+    assert least_continuous(p, q, "laplace", 1, 1e-15) == pytest.approx(PURE[0][-1], rel=1e-9)
+    assert least_continuous(p, q, "laplace", 1, 1e-12) < PURE[0][-1]
+    assert hockey_stick(p, q, "gaussian", least_continuous(p, q, "gaussian", 1, 1e-15), 1) <= 1e-15
+    with pytest.raises(NotProvable):
+        least_continuous(p, NormalMixture([1, 1], [0, 1], [1, 1]), "gaussian", 1, 1e-15)
+
+
 def test_wrong_use_is_refused():
     p, q = Normal(0, 1), Normal(1, 1)
     with pytest.raises(UnknownName):

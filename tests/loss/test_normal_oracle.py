@@ -244,6 +244,14 @@ def test_an_atom_or_a_needle_inside_a_wide_law():
         check_claim(p, Discrete([0, 7, 8], [0.9, 0.05, 0.05]), "gaussian", 0.2, 0.5)
 
 
+@pytest.mark.parametrize("eps", [9, 20, 30])
+def test_a_large_epsilon_does_not_drown_in_rounding(eps):
+    """e^epsilon times the unit roundoff is no error: a needle at the very centre of a wide law."""
+    for s in (1e-9, 1e-13, 1e-14):
+        check_claim(NormalMixture([1, 1], [0, 0], [s, 1]), Normal(0, 1), "gaussian", 0, eps)
+        check_claim(NormalMixture([1, 1], [0, 0], [s, 1]), Normal(0, 1), "laplace", 1e-14, eps)
+
+
 def test_tiny_weights_count():
     p, q = NormalMixture([1e-12, 1 - 1e-12], [1000, 0], [1, 1]), Normal(0, 1)
     _, true = check_claim(p, q, "laplace", 1, 1)

@@ -161,7 +161,8 @@ def _body(
 
 
 def _under_empirical(asked: Problem, noise: Noise, budget: Budget, context: Context) -> dict[str, float | None] | None:
-    """What the noise loses under the laws that fitted beliefs were fitted to: shown beside the guarantee, not part of it."""
+    """What the noise loses under the laws that fitted beliefs were fitted to: shown beside the guarantee, not part
+    of it."""
     if not context.empirical:
         return None
     rounded = tuple(item.on(asked.lattice) for item in items(context.empirical))

@@ -58,13 +58,13 @@ class Comparison:
         return {"budget": repr(self.budget), "best": self.best.method, "rows": rows}
 
     def __str__(self) -> str:
-        head = f"{'method':<24}{'noise':<9}{'scale':>14}{'E|error|':>14}{'E error^2':>14}{'true epsilon':>14}  proven  note"
-        lines = [
-            f"{r.method:<24}{r.noise:<9}{r.scale:>14.8g}{r.expected_absolute:>14.6g}{r.expected_squared:>14.6g}{r.epsilon:>14.8g}"
-            f"  {'yes' if r.proven else 'no':<6}  {r.note or r.why if not r.proven else r.note}".rstrip()
-            for r in self.rows
-        ]
-        return "\n".join([head, *lines])
+        names = ("scale", "E|error|", "E error^2", "true epsilon")
+        lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
+        for r in self.rows:
+            numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
+            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14.8g}" for x in numbers)
+            lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
+        return "\n".join(lines)
 
 
 def compare(scenario_or_pairs: PairsLike, budget: Budget) -> Comparison:

@@ -30,7 +30,8 @@ def gaussian_prior_lambert(item: Item, budget: Budget) -> Proposal:
 
 @method("mixture-coupling", "sound replacements for Ding 2024, Theorem 2: theory section 4, R1 to R4", laws="smooth")
 def mixture_coupling(item: Item, budget: Budget) -> Proposal:
-    """The least of four bounds over couplings of components, each sound in both orders. The printed Theorem 2 is not."""
+    """The least of four bounds over couplings of components, each sound in both orders. The printed Theorem 2 is
+    not."""
     if not isinstance(item, Analytic):
         return UNBOUNDED
     found = coupled_scale(item.p.law, item.q.law, budget.epsilon, _delta(budget))

@@ -43,8 +43,8 @@ class Method:
 
 _METHODS: dict[str, Method] = {}
 _ORDER = (
-    "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed", "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
-    "exact",
+    "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed",
+    "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling", "exact",
 )  # fmt: skip
 
 

@@ -40,12 +40,14 @@ def _pure(pair: Analytic, steps: float) -> float:
 
 
 def least_gaussian(item: Item, budget: Budget) -> float:
-    """The least discrete Gaussian scale, in steps; larger ones are not post-processings of it, so each is proved anew."""
+    """The least discrete Gaussian scale, in steps; larger ones are not post-processings of it, so each is proved
+    anew."""
     if item.same if isinstance(item, Analytic) else not item.different:
         return 0.0
     if not isinstance(budget, Approx) or budget.delta == 0:
         raise NotProvable(
-            "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs the other "
+            "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs "
+            "the other "
             "without bound. Give a delta > 0, or use Laplace noise"
         )
     epsilon, target = float(budget.epsilon), float_down(as_fraction(budget.delta))

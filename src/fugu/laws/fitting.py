@@ -66,7 +66,7 @@ def _model(column: NDArray[np.float64], components: int) -> Any:
         from sklearn.mixture import GaussianMixture
     except ImportError:
         raise MissingExtra("fitting a mixture needs scikit-learn; install fugu-privacy[fit]") from None
-    return GaussianMixture(components, random_state=0, n_init=3, reg_covar=1e-6 * float(column.var() or 1.0)).fit(
+    return GaussianMixture(components, random_state=0, n_init=1, reg_covar=1e-6 * float(column.var() or 1.0)).fit(
         column[:, None]
     )
 

@@ -16,7 +16,8 @@ Item = Family | Analytic
 def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
     """Families for pairs of laws with atoms only, one `Analytic` for every pair with a Gaussian component.
 
-    A normal law without spread is a point mass, and a mixture of such is a discrete law: they are read as what they are."""
+    A normal law without spread is a point mass, and a mixture of such is a discrete law: they are read as what they
+    are."""
     read: dict[int, Law | Components] = {}
     atoms, smooth = [], []
     for pair in pairs:

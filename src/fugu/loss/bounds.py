@@ -16,7 +16,8 @@ Noise = Laplace | Gaussian
 
 
 def pure_bounds(item: Item, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
-    """Proved pure losses; inf where none is finite. A pair that meets `epsilon` by coupling alone is given that value."""
+    """Proved pure losses; inf where none is finite. A pair that meets `epsilon` by coupling alone is given that
+    value."""
     silent = noise.scale == 0
     if isinstance(item, Analytic) or (isinstance(noise, Gaussian) and not silent):
         return _smooth_pure(item, noise)

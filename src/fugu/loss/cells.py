@@ -113,7 +113,7 @@ def judge(plus: Noised, minus: Noised, u: Floats, v: Floats) -> Verdict:
         low = np.minimum(d_left, d_right) - bulge * np.maximum(0, p.convex * ps + n.concave * ns) - error
         held = (ps > 1e-280) & (ns > 1e-280)
         negative = (above <= -slack) | (held & (top <= 0)) | ~np.isfinite(p.most)
-        positive = ~negative & ((below >= 0) | (held & (low >= 0)))
+        positive = ~negative & ((below >= slack) | (held & (low >= 0)))
         rise = -np.expm1(-np.maximum(above + slack, 0))
         most = np.minimum(rise * ps, np.where(held, np.maximum(top, 0), np.inf))
         excess = np.log(most) + ref + np.log(h)
@@ -168,7 +168,7 @@ def positive_part(plus: Noised, minus: Noised, tolerance: float = 2e-12) -> floa
         runs.append((u[verdict.positive], v[verdict.positive]))
         open_ = ~(verdict.negative | verdict.positive)
         u, v = u[open_], v[open_]
-        excess = np.minimum(np.exp(np.minimum(verdict.excess[open_], 1.0)), plus.between(u, v) + 1e-300)
+        excess = np.minimum(np.exp(np.minimum(verdict.excess[open_], 1.0)), sum(plus.between(u, v)) + 1e-300)
         work += verdict.excess.size * (plus.high.size + minus.high.size)
         final = work > _WORK or bool(np.all((v - u) <= 8 * UNIT * (np.abs(u) + np.abs(v))))
         order = np.argsort(excess)
@@ -178,10 +178,18 @@ def positive_part(plus: Noised, minus: Noised, tolerance: float = 2e-12) -> floa
         keep = np.sort(order[~small])
         u, v = _cut(u[keep], v[keep])
     u, v = _joined(np.concatenate([r[0] for r in runs]), np.concatenate([r[1] for r in runs]))
-    sure = float(np.sum(np.maximum(0, plus.between(u, v) - minus.between(u, v)))) if u.size else 0.0
+    sure = _surplus(plus, minus, u, v) if u.size else 0.0
     if sure == 0 and left_over == 0:
         return 0.0
-    return sure + left_over + (128 + 4 * u.size) * UNIT * float(plus.weights.sum())
+    return sure + left_over + 128 * UNIT * float(plus.weights.sum())
+
+
+def _surplus(plus: Noised, minus: Noised, u: Floats, v: Floats) -> float:
+    """The sum of P - N over intervals, from above; a narrow N is also at least width times infimum, which no e^epsilon
+    can drown in rounding."""
+    (mine, up), (theirs, down) = plus.between(u, v), minus.between(u, v)
+    floor = (v - u) * np.exp(np.minimum(side(minus, u, v).least, 700.0)) * (1 - 1e-12)
+    return float(np.sum(np.maximum(0, mine + up - np.maximum(theirs - down, floor))))
 
 
 def dominated(plus: Noised, minus: Noised) -> tuple[bool, float | None]:

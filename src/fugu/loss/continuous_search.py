@@ -10,19 +10,21 @@ from collections.abc import Callable
 from fugu.errors import NotProvable
 from fugu.exact import Real
 from fugu.guarantee import Approx
-from fugu.laws.normal import Belief, components
+from fugu.laws.normal import Belief, Normal, components
 from fugu.loss.continuous import hockey_stick, pure_epsilon
 from fugu.loss.noised import check_noise
 
 _TOLERANCE = 1e-11
 _FLOOR = -60.0
+_LEAST = 1e-12
 
 
 def least_continuous(p: Belief, q: Belief, kind: str, epsilon: Real, delta: Real) -> float:
     """The least scale of continuous noise with hockey_stick <= delta (pure_epsilon <= epsilon for delta 0).
 
     Returned is the safe end of a bracket of relative width 1e-11 whose other end was seen to fail; 0 where the laws
-    need no noise. With normal noise no scale gives delta 0 unless the laws already do.
+    need no noise. With normal noise no scale gives delta 0 unless the laws already do. Below delta 1e-12 rounding
+    hides what cells add up: Laplace noise then meets epsilon purely, normal noise is refused save for two normals.
 
     >>> from fugu.laws.normal import Normal
     >>> round(least_continuous(Normal(0, 1), Normal(1, 2), "laplace", 1, 0.01), 8)
@@ -31,11 +33,17 @@ def least_continuous(p: Belief, q: Belief, kind: str, epsilon: Real, delta: Real
     check_noise(kind, 0.0)
     Approx(epsilon, delta)  # validates both
     eps, target = float(epsilon), float(delta)
+    if 0 < target < _LEAST and kind == "laplace":
+        target = 0.0
+    if 0 < target < _LEAST and not (isinstance(p, Normal) and isinstance(q, Normal)):
+        raise NotProvable(
+            f"a delta of {target:g} is below what rounding allows for mixtures; choose at least {_LEAST:g}"
+        )
 
     def excess(scale: float) -> float:
         if target == 0:
             return _log_ratio(pure_epsilon(p, q, scale), eps)
-        found = hockey_stick(p, q, kind, scale, eps, min(2e-12, 1e-7 * target))
+        found = hockey_stick(p, q, kind, scale, eps, min(2e-12, max(2e-14, 1e-7 * target)))
         return _log_ratio(found, target)
 
     if excess(0.0) <= 0:

@@ -16,9 +16,9 @@ from fugu import balls
 from fugu.errors import NotProvable
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
+from fugu.loss.decay import Reader
 from fugu.loss.rounded import Span, ball_cells, float_cells, span_of
 from fugu.loss.slack import slack
-from fugu.loss.decay import Reader
 
 _PRECISION = 192
 _REACH = 16.0
@@ -49,7 +49,8 @@ def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: floa
 
 
 def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: Fraction) -> list[tuple[str, float]]:
-    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta for noise P(k) ~ exp(-precision k^2), both orders.
+    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta for noise P(k) ~ exp(-precision k^2), both
+    orders.
 
     The convolution is a product of polynomials with ball coefficients. The normaliser is bounded below by the window's
     part of it and the rest of the noise, at most 2 e^{-c h^2} / (1 - e^{-2 c h}) beyond h steps, goes to delta."""
@@ -133,5 +134,6 @@ def _ball_rows(
 def _check_size(points: int) -> None:
     if points > _LARGEST:
         raise NotProvable(
-            f"Gaussian noise needs every lattice point, and there are {points:,}; choose a coarser grid, bins, or Laplace noise"
+            f"Gaussian noise needs every lattice point, and there are {points:,}; choose a coarser grid, bins, or "
+            "Laplace noise"
         )

@@ -128,16 +128,19 @@ class Noised:
             return self._gather(y, lambda part: cdf_laplace(-self.offsets(part), self.stds) @ self.weights)
         return self._gather(y, lambda part: _strict_sf(self.offsets(part), self.stds) @ self.weights)
 
-    def between(self, u: Floats, v: Floats) -> Floats:
-        """The mass of (u, v], each component taken from its nearer tail so that small masses stay exact."""
+    def between(self, u: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The mass of (u, v] and a bound of its rounding error; each component is taken from its nearer tail, so the
+        error is relative to that tail, and to the whole component only where the cell holds its centre."""
         shape = cdf_laplace if self.laplace else cdf_normal
-        found = np.empty(u.size)
+        found, error = np.empty(u.size), np.empty(u.size)
         for part in chunks(u.size, self.high.size):
             left, right = self.offsets(u[part]), self.offsets(v[part])
             flip = left > 0
             low, high = np.where(flip, -right, left), np.where(flip, -left, right)
-            found[part] = np.maximum(0, shape(high, self.stds) - shape(low, self.stds)) @ self.weights
-        return found
+            top = shape(high, self.stds)
+            found[part] = np.maximum(0, top - shape(low, self.stds)) @ self.weights
+            error[part] = 2.0**-49 * (top @ self.weights)
+        return found, error
 
     def _gather(self, y: Floats, each: Callable[[Floats], Floats]) -> Floats:
         found = np.empty(y.size)

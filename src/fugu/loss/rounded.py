@@ -111,8 +111,9 @@ def float_cells(law: Components, lattice: Lattice, span: Span) -> NDArray[np.flo
 def span_of(laws: tuple[Components, Components], lattice: Lattice, scale: float) -> Span:
     """A window wide enough that what lies beyond is negligible even after tilting by 1 / scale.
 
-    A normal tail beyond z standard deviations, tilted by t = std / scale, is about e^{t z - z^2 / 2}; against the noised
-    body, e^{-t z}, it is below e^{-80} once z >= t + sqrt(t^2 + 160). Only sharpness depends on this, not soundness."""
+    A normal tail beyond z standard deviations, tilted by t = std / scale, is about e^{t z - z^2 / 2}; against the
+    noised body, e^{-t z}, it is below e^{-80} once z >= t + sqrt(t^2 + 160). Only sharpness depends on this, not
+    soundness."""
     low, high = math.inf, -math.inf
     for law in laws:
         tilt = min(float(law.stds.max()) / scale, 60.0) if scale else 0.0

@@ -72,7 +72,8 @@ def answer(
     allow_no_noise: bool = False,
     public_prior: bool = False,
 ) -> Answer:
-    """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in `reference`.
+    """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
+    `reference`.
 
     >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
     >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}
@@ -91,7 +92,8 @@ def answer(
     codes = how.read(private)
     if not public_prior and column_digest(how.read(known)) == column_digest(codes):
         raise PriorNotPublic(
-            "the reference is the very table to be released, so the noise level itself depends on it. Give another table, "
+            "the reference is the very table to be released, so the noise level itself depends on it. Give "
+            "another table, "
             "or public_prior=True (--public-prior) if its laws count as public knowledge"
         )
     cells, mechanisms = [], {}
@@ -120,7 +122,8 @@ def _sum_cell(
     rows = len(codes)
     if mechanism.noise.scale == 0 and not allow_no_noise:
         raise NoiselessRelease(
-            f"the other records alone hide each one in a group of {statistic}; the exact number would be published. Say so with "
+            f"the other records alone hide each one in a group of {statistic}; the exact number would be "
+            "published. Say so with "
             "allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
         )
     total = float(mechanism.release(float(codes.sum()), allow_no_noise=allow_no_noise))

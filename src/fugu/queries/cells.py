@@ -1,4 +1,4 @@
-"""The cells of a histogram or a cross-tabulation: labels taken from public things, and the cell of every private row."""
+"""The cells of a histogram or a cross-tabulation: public labels, and the cell of every private row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _cells(
         raise MissingValues(f"column {column!r} has missing values; fill them in first")
     if bins is not None:
         return _binned(found, column, bins)
-    known, names = reference.exact(column).codes()
+    _, names = reference.exact(column).codes()
     if reference.exact(column).numeric and len(names) > 50:
         raise UsageError(f"column {column!r} holds many different numbers; give bins (edges) for its histogram")
     labels = [str(name) for name in names.tolist()]

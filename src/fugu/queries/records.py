@@ -1,4 +1,4 @@
-"""One record's contribution to a sum, as a whole number of steps: clipped to bounds that were declared, then rounded."""
+"""One record's contribution to a sum, as a whole number of steps: clipped to declared bounds, then rounded."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def coding(statistic: Statistic, bounds: tuple[Real, Real] | None, step: Real | 
         return Coding(column, Fraction(0), Fraction(1), 1, statistic.equals)
     if bounds is None:
         raise UsageError(
-            f"{statistic.kind}({column}) needs declared bounds, for instance bounds=(0, 400): values are clipped to them as "
+            f"{statistic.kind}({column}) needs declared bounds, for instance bounds=(0, 400): values are clipped "
+            "to them as "
             "part of the query"
         )
     try:

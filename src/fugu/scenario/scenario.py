@@ -92,6 +92,20 @@ class Scenario:
         return from_table(reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior)
 
     @staticmethod
+    def takes_part(user: Any, others: Any, count: int | None = None) -> Scenario:
+        """A total over independent users: "takes part" against "stays away"; see `fugu.scenario.users`."""
+        from fugu.scenario.users import takes_part
+
+        return takes_part(user, others, count)
+
+    @staticmethod
+    def reports(first: Any, second: Any, others: Any, count: int | None = None) -> Scenario:
+        """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`."""
+        from fugu.scenario.users import reports
+
+        return reports(first, second, others, count)
+
+    @staticmethod
     def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
         """The scenario that a recipe (perhaps read from a certificate) makes of this reference."""
         from fugu.scenario.table import from_recipe

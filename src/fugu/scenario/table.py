@@ -91,7 +91,7 @@ def from_table(
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, pairs, unit, public_prior),
+        recipe=_recipe(query, spec, pairs, unit, prior, public_prior),
     )
 
 
@@ -224,7 +224,7 @@ def _assumptions(
 
 
 def _recipe(
-    query: Query, spec: Protect, pairs: str | list[tuple[str, str]], unit: str | None, public_prior: bool
+    query: Query, spec: Protect, pairs: str | list[tuple[str, str]], unit: str | None, prior: str, public_prior: bool
 ) -> dict[str, Any] | None:
     if spec.json is None:
         return None
@@ -233,7 +233,7 @@ def _recipe(
         "publish": query.publish,
         "protect": spec.json,
         "pairs": pairs if isinstance(pairs, str) else [[str(name) for name in pair] for pair in pairs],
-        "prior": "empirical",
+        "prior": prior,
         "bins": None if bins is None else list(bins),
         "missing": query.missing,
         "unit": unit,

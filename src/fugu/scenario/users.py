@@ -10,8 +10,11 @@ from collections.abc import Sequence
 
 from fugu.errors import NotProvable, UsageError
 from fugu.exact import Real
+from fugu.guarantee import Approx
 from fugu.laws import Discrete, Normal
 from fugu.laws.sums import sum_of
+from fugu.loss import delta
+from fugu.noise import Laplace
 from fugu.scenario.scenario import Scenario
 
 Value = Discrete | Normal
@@ -42,8 +45,29 @@ def reports(first: Real, second: Real, others: Value | Sequence[Value], count: i
     return _scenario(laws)
 
 
+def needed(user: Value, other: Value, budget: Approx, most: int = 10_000_000) -> int:
+    """The least number of others, each with the law `other`, among whom `user` takes part or not without any noise.
+
+    More independent others never hurt (their values are added after the fact), so the property persists upward and
+    bisection finds where it begins; each step uses the certified law of the sum."""
+
+    def silent(count: int) -> bool:
+        return delta(Laplace(0), takes_part(user, other, count), budget.epsilon) <= budget.delta
+
+    high = 1
+    while not silent(high):
+        high *= 2
+        if high > most:
+            raise NotProvable(f"even {most} others do not hide one user at this budget; some noise is needed")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if silent(middle) else (middle, high)
+    return high
+
+
 def total(laws: Sequence[Value]) -> Value:
-    """The law of the sum of independent values: discrete ones by convolution, normal ones by adding means and variances."""
+    """The law of the sum of independent values: discrete ones convolved, normal ones by adding means and variances."""
     normals = [law for law in laws if isinstance(law, Normal)]
     if not normals:
         return sum_of([law for law in laws if isinstance(law, Discrete)])

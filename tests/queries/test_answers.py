@@ -1,0 +1,171 @@
+"""Statistics of independent records: the right law pairs, the right numbers, clear refusals."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+from importlib import resources
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fugu.cli.app as cli
+from fugu import Approx, Discrete, Laplace, LawPair, Pure, calibrate, delta, epsilon, verify
+from fugu.data import Table, read_table
+from fugu.errors import FuguError, MissingValues, NoiselessRelease, PriorNotPublic, UnknownName, UsageError
+from fugu.queries import Statistic, answer
+from fugu.queries.laws import RecordLaws, sum_pairs
+
+REFERENCE = str(resources.files("fugu.examples") / "clinic_reference.csv")
+TODAY = str(resources.files("fugu.examples") / "clinic_today.csv")
+SMALL = {"s": ["a", "b"] * 15, "x": [0, 1, 1, 2, 3, 3] * 5, "g": ["u"] * 20 + ["v"] * 10}
+OTHER = {"s": ["a", "b"] * 20, "x": [0, 1, 1, 3] * 10, "g": ["u"] * 40}
+
+
+def brute_force(given, pooled, rows):
+    """P(sum | secret) by enumerating every combination of records, in Fractions."""
+    law: dict[int, Fraction] = {}
+    for combination in itertools.product(given.items(), *[pooled.items()] * (rows - 1)):
+        total, mass = sum(v for v, _ in combination), Fraction(1)
+        for _, m in combination:
+            mass *= m
+        law[total] = law.get(total, Fraction(0)) + mass
+    return law
+
+
+def test_the_law_of_a_sum_given_a_secret_is_the_enumeration():
+    a, b = {0: Fraction(1, 2), 1: Fraction(1, 2)}, {1: Fraction(1, 4), 3: Fraction(3, 4)}
+    pooled = {0: Fraction(1, 4), 1: Fraction(3, 8), 3: Fraction(3, 8)}
+    laws = RecordLaws(
+        {"a": Discrete([0, 1]), "b": Discrete([1, 3], [1, 3])}, Discrete([0, 1, 3], [2, 3, 3]))  # fmt: skip
+    (pair,), _ = sum_pairs(laws, 4, Pure(1))
+    for law, given in ((pair.p, a), (pair.q, b)):
+        expected = brute_force(given, pooled, 4)
+        parts, total = law.masses.whole()
+        found = {int(v): Fraction(m, total) for v, m in zip(law.values, parts, strict=True) if m}
+        assert found == expected
+    # and a wrong version, the pooled law for all records, is another law
+    assert pair.p != Discrete([0, 1, 3], [2, 3, 3]).iid_sum(4)
+
+
+def test_the_single_record_fallback_is_never_less_noise_than_the_sum_needs():
+    laws = RecordLaws({"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [1, 9])}, Discrete([0, 1]))
+    alone = calibrate([LawPair(laws.given["a"], laws.given["b"])], Pure(0.5), grid=1).noise.scale
+    (pair,), _ = sum_pairs(laws, 12, Pure(0.5))
+    assert epsilon(Laplace(alone), pair) <= 0.5
+    assert calibrate(pair, Pure(0.5), grid=1).noise.scale <= alone
+
+
+@pytest.mark.parametrize("budget", [Pure(1), Approx(0.3, 1e-4)], ids=str)
+@pytest.mark.parametrize("query", ["sum(x)", "mean(x)", "count(s=a)"])
+def test_every_group_is_answered_with_an_interval_and_a_certificate(query, budget):
+    protect = "g" if query == "count(s=a)" else "s"
+    by = None if protect == "g" else "g"
+    reference = {**OTHER, "g": ["u", "v"] * 20}
+    found = answer(SMALL, query, protect, budget, reference, by=by, bounds=(0, 3), step=1, allow_no_noise=True)
+    assert [c.group for c in found.cells] == (["u", "v"] if by else [""])
+    assert all(c.low <= c.value <= c.high for c in found.cells)
+    for mechanism in found.mechanisms.values():
+        assert verify(mechanism.certificate).holds
+        assert any("independent" in a for a in mechanism.certificate.assumptions)
+
+
+def test_the_numbers_are_right_when_nothing_is_added():
+    found = answer(SMALL, "mean(x)", "s", Approx(3, 0.4), OTHER, by="g", bounds=(0, 2), step=1, allow_no_noise=True)
+    if all(c.scale == 0 for c in found.cells):
+        clipped = np.minimum(SMALL["x"], 2)
+        assert [c.value for c in found.cells] == pytest.approx([clipped[:20].mean(), clipped[20:].mean()])
+    else:
+        pytest.fail("the budget was meant to need no noise")
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    truth = float(np.sum(SMALL["x"]))
+    hits = 0
+    for _ in range(200):
+        (cell,) = answer(SMALL, "sum(x)", "s", Pure(0.5), OTHER, bounds=(0, 3), step=1).cells
+        hits += cell.low <= truth <= cell.high
+    assert hits >= 178  # 95 % of 200, minus six standard deviations
+
+
+def test_a_histogram_has_the_cells_of_the_reference_whatever_the_private_table_holds():
+    private = {"c": ["x", "y", "zzz-private"], "s": ["a", "b", "a"]}
+    found = answer(private, "histogram(c)", "s", Pure(1), {"c": ["x", "y", "w"], "s": ["a", "b", "a"]})
+    assert [c.cell for c in found.cells] == ["w", "x", "y", "(other)"]
+    assert found.cells[0].scale == 2  # one record moves two counts: 2 / epsilon
+    (mechanism,) = found.mechanisms.values()
+    assert verify(mechanism.certificate).holds
+    # the definition: all pairs of histograms of 3 records that differ in one record, all outputs in a box, exactly
+    base = np.array([1, 1, 1, 0])
+    for i, j in itertools.permutations(range(4), 2):
+        moved = base.copy()
+        moved[i] -= 1
+        moved[j] += 1
+        assert np.abs(moved - base).sum() / found.cells[0].scale <= 1
+
+
+def test_crosstabs_have_all_combinations():
+    found = answer(Table(SMALL), "crosstab(s, g)", "x", Pure(1), SMALL)
+    assert len(found.cells) == 9 and found.cells[0].cell == "a / u"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: answer(SMALL, "mean(x)", "s", Pure(1), OTHER), UsageError, "bounds"),
+        (lambda: answer(SMALL, "mean(x)", "s", Pure(1), OTHER, bounds=(3, 0)), UsageError, "increasing"),
+        (lambda: answer(SMALL, "mean(x)", "s", Pure(1), OTHER, bounds=(0, 3), step=1e-9), UsageError, "step"),
+        (lambda: answer(SMALL, "median(x)", "s", Pure(1), OTHER), UnknownName, "query"),
+        (lambda: answer(SMALL, "mean x", "s", Pure(1), OTHER), UsageError, "looks like"),
+        (lambda: answer(SMALL, "count(x)", "s", Pure(1), OTHER), UsageError, "condition"),
+        (lambda: answer(SMALL, "mean(y)", "s", Pure(1), OTHER, bounds=(0, 3)), FuguError, "no column 'y'"),
+        (lambda: answer(SMALL, "mean(x)", "s", Pure(1), SMALL, bounds=(0, 3), step=1), PriorNotPublic, "public_prior"),
+        (lambda: answer(SMALL, "histogram(s)", "x", Approx(1, 0.1), OTHER), UsageError, "pure budget"),
+        (
+            lambda: answer(SMALL, "mean(x)", "s", Approx(3, 0.4), OTHER, bounds=(0, 2), step=1),
+            NoiselessRelease,
+            "allow_no_noise",
+        ),
+        (
+            lambda: answer({**SMALL, "x": [None, *SMALL["x"][1:]]}, "sum(x)", "s", Pure(1), OTHER, bounds=(0, 3)),
+            MissingValues,
+            "x",
+        ),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_statistics_read_back_as_they_were_written():
+    for text in ("mean(chol)", "count(smoker=yes)", "crosstab(ward, sex)"):
+        assert str(Statistic.parse(text)) == text
+
+
+def test_the_command_line_answers_by_group(tmp_path):
+    options = "--query mean(chol) --by ward --protect smoker --epsilon 0.5 --bounds 100,300 --step 5 --json"
+    args = ["release", TODAY, *options.split(), "--reference", REFERENCE, "-o", str(tmp_path / "m.csv")]
+    done = CliRunner().invoke(cli.app, args)
+    assert done.exit_code == 0, done.exception
+    assert [c["group"] for c in json.loads(done.stdout)["cells"]] == ["north", "south", "west"]
+    assert (tmp_path / "m.csv").read_text().splitlines()[0] == "group,value,low,high"
+    assert len(list(tmp_path.glob("m.*.certificate.json"))) == 3
+    true = read_table(TODAY)
+    means = [true.column("chol")[true.column("ward") == w].mean() for w in ("north", "south", "west")]
+    shown = [c["value"] for c in json.loads(done.stdout)["cells"]]
+    assert shown == pytest.approx(means, abs=2.5)
+
+
+def test_a_query_and_a_column_at_once_are_refused(tmp_path):
+    options = "--query mean(chol) --publish chol --protect smoker --epsilon 1 --public-prior"
+    args = ["release", TODAY, *options.split(), "-o", str(tmp_path / "m.csv")]
+    assert isinstance(CliRunner().invoke(cli.app, args).exception, UsageError)
+
+
+def test_delta_of_a_pair_of_sums_counts_both_orders():
+    laws = RecordLaws({"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5])}, Discrete([0, 1]))
+    (pair,), _ = sum_pairs(laws, 5, Approx(0.1, 0.1))
+    assert delta(Laplace(0), pair, 0.1) == delta(Laplace(0), LawPair(pair.q, pair.p), 0.1)
