@@ -19,7 +19,7 @@ import fugu
 from fugu import Approx, Certificate, Discrete, Gaussian, Laplace, LawPair, Pure, balls, calibrate, verify
 from fugu.errors import BadLaw, CertificateError, NotProvable, UnknownName, UsageError
 from fugu.exact import as_fraction
-from fugu.laws import convolve, families, poisson_binomial, sum_of
+from fugu.laws import convolve, direct, families, poisson_binomial, sum_of
 from fugu.laws.convolve import convolve_exact, convolve_fft
 from fugu.laws.factor import factors
 from fugu.laws.spectrum import KAPPA, Roots, in_balls, in_doubles, spectrum
@@ -201,6 +201,33 @@ class TestFft:
         assert not possible.issuperset(found.values.tolist())
         stray = sum(p for v, p in as_dict(found).items() if float(v) not in possible)
         assert stray <= found.error
+
+
+class TestOneUserAmongOthers:
+    """The sum of the others is found once, by FFT; each user is then added to it directly."""
+
+    def test_the_error_is_truthful(self, monkeypatch):
+        law, n = LAWS["tenths"]
+        one, other = Discrete([-0.1, 0.2, 5], [3, 5, 1]), Discrete([0, 0.3], [0.2, 0.8])
+        others, truth = law.iid_sum(n, method="fft"), sum_of([one, other, *[law] * n], method="exact")
+        found = sum_of([one, others, other])
+        assert found.error > others.error
+        assert truthful(found, truth, 1e-12)
+        exact = Discrete._with_error(others.values, others.masses, 0.0)
+        assert truthful(sum_of([one, exact, other], method="fft"), sum_of([one, exact, other], method="exact"), 1e-13)
+        monkeypatch.setattr(direct, "UNIT", 0.0)
+        assert not truthful(sum_of([one, exact, other], method="fft"), sum_of([one, exact, other], method="exact"))
+
+    def test_long_rows_go_by_fft(self, monkeypatch):
+        monkeypatch.setattr(direct, "_MOST_PRODUCTS", 0)
+        laws = [Discrete(range(300), RNG.integers(1, 9, 300)), Discrete(range(0, 600, 2), RNG.integers(1, 9, 300))]
+        assert truthful(sum_of(laws, method="fft"), sum_of(laws, method="exact"), 1e-11)
+
+    def test_half_a_million_atoms(self):
+        others = Discrete(range(100)).iid_sum(10**6)
+        found = sum_of([Discrete([0, 99], [1, 3]), others])
+        assert found.mean() == pytest.approx(others.mean() + 74.25, rel=1e-13)
+        assert others.error < found.error < others.error + 1e-13
 
 
 class TestManyDifferentUsers:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from fugu.calibration import smooth
-from fugu.calibration.l1 import l1_distance
+from fugu.calibration.l1 import l1_distance, over
 from fugu.calibration.method import Budget, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
@@ -62,9 +62,10 @@ def least(family: Family, budget: Budget, lattice: bool) -> float:
         )
     if budget.epsilon == 0:
         raise NotProvable("epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that")
-    return least_scale(
+    found = least_scale(
         lambda b: pure_loss(family, b).value, float_down(as_fraction(budget.epsilon)), _upper(family, budget)
     )
+    return min(found, over(l1_distance(family), budget))  # for two points the plain Laplace scale is the exact root
 
 
 def _upper(family: Family, budget: Budget) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.loss.scan import decayed_sums
 from fugu.mechanism import Certificate
-from fugu.noise import Laplace
+from fugu.report.curves import distribution, groups
+from fugu.report.views import View, views
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 64
@@ -15,29 +15,31 @@ _WIDTH = 64
 
 def laws(certificate: Certificate) -> str:
     """Four lines of bars: both laws before noise, both after; after noise they must look alike."""
-    families = [f for f in certificate.families if certificate.worst_pair in f.labels]
-    family = (families or list(certificate.families))[0]
-    number = family.labels.index(certificate.worst_pair) if families else 0
-    names = certificate.worst_pair.split(" vs ") if " vs " in certificate.worst_pair else ["first law", "second law"]
-    pair = list(family.pairs[number])
-    before = family.weights[pair]
-    after = before
-    noise = certificate.noise
-    if noise.scale > 0 and isinstance(noise, Laplace):
-        after = decayed_sums(family.points, before, float(1 / noise.rate)).total(before)
+    view = views(certificate, most=1)[0]
+    before, after = _heights(view)
+    names = (view.first, view.second)
     width = max(len(name) for name in names)
     lines = ["before noise"]
-    lines += [f"  {name:<{width}} {_bars(family.points, row)}" for name, row in zip(names, before, strict=False)]
+    lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, before, strict=True)]
     lines += ["after noise"]
-    lines += [f"  {name:<{width}} {_bars(family.points, row)}" for name, row in zip(names, after, strict=False)]
+    lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, after, strict=True)]
     return "\n".join(lines) + "\n"
 
 
-def _bars(points: NDArray[np.int64], heights: NDArray[np.float64]) -> str:
-    """Heights summed into equal cells along the axis, each as one character."""
-    span = max(1, int(points[-1] - points[0]))
-    cells = min(_WIDTH, span + 1)
-    place = ((points - points[0]) * (cells - 1) // span).astype(np.int64)
-    summed = np.bincount(place, weights=heights, minlength=cells)
-    scaled = np.ceil(summed / summed.max() * (len(_BARS) - 1)).astype(int)
+def _heights(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities of equal cells along the axis before and after noise, one row a law."""
+    points, weights = view.pair.points, view.pair.weights
+    first, group = groups(*view.shown, _WIDTH)
+    inside = (points >= view.shown[0]) & (points <= view.shown[1])
+    place = (points[inside] - first[0]) // group
+    before = np.array([np.bincount(place, weights=row[inside], minlength=len(first)) for row in weights])
+    if view.steps == 0:
+        return before, before
+    edges = np.append(first - 1, first[-1] + group - 1)
+    return before, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
+
+
+def _bars(heights: NDArray[np.float64]) -> str:
+    """Each height as one character."""
+    scaled = np.ceil(heights / (heights.max() or 1.0) * (len(_BARS) - 1)).astype(int)
     return "".join(_BARS[level] for level in scaled)

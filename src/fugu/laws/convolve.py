@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from flint import fmpz_poly
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import NotProvable
+from fugu.laws.certified import UP, Sum, placed
+from fugu.laws.direct import convolve_direct
 from fugu.laws.factor import factors
-from fugu.laws.masses import Masses, exact_sum, masses
+from fugu.laws.masses import masses
 from fugu.laws.spectrum import KAPPA, Spectrum, spectrum
 from fugu.laws.term import Term
 from fugu.laws.window import TAIL, Window, enclose
@@ -25,18 +24,7 @@ MOST_BITS = 2**31
 """Up to this many bits (256 MB, some ten seconds) the exact law is computed when it is asked for."""
 _MOST_STEPS = 2**22
 _MOST_POINTS = 2**26
-_FLOOR = 2.0**-90
-_UP = 1 + 2.0**-20
-"""Covers the rounding of the few float operations on bounds: sums of at most 2^27 terms lose 2^27 2^-53 of them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sum:
-    """P(S = at[k]) = masses[k], up to the total variation `error`."""
-
-    at: NDArray[np.int64]
-    masses: Masses
-    error: float
+_FEW = 8
 
 
 def exact_sizes(terms: Sequence[Term]) -> tuple[int, int]:
@@ -101,16 +89,20 @@ def convolve_fft(terms: Sequence[Term], tail: float = TAIL) -> Sum:
     circle of N >= |W| points, y for what the inverse FFT returns, eta >= sum over W of |y - c|, p = max(y, 0) and T
     the exact sum of p over W. Clipping brings y closer to c >= 0, and what wraps into W comes from outside, so
         |p / T - P|_1 <= |1 - T| + eta + 2 tau,
-    and the total variation is half of that (`total_variation`). eta is `roundoff`. Where all users differ the law was
-    already found in balls by `factors`, and only its rounding to doubles counts.
+    and the total variation is half of that (`total_variation`). eta is `roundoff`. A few single draws are convolved
+    directly, and where many users all differ `factors` has already done so in balls: only rounding counts then.
 
     >>> found = convolve_fft([Term([0, 1], [1, 1], 2, times=10_000)])
     >>> len(found.at) < 1000 and 0 < found.error < 1e-12
     True
     """
+    if len(terms) <= _FEW and all(term.times == 1 for term in terms):
+        direct = convolve_direct([(np.array(term.at, dtype=np.int64), np.array(term.floats())) for term in terms])
+        if direct is not None:
+            return direct
     found = factors(terms)
     if len(found) == 1 and found[0].times == 1:
-        return _placed(found[0].places, found[0].row, found[0].blur + found[0].lost, 0.0)
+        return placed(found[0].places, found[0].row, found[0].blur + found[0].lost, 0.0)
     window = enclose(terms, tail)
     length = 1 << (max(window.width, 2) - 1).bit_length()
     if length > _MOST_POINTS:
@@ -121,14 +113,7 @@ def convolve_fft(terms: Sequence[Term], tail: float = TAIL) -> Sum:
     wave = spectrum(found, length)
     circle = np.fft.irfft(wave.values, length)
     at = np.arange(window.low, window.high + 1, dtype=np.int64)
-    return _placed(at, circle[(at - wave.shift) % length], roundoff(wave, window, length), window.outside)
-
-
-def _placed(at: NDArray[np.int64], y: NDArray[np.float64], eta: float, tau: float) -> Sum:
-    """The law proportional to max(y, 0), where masses below 2^-90 are left out, and its error."""
-    held = y >= _FLOOR
-    total = exact_sum(y[held])
-    return Sum(at[held], Masses(y[held], total), total_variation(_UP * (eta + len(at) * _FLOOR), tau, total))
+    return placed(at, circle[(at - wave.shift) % length], roundoff(wave, window, length), window.outside)
 
 
 def roundoff(wave: Spectrum, window: Window, length: int) -> float:
@@ -137,15 +122,9 @@ def roundoff(wave: Spectrum, window: Window, length: int) -> float:
     kappa = `KAPPA` log2 N bounds an FFT (see there), |.|_1 <= sqrt(|W|) |.|_2 on the window (Cauchy and Schwarz), and
     `lost` is what was dropped before."""
     norm = _norm(wave.errors) + KAPPA * math.log2(length) * _norm(np.abs(wave.values))
-    return _UP * (math.sqrt(window.width / length) * norm + wave.lost)
-
-
-def total_variation(eta: float, tau: float, total: Fraction) -> float:
-    """(|1 - T| + eta + 2 tau) / 2, rounded up."""
-    with balls.precision(128):
-        return min(1.0, balls.upper((balls.of(abs(1 - total)) + balls.of(eta) + 2 * balls.of(tau)) / 2))
+    return UP * (math.sqrt(window.width / length) * norm + wave.lost)
 
 
 def _norm(half: NDArray[np.float64]) -> float:
     """The 2-norm of a spectrum of real numbers, of which only the first half is kept."""
-    return math.sqrt(2 * float(half @ half) - float(half[0]) ** 2 - float(half[-1]) ** 2) * _UP
+    return math.sqrt(2 * float(half @ half) - float(half[0]) ** 2 - float(half[-1]) ** 2) * UP

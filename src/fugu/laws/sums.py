@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
 from fugu.exact import Real, as_fraction, decimal_step, float_up, integers
-from fugu.laws.convolve import FEW_BITS, MOST_BITS, Sum, convolve_exact, convolve_fft, exact_sizes
+from fugu.laws.certified import Sum
+from fugu.laws.convolve import FEW_BITS, MOST_BITS, convolve_exact, convolve_fft, exact_sizes
+from fugu.laws.direct import convolve_direct
 from fugu.laws.discrete import Discrete
 from fugu.laws.term import Term
 
@@ -63,7 +66,8 @@ def poisson_binomial(probabilities: Iterable[Real], method: str = "auto") -> Dis
     certain = chances.pop(Fraction(1), 0)
     chances.pop(Fraction(0), 0)
     terms = [Term([0, 1], [p.denominator - p.numerator, p.numerator], p.denominator, n) for p, n in chances.items()]
-    return _law(_convolved(terms, method), Fraction(1), certain, Fraction(1), 0.0)
+    found = _convolved(terms, method)
+    return _law(found, certain, 1, Fraction(1), found.error)
 
 
 def _chance(p: Real) -> Fraction:
@@ -76,35 +80,45 @@ def _sum(laws: dict[Discrete, int], method: str) -> Discrete:
     """Put the atoms of all laws on one lattice: each law counts from its own least atom, in common steps."""
     if any(law.dimension > 1 for law in laws):
         raise NotProvable("sums of vectors are not available yet; add up one number at a time")
-    held = [law.values[law.masses.parts != 0] for law in laws]
-    step = decimal_step(np.concatenate(held))
+    held = [law.masses.parts != 0 for law in laws]
+    atoms = [law.values[kept] for law, kept in zip(laws, held, strict=True)]
+    step = decimal_step(np.concatenate(atoms))
     if step is None:
         raise NotProvable("the atoms lie on no decimal lattice, and neither does their sum; round onto a grid first")
-    whole = [integers(values, step) for values in held]
+    whole = [integers(values, step) for values in atoms]
     grid = math.gcd(*(int(np.gcd.reduce(w - w[0])) for w in whole)) or 1
-    start = sum(n * int(w[0]) for n, w in zip(laws.values(), whole, strict=True))
-    terms = []
-    for (law, n), w in zip(laws.items(), whole, strict=True):
-        if len(w) > 1:
-            numerators, _ = law.masses.whole()
-            terms.append(Term.of(((w - w[0]) // grid).tolist(), [part for part in numerators if part], n))
-    ends = (start, start + sum(term.times * term.at[-1] for term in terms) * grid)
-    if max(0, *ends) - min(0, *ends) > _LARGEST:
+    places = [(w - w[0]) // grid for w in whole]
+    start, end = (sum(n * int(w[k]) for n, w in zip(laws.values(), whole, strict=True)) for k in (0, -1))
+    if max(0, end) - min(0, start) > _LARGEST:
         raise NotProvable(
-            f"the sum reaches {float(max(map(abs, ends)) * step):.3g} in steps of {step}: more than 15 digits. "
+            f"the sum reaches {float(max(abs(start), abs(end)) * step):.3g} in steps of {step}: more than 15 digits. "
             "Round the values onto a coarser grid first"
         )
+    found = None
+    blurred = any(law.error for law in laws)
+    if blurred and method in ("auto", "fft") and all(n == 1 for n in laws.values()):
+        # one user and the sum of all others, say: long rows of doubles, which no exact law is to be had from
+        rows = [law.weights[kept] for law, kept in zip(laws, held, strict=True)]
+        found = convolve_direct(list(zip(places, rows, strict=True)))
+    if found is None:
+        found = _convolved([_term(law, n, at) for (law, n), at in zip(laws.items(), places, strict=True)], method)
     inherited = float_up(sum((n * Fraction(law.error) for law, n in laws.items()), Fraction(0)))
-    return _law(_convolved(terms, method), Fraction(grid), start, step, inherited)
+    error = min(1.0, math.nextafter(found.error + inherited, math.inf)) if blurred else found.error
+    return _law(found, start, grid, step, error)
+
+
+def _term(law: Discrete, n: int, at: NDArray[np.int64]) -> Term:
+    numerators, _ = law.masses.whole()
+    return Term.of(at.tolist(), [part for part in numerators if part], n)
 
 
 def _convolved(terms: list[Term], method: str) -> Sum:
-    """By the method asked for; a sum of constants is a constant."""
+    """By the method asked for; a sum of constants is a constant whatever the method."""
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
-    terms = terms or [Term([0], [1], 1)]
-    if method != "fft":
-        found = convolve_exact(terms, MOST_BITS if method == "exact" else FEW_BITS)
+    terms = [term for term in terms if len(term.at) > 1]
+    if method != "fft" or not terms:
+        found = convolve_exact(terms or [Term([0], [1], 1)], MOST_BITS if method == "exact" else FEW_BITS)
         if found is not None:
             return found
     if method == "exact":
@@ -116,8 +130,7 @@ def _convolved(terms: list[Term], method: str) -> Sum:
     return convolve_fft(terms)
 
 
-def _law(found: Sum, grid: Fraction, start: int, step: Fraction, inherited: float) -> Discrete:
+def _law(found: Sum, start: int, grid: int, step: Fraction, error: float) -> Discrete:
     """start + grid * at, in steps: integers below 10^15 over a power of ten, so each value is correctly rounded."""
-    values = (start + int(grid) * found.at) / np.float64(step.denominator)
-    error = found.error if inherited == 0 else min(1.0, math.nextafter(found.error + inherited, math.inf))
+    values = (start + grid * found.at) / np.float64(step.denominator)
     return Discrete._with_error(values, found.masses, error)

@@ -2,7 +2,7 @@
 
 Up to a width of some 200 steps one table holds the law. With q = exp(-precision) and S(i) = sum over k >= i of
 q^(k^2), the negative integers have mass S(1), the others S(0). Magnitudes from a cut on are one outcome per sign,
-of probability below exp(-45); such a draw goes on with the law of k - cut given k >= cut, a table of its own.
+of probability below exp(-44); such a draw goes on with the law of k - cut given k >= cut, a table of its own.
 
 Beyond that width a lattice Laplace draw y is kept with probability exp(-precision (|y| - c)^2), c any integer >= 1
 and the Laplace rate r = 2 precision c: as r |y| + precision (|y| - c)^2 = precision (y^2 + c^2), what is kept has
@@ -35,7 +35,7 @@ from fugu.noise.table import Table, Widths
 MIN_PRECISION = Fraction(1, 2**105)
 """A width of 2^52 steps, the widest proposal that `LatticeLaplaceSampler` draws."""
 _TABLED = Fraction(1, 2 * 200**2)  # from this precision on (a width of 200 steps at most) one table is used
-_CUT = 45  # magnitudes pass the cut with probability below exp(-45)
+_CUT = 45  # a magnitude passes the cut with probability at most 2 exp(-45), as the law is sub-Gaussian
 _MAX_CUT = 2**16
 _CHUNK = 2**15
 _ABSURD = 2**12
@@ -123,7 +123,7 @@ class Tail(Table):
 
 @dataclass(frozen=True)
 class Coin(Table):
-    """1 with probability exp(-exponent), else 0, for a rational exponent > 0 (so it is transcendental).
+    """1 with probability exp(-exponent), else 0, for a rational exponent >= 0: transcendental, or exactly 1.
 
     >>> Coin(Fraction(1)).toss(10, 5, OS), Coin(Fraction(1)).toss(12, 5, OS)  # exp(-1) = 11.77 / 32
     (True, False)
@@ -262,5 +262,5 @@ class LatticeGaussianSampler:
         kept = gap > 0
         for i in np.flatnonzero(np.abs(gap) <= MARGIN + 2.0**-bits):
             exponent = self.precision * int(offset[i]) ** 2
-            kept[i] = not exponent or Coin(exponent, widths=self.widths).toss(int(u[i]), bits, source)
+            kept[i] = Coin(exponent, widths=self.widths).toss(int(u[i]), bits, source)
         return kept

@@ -36,14 +36,22 @@ class Lattice:
             raise BadNoise(f"a grid must be positive, got {self.grid}")
 
     def index(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The nearest lattice index of each value, halves upward; deterministic in IEEE arithmetic."""
-        offset = values - float(self.origin)
-        with np.errstate(over="ignore"):
-            k = np.floor(offset * float(1 / self.grid) + 0.5)
+        """floor((x - origin) / grid + 1/2) of each value, exactly, so that a shift by whole steps moves the index by them.
+
+        In doubles where they decide; values within rounding of a cell's edge are settled in rationals."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            t = (values - float(self.origin)) * float(1 / self.grid) + 0.5
+            k = np.floor(t)
+            edge = (
+                np.abs(t - np.rint(t)) <= np.abs(values) * float(1 / self.grid) * 2**-50 + np.abs(t) * 2**-50 + 2**-40
+            )
         if not np.all(np.abs(k) <= MAX_INDEX):
             raise BadNoise(
                 f"a grid of {float(self.grid):g} is too fine for values this far apart; choose a coarser grid or bins"
             )
+        for place in np.flatnonzero(edge).tolist():
+            exact = (as_fraction(float(values.flat[place])) - self.origin) / self.grid + Fraction(1, 2)
+            k.flat[place] = math.floor(exact)
         return k.astype(np.int64)
 
     def value(self, index: NDArray[np.int64]) -> NDArray[np.float64]:

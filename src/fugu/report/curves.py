@@ -21,9 +21,14 @@ DRAWN = 400
 """At most this many points are drawn for one curve."""
 FEW = 40
 """Up to this many atoms each is drawn by itself."""
-_BINS = 64
+_BINS, _FINE = 64, 200
+"""Groups in which laws before noise are gathered: with atoms, and without."""
 _REACH = 0.98
 """How much of the noise is drawn beyond the outermost atoms."""
+_FAR = 0.9999
+"""The same for log-ratios under Gaussian noise, which tell more the farther out a value is."""
+FLOOR = 1e-12
+"""Log-ratios without a limit are drawn where both masses are above this share of the largest."""
 _FARTHEST = 2**60
 
 Floats = NDArray[np.float64]
@@ -64,33 +69,38 @@ class Ratio:
     only_second: float
     thinned: bool
     """Whether some points were left out for drawing; the extremes of the curve never are."""
+    largest: float
+    """max |ln(f_A / f_B)| over all values: what this pair really loses; inf where it has no known limit."""
 
     @property
-    def largest(self) -> float:
-        """max |ln(f_A / f_B)|: what this pair really loses."""
-        return float(np.max(np.abs(self.after)))
+    def drawn(self) -> float:
+        """The largest shift in the picture; the curve is nan where a piece of it is missing."""
+        finite = np.abs(self.after[np.isfinite(self.after)])
+        return float(finite.max(initial=0.0))
 
 
 def laws(view: View, most: int = DRAWN) -> Laws:
     """Both laws, each group's probability summed exactly: before noise at the atoms if they are few, else in at most
     64 groups; after noise in at most `most` groups of lattice points."""
     points, weights = view.pair.points, view.pair.weights
+    inside = (points >= view.shown[0]) & (points <= view.shown[1])
+    points, weights = points[inside], weights[:, inside]
     if len(points) <= FEW:
         before = Histogram(view.values(points), weights, 1, _width(view, 1))
     else:
-        first, group = _groups(int(points[0]), int(points[-1]), _BINS)
+        first, group = groups(*view.shown, _FINE if all(view.endless) else _BINS)
         first = np.concatenate(([first[0] - group], first, [first[-1] + group]))  # so that lines end at 0
         place = (points - first[0]) // group
         heights = np.array([np.bincount(place, weights=row, minlength=len(first)) for row in weights])
         before = _histogram(view, first, group, heights)
     if view.steps == 0:
         return Laws(before, before)
-    first, group = _groups(*_window(view), most)
+    first, group = groups(*_window(view, _REACH), most)
     edges = np.append(first - 1, first[-1] + group - 1)
     return Laws(before, _histogram(view, first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)))
 
 
-def _groups(start: int, stop: int, most: int) -> tuple[Indices, int]:
+def groups(start: int, stop: int, most: int) -> tuple[Indices, int]:
     """The first index of each of at most `most` equal groups that cover start..stop, and how many points one holds."""
     group = -(-(stop - start + 1) // most)
     return start + group * np.arange(-(-(stop - start + 1) // group), dtype=np.int64), group
@@ -107,50 +117,96 @@ def _width(view: View, group: int) -> float:
 
 def distribution(view: View, index: Indices) -> Floats:
     """F(k), the probability that the noised lattice index is at most k, at sorted indices; one row a law."""
+    if view.gaussian:
+        start, rows = view.noised
+        sums = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)), axis=1)
+        return np.asarray(sums[:, np.clip(index - start + 1, 0, rows.shape[1])])
     points, weights = spread(view.pair, index, view.pair.weights)
     q = math.exp(-1 / view.steps)
-    sums = decayed_sums(points, weights, view.steps)
-    found = np.cumsum(weights, axis=1) - (q * sums.left - (sums.right - weights)) / (1 + q)
+    decayed = decayed_sums(points, weights, view.steps)
+    found = np.cumsum(weights, axis=1) - (q * decayed.left - (decayed.right - weights)) / (1 + q)
     return np.asarray(found[:, np.searchsorted(points, index)])
 
 
 def ratio(view: View, most: int = DRAWN) -> Ratio:
     """The log-ratio at every atom and on an even grid, thinned so that every peak of the curve stays.
 
-    Between atoms the ratio is monotone and outside them constant, so its extremes are at atoms (theory, section 7)."""
-    points, weights = view.pair.points, view.pair.weights
-    _, logs = log_sums(view.pair, 0.0)
-    plain = logs[0] - logs[1]  # never inf - inf: every atom belongs to one of the two
+    Between atoms the ratio under Laplace noise is monotone and outside them constant, so its extremes are at atoms
+    (theory, section 7). Under Gaussian noise it has no limit, and is drawn where the two masses are not minute."""
+    points, weights, plain = _plain(view)
     kinds = (np.isfinite(plain), plain == np.inf, plain == -np.inf)
     kept = [_thin(points[kind], plain[kind], most // 3) for kind in kinds]
     atoms, before = (np.concatenate(columns) for columns in zip(*kept, strict=True))
-    if view.steps > 0:
-        start, stop = _window(view)
+    largest = view.limit
+    if view.gaussian:
+        curve, after = _gaussian_curve(view, most)
+    elif view.steps > 0:
+        start, stop = _window(view, _REACH)
         even = np.linspace(start, stop, 2 * most).astype(np.int64)
         grid, logs = log_sums(view.pair, view.steps, even)
-        curve, after = _thin(grid, logs[0] - logs[1], most)
+        drawn = (grid >= start) & (grid <= stop)
+        curve, after = _thin(grid[drawn], (logs[0] - logs[1])[drawn], most)
+        largest = largest if any(view.endless) or view.unlimited else float(np.max(np.abs(after)))
     else:
         order = np.argsort(atoms, kind="stable")
         curve, after = atoms[order], before[order]
+        largest = largest if any(view.endless) or view.unlimited else float(np.max(np.abs(after)))
     return Ratio(
-        view.values(curve), after, view.values(atoms), before,
-        float(weights[0][kinds[1]].sum()), float(weights[1][kinds[2]].sum()), len(atoms) < len(points))  # fmt: skip
+        view.values(curve), after, view.values(atoms), before, float(weights[0][kinds[1]].sum()),
+        float(weights[1][kinds[2]].sum()), len(atoms) < len(points), largest)  # fmt: skip
+
+
+def _plain(view: View) -> tuple[Indices, Floats, Floats]:
+    """Atoms, weights and ln(p_A / p_B) before noise. Of laws without ends, what is drawn and not minute: there no
+    value is impossible, only beyond doubles."""
+    points, weights = view.pair.points, view.pair.weights
+    _, logs = log_sums(view.pair, 0.0)
+    plain = logs[0] - logs[1]  # never inf - inf: every atom belongs to one of the two
+    if not any(view.endless):
+        return points, weights, plain
+    seen = (points >= view.shown[0]) & (points <= view.shown[1])
+    for row, endless in zip(weights, view.endless, strict=True):
+        if endless:
+            seen &= row > FLOOR * row.max()
+    return points[seen], weights[:, seen], plain[seen]
+
+
+def _gaussian_curve(view: View, most: int) -> tuple[Indices, Floats]:
+    """The log-ratio where both masses are above the floor; nan between two stretches of such values."""
+    start, rows = view.noised
+    index = start + np.arange(rows.shape[1], dtype=np.int64)
+    first, last = _window(view, _FAR)
+    seen = (index >= first) & (index <= last) & (rows > FLOOR * rows.max()).all(axis=0)
+    if not seen.any():  # two laws that never meet
+        return index[:0], np.zeros(0)
+    curve, after = _thin(index[seen], np.log(rows[0, seen]) - np.log(rows[1, seen]), 2 * most // 3)
+    missing = np.cumsum(~seen)[curve - start]
+    breaks = np.flatnonzero(np.diff(missing)) + 1
+    if len(breaks) > most // 3:
+        return curve, after
+    return np.insert(curve, breaks, curve[breaks] - 1), np.insert(after, breaks, np.nan)
 
 
 def guess(view: View) -> tuple[float, float]:
     """How often the best guess between the two secrets, equally likely at first, is right: (1 + sup_S P(S) - Q(S)) / 2.
 
     Before noise and after it, each rounded up."""
-    before, after = (delta_loss(view.pair, steps, 0.0, grid=1.0).value for steps in (0.0, view.steps))
+    before = delta_loss(view.pair, 0.0, 0.0, grid=1.0).value
+    if view.gaussian:
+        _, (p, q) = view.noised
+        apart = max(float(np.maximum(p - q, 0).sum()), float(np.maximum(q - p, 0).sum()))
+        after = min(1.0, apart + 1e-12 + sum(view.pair.errors))
+    else:
+        after = delta_loss(view.pair, view.steps, 0.0, grid=1.0).value
     return (1 + before) / 2, (1 + after) / 2
 
 
-def _window(view: View) -> tuple[int, int]:
+def _window(view: View, level: float) -> tuple[int, int]:
     """The lattice indices drawn: all atoms of the pair, and what the noise adds on both sides."""
-    points, reach = view.pair.points, 0
+    reach = 0
     if view.steps > 0:
-        reach = max(1, min(_FARTHEST, round(view.noise.quantile(_REACH) / float(view.noise.grid or 1))))
-    return int(points[0]) - reach, int(points[-1]) + reach
+        reach = max(1, min(_FARTHEST, round(view.noise.quantile(level) / float(view.noise.grid or 1))))
+    return view.shown[0] - reach, view.shown[1] + reach
 
 
 def _thin(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:

@@ -9,16 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Renyi
-from fugu.loss.fast import pure_loss
+from fugu.laws.family import Family
+from fugu.loss.bounds import Noise
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.laplace import Laplace
+from fugu.report.dense import limit, why_unlimited
 from fugu.report.text import SECRET, VALUE
-from fugu.report.views import Part, parts, scale_in_steps
+from fugu.report.views import Part, parts
 
 if TYPE_CHECKING:
-    from fugu.calibration.compare import Comparison
+    from fugu.calibration.compare import Comparison, Row
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """What the noise loses under the values that fitted beliefs were fitted to. The guarantee is not for these."""
+
+    epsilon: float
+    """inf where no finite one holds."""
+    delta: float
+    holds: bool
+    """Whether the promise would hold for them too."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,8 @@ class Facts:
     """The proved epsilon, which may be below the promised one."""
     leak: float
     """max |ln(f_A / f_B)| over all values and all protected pairs; may be above epsilon if delta is positive."""
+    unlimited: str
+    """Why `leak` is inf: "only", "tails" or "error" (see `dense.why_unlimited`); "" where it is finite."""
     error: float
     half: float
     """At least 95 % of the noise lies within +-half."""
@@ -45,6 +60,9 @@ class Facts:
     pairs: int
     mixed: bool
     post: tuple[str, ...]
+    noises: tuple[tuple[str, float], ...]
+    """Name and scale of each noise that may run."""
+    empirical: Empirical | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,7 @@ class Line:
     """One method in the comparison; `proved` is None where this page has no proof either way."""
 
     method: str
+    noise: str
     scale: float
     error: float
     epsilon: float | None
@@ -76,22 +95,28 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         raise NotProvable("a page for Renyi guarantees is not available yet; convert with budget.to_approx(delta)")
     running = parts(certificate)
     named = certificate if certificate.kind != "mixed" else running[0].certificate
-    families = [family for part in running for family in part.certificate.families]
+    items = [(part, item) for part in running for item in part.certificate.items]
+    leaks = [(limit(item, part.noise), part.noise, item) for part, item in items]
+    leak = max(found for found, _, _ in leaks)
+    reasons = [why_unlimited(item, noise) for found, noise, item in leaks if math.isinf(found)]
     return Facts(
         query=query_name or _published(named) or VALUE,
         secret=secret_name or _protected(named) or SECRET,
         epsilon=float(budget.epsilon),
         delta=float(getattr(budget, "delta", 0)),
         proved=min(float(certificate.proved["epsilon"]), float(budget.epsilon)),
-        leak=max(_leak(part) for part in running),
+        leak=leak,
+        unlimited="only" if "only" in reasons else reasons[0] if reasons else "",
         error=sum(float(part.share) * part.noise.expected_error() for part in running),
         half=max(part.noise.quantile(0.95) for part in running),
-        unchanged=sum(float(part.share) * _unchanged(part.noise) for part in running),
+        unchanged=sum(float(part.share) * (1 - part.noise.tail(0)) for part in running),
         silent=float(sum(part.share for part in running if part.noise.scale == 0)),
         grid=max(float(part.lattice.grid) if part.lattice else 0.0 for part in running),
-        pairs=sum(len(family.pairs) for family in families) // len(running),
+        pairs=sum(len(item.pairs) if isinstance(item, Family) else 1 for _, item in items) // len(running),
         mixed=len(running) > 1,
         post=tuple(str(step) for step in certificate.body.get("post", ())),
+        noises=tuple(dict.fromkeys((noise_name(p.noise), float(p.noise.scale)) for p in running if p.noise.scale > 0)),
+        empirical=_empirical(running),
     )
 
 
@@ -114,18 +139,15 @@ def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[Belief, .
 def methods(certificate: Certificate, comparison: Comparison | None = None) -> tuple[Line, ...]:
     """The methods from the crudest to the exact one: from a comparison, else from the scales in the certificate.
 
-    Without a comparison, a method counts as proved if its scale is at least the one used: more noise of this kind is
-    a post-processing of less (theory F1)."""
+    Without a comparison, a method counts as proved if its scale is at least the one used: more Laplace noise is a
+    post-processing of less (theory F1). Of Gaussian noise on a lattice that is not true."""
     if comparison is not None:
         if comparison.budget != certificate.budget:
             raise UsageError(
                 f"the comparison is for {comparison.budget!r} and the certificate for {certificate.budget!r}; "
                 "compare with the budget of the mechanism"
             )
-        return tuple(
-            Line(r.method, r.scale, r.expected_absolute, r.epsilon, r.proven, r.note, r.method == certificate.method)
-            for r in comparison.rows
-        )
+        return tuple(_compared(row, certificate) for row in comparison.rows)
     if certificate.kind == "mixed":
         return ()
     noise = certificate.noise
@@ -133,19 +155,40 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     for name, scale in certificate.scales.items():
         used = name == certificate.method
         size = math.inf if scale is None else float(noise.scale) if used else scale
-        error = math.inf if math.isinf(size) else Laplace(size, noise.grid).expected_error()
-        covered = None if size < noise.scale or math.isinf(size) else True
-        lines.append(Line(name, size, error, None, covered, "" if scale is not None else "no finite scale", used))
+        error = math.inf if math.isinf(size) else type(noise)(size, noise.grid).expected_error()
+        more = size >= noise.scale and isinstance(noise, Laplace) and not math.isinf(size)
+        note = "" if scale is not None else "no finite scale"
+        lines.append(Line(name, noise_name(noise), size, error, None, True if used or more else None, note, used))
     return tuple(lines)
 
 
-def _leak(part: Part) -> float:
-    return max(pure_loss(family, scale_in_steps(part.noise)).value for family in part.certificate.families)
+def noise_name(noise: Noise) -> str:
+    """ "Laplace" or "Gaussian"."""
+    return type(noise).__name__
 
 
-def _unchanged(noise: Laplace) -> float:
-    """P(N = 0) = tanh(grid / (2 scale))."""
-    return 1.0 if noise.scale == 0 else math.tanh(float(noise.rate) / 2)
+def _compared(row: Row, certificate: Certificate) -> Line:
+    """One row of a comparison; what no noise can do is said in its note."""
+    refused = math.isinf(row.scale)
+    name, used, reached = row.noise.capitalize(), False, row.epsilon
+    if certificate.kind != "mixed" and row.method == certificate.method:
+        used = name == noise_name(certificate.noise)
+        if used:
+            reached = min(reached, max(limit(item, certificate.noise) for item in certificate.items))
+    note = row.note or (row.why if refused else "")
+    return Line(
+        row.method, name, row.scale, row.expected_absolute, None if refused else reached, row.proven, note, used
+    )
+
+
+def _empirical(running: tuple[Part, ...]) -> Empirical | None:
+    """The worst of what the certificates say about the values behind fitted beliefs; None if they say nothing."""
+    bodies = [found for part in running if (found := part.certificate.body.get("empirical"))]
+    told = [
+        Empirical(math.inf if b["epsilon"] is None else float(b["epsilon"]), float(b["delta"]), bool(b["holds"]))
+        for b in bodies
+    ]
+    return max(told, key=lambda e: (not e.holds, e.epsilon, e.delta), default=None)
 
 
 def _published(certificate: Certificate) -> str | None:

@@ -76,8 +76,7 @@ def _panel(view: View, law: Histogram, window: NDArray[np.float64], axis: str) -
 def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] = ()) -> Figure:
     """The log-ratio after noise as a line inside the promised band, before noise as points; what is beyond the
     axis is drawn as a triangle at its edge."""
-    finite = np.abs(curve.after[np.isfinite(curve.after)])
-    top = max(2.0 * f.epsilon, 1.3 * float(finite.max(initial=0.0)), 1e-3)
+    top = max(2.0 * f.epsilon, 1.3 * curve.drawn, 1e-3)
     data = _points(curve, top, noisy=view.steps > 0)
     if view.steps > 0:
         mode = "lines+markers" if len(curve.values) <= FEW else "lines"
@@ -126,7 +125,9 @@ def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
         return None
     sizes = [x for line in drawn for x in (line.error, line.scale)]
     low, high = max(min(sizes), max(sizes) * 1e-5) / 2.5, max(sizes) * 2
-    names = [plain(line.method) + (" ★" if line.used else "") for line in drawn]
+    several = len({line.noise for line in lines}) > 1
+    kinds = [f", {line.noise}" if several else "" for line in drawn]
+    names = [plain(line.method) + kind + (" ★" if line.used else "") for line, kind in zip(drawn, kinds, strict=True)]
     bars: Figure = {"type": "bar", "orientation": "h", "name": "average error", "y": names}
     bars |= {"x": _numbers([line.error for line in drawn]), "hovertemplate": "average error %{x}<extra></extra>"}
     bars |= {"marker": {"color": [SECOND if line.used else FIRST for line in drawn]}}
@@ -161,14 +162,19 @@ def _bar_width(values: NDArray[np.float64], span: float) -> float:
     return 0.4 * min(float(gaps.min()) if gaps.size else math.inf, (span or 1.0) / 6)
 
 
-def _numbers(values: Any, digits: int = 5) -> list[float]:
-    return [float(f"{v:.{digits}g}") for v in np.asarray(values, dtype=np.float64).tolist()]
+def _numbers(values: Any, digits: int = 5) -> list[float | None]:
+    """Short numbers; None, which interrupts a line, for nan."""
+    numbers = np.asarray(values, dtype=np.float64).tolist()
+    return [None if math.isnan(v) else float(f"{v:.{digits}g}") for v in numbers]
 
 
 def _hover(logs: NDArray[np.float64]) -> Figure:
     """What a log-ratio does to the odds, for the box at the pointer."""
-    told = [
-        "settles the question" if math.isinf(x) else f"log {x:.4g}: odds {'×' if x >= 0 else '÷'} {factor(abs(x))}"
-        for x in logs.tolist()
-    ]
+    told = [_told(x) for x in logs.tolist()]
     return {"customdata": told, "hovertemplate": "value %{x}<br>%{customdata}<extra></extra>"}
+
+
+def _told(x: float) -> str:
+    if math.isnan(x):
+        return ""
+    return "settles the question" if math.isinf(x) else f"log {x:.4g}: odds {'×' if x >= 0 else '÷'} {factor(abs(x))}"

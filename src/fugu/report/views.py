@@ -5,19 +5,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
+from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+from fugu.loss.bounds import Noise
 from fugu.loss.scan import decayed_sums, log_decayed_sums
 from fugu.mechanism.certificate import Certificate
-from fugu.noise.laplace import Laplace
+from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
+from fugu.report.dense import atoms_of, limit, steps_of, why_unlimited, with_gaussian
 
 MOST = 12
+HIDDEN = 1e-4
+"""How much of a law that has no ends is left out on each side of a picture."""
 _TINY = 1e-280
+_MANY = 40_000_000
 _ADVERSARY = re.compile(r"adversary \d+: ")
 
 Logs = NDArray[np.float64]
@@ -31,7 +39,7 @@ class Part:
     certificate: Certificate
 
     @property
-    def noise(self) -> Laplace:
+    def noise(self) -> Noise:
         """The noise of this part."""
         return self.certificate.noise
 
@@ -51,12 +59,39 @@ class View:
     pair: Family
     """The two laws, as a family of one pair."""
     lattice: Lattice | None
-    noise: Laplace
+    noise: Noise
+    endless: tuple[bool, bool]
+    """Which of the laws spread over the whole line; of these `pair` holds what doubles can see."""
+    limit: float
+    """max |ln(f_A / f_B)| over all values, drawn or not, from above; inf where no limit is known."""
+    unlimited: str
+    """Why `limit` is inf: "only", "tails" or "error" (see `dense.why_unlimited`); "" where it is finite."""
 
     @property
     def steps(self) -> float:
         """The scale of the noise in lattice steps."""
-        return scale_in_steps(self.noise)
+        return steps_of(self.noise)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether Gaussian noise is added."""
+        return isinstance(self.noise, Gaussian) and self.noise.scale > 0
+
+    @cached_property
+    def shown(self) -> tuple[int, int]:
+        """The lattice indices between which the laws are drawn: all atoms, or all but the far ends of endless laws."""
+        points = self.pair.points
+        if not any(self.endless):
+            return int(points[0]), int(points[-1])
+        sums = np.cumsum(self.pair.weights, axis=1)
+        ends = [np.searchsorted(row, (HIDDEN, 1 - HIDDEN)) for row in sums]
+        first, last = min(int(a) for a, _ in ends), max(int(b) for _, b in ends)
+        return int(points[first]), int(points[min(last, len(points) - 1)])
+
+    @cached_property
+    def noised(self) -> tuple[int, NDArray[np.float64]]:
+        """Both laws with Gaussian noise: the first lattice index and the masses from there on."""
+        return with_gaussian(self.pair.points, self.pair.weights, self.steps)
 
     def values(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """The column's values at lattice indices; 1, 2, 3, ... where the certificate only knows the order."""
@@ -74,17 +109,19 @@ def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part
 
 def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
     """At most `most` views: the certificate's worst pair first, then the pairs by what they lose, largest first."""
-    found: list[tuple[bool, float, View]] = []
+    found: list[tuple[bool, float, tuple[Item, int, Part, str]]] = []
     running = parts(certificate)
+    epsilon = float(getattr(certificate.budget, "epsilon", 0))
     for part in running:
-        for family in part.certificate.families:
-            steps = scale_in_steps(part.noise)
-            losses = _losses(family, steps)
-            marked = np.array([label == certificate.worst_pair for label in family.labels])
-            for k in np.lexsort((-losses, ~marked))[:most].tolist():
-                chance = f"noise of scale {float(part.noise.scale):.4g}, " if len(running) > 1 else ""
-                found.append((not marked[k], -float(losses[k]), _view(family, k, part, chance)))
-    return tuple(view for _, _, view in sorted(found, key=lambda entry: entry[:2])[:most])
+        chance = f"noise of scale {float(part.noise.scale):.4g}, " if len(running) > 1 else ""
+        for item in part.certificate.items:
+            labels = item.labels if isinstance(item, Family) else (item.label,)
+            losses = _losses(item, part.noise, epsilon)
+            marked = np.array([label == certificate.worst_pair for label in labels])
+            ranked = np.lexsort((-losses, ~marked))[:most].tolist()
+            found += [(not marked[k], -float(losses[k]), (item, k, part, chance)) for k in ranked]
+            found = sorted(found, key=lambda entry: entry[:2])[:most]
+    return tuple(_view(*chosen) for _, _, chosen in found)
 
 
 def log_sums(family: Family, steps: float, extra: NDArray[np.int64] | None = None) -> tuple[NDArray[np.int64], Logs]:
@@ -119,11 +156,6 @@ def _logs(family: Family) -> Logs:
     return np.stack([law.logs() for law in family.laws])
 
 
-def scale_in_steps(noise: Laplace) -> float:
-    """scale / grid."""
-    return 0.0 if noise.scale == 0 else float(1 / noise.rate)
-
-
 def secrets_of(label: str) -> tuple[str, str]:
     """The names of the two secrets of a pair labelled "a vs b"; neutral ones if the label is not of that form.
 
@@ -136,21 +168,44 @@ def secrets_of(label: str) -> tuple[str, str]:
     return "the first secret", "the second secret"
 
 
-def _losses(family: Family, steps: float) -> NDArray[np.float64]:
-    """max over atoms of |ln(S_i / S_j)| of each pair; inf where a value is possible under one secret only."""
-    _, logs = log_sums(family, steps)
+def _losses(item: Item, noise: Noise, epsilon: float) -> NDArray[np.float64]:
+    """What each pair loses, to rank them: max over atoms of |ln(S_i / S_j)|, or under Gaussian noise delta(epsilon)."""
+    steps, gaussian = steps_of(noise), isinstance(noise, Gaussian) and noise.scale > 0
+    if isinstance(item, Analytic) and not gaussian:
+        return np.array([limit(item, noise)])
+    family = item if isinstance(item, Family) else atoms_of(item, noise)
     found = np.zeros(len(family.pairs))
+    if gaussian and len(family.laws) * int(family.points[-1] - family.points[0]) > _MANY:
+        return found  # as they come
+    rows = with_gaussian(family.points, family.weights, steps)[1] if gaussian else log_sums(family, steps)[1]
     for k, (i, j) in enumerate(family.pairs):
-        with np.errstate(invalid="ignore"):
-            found[k] = np.nanmax(np.abs(logs[i] - logs[j]))
+        if gaussian:
+            e = np.exp(min(epsilon, 700.0))
+            found[k] = max(np.maximum(rows[a] - e * rows[b], 0).sum() for a, b in ((i, j), (j, i)))
+        else:
+            with np.errstate(invalid="ignore"):
+                found[k] = np.nanmax(np.abs(rows[i] - rows[j]))
     return found
 
 
-def _view(family: Family, k: int, part: Part, chance: str) -> View:
-    i, j = family.pairs[k]
-    label = family.labels[k] or f"pair {k + 1}"
-    first, second = family.laws[i], family.laws[j]
-    held = (first.parts > 0) | (second.parts > 0)  # atoms of other laws say nothing of this pair
+def _view(item: Item, k: int, part: Part, chance: str) -> View:
+    if isinstance(item, Analytic):
+        pair, endless = atoms_of(item, part.noise), (bool(item.p.stds.any()), bool(item.q.stds.any()))
+    else:
+        pair, endless = _alone(item, k), (False, False)
+    label = pair.labels[0] or f"pair {k + 1}"
+    held = pair if isinstance(item, Family) else item
+    most = limit(held, part.noise)
+    return View(
+        chance + label, *secrets_of(label), pair=pair, lattice=part.lattice, noise=part.noise, endless=endless,
+        limit=most, unlimited=why_unlimited(held, part.noise) if np.isinf(most) else "")  # fmt: skip
+
+
+def _alone(family: Family, k: int) -> Family:
+    """One pair of a family on its own atoms: those of other laws say nothing of it."""
+    pair = family.pairs[k]
+    first, second = (family.laws[i] for i in pair)
+    held = (first.parts > 0) | (second.parts > 0)
     both = Masses(first.parts[held], first.total), Masses(second.parts[held], second.total)
-    pair = Family(family.points[held], both, ((0, 1),), (label,))
-    return View(chance + label, *secrets_of(label), pair=pair, lattice=part.lattice, noise=part.noise)
+    errors = tuple(family.errors[i] if family.blurred(pair) else 0.0 for i in pair)
+    return Family(family.points[held], both, ((0, 1),), (family.labels[k],), errors=errors)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from fugu.report.curves import Laws, Ratio
+from fugu.report.curves import FLOOR, Laws, Ratio
 from fugu.report.facts import Facts
 from fugu.report.text import VALUE, clean, delta, epsilon, factor, number, percent, quoted
-from fugu.report.views import View
+from fugu.report.views import HIDDEN, View
 
 METHODS = {
     "l1": "how far apart two possible values can lie; how likely they are is not used",
@@ -15,7 +15,20 @@ METHODS = {
     "closeness": "the same, leaving out the share of probability that δ allows",
     "relaxed-paper": "an average over how far probability is moved, as published",
     "relaxed": "the same average, with a sharper rule",
+    "gaussian-prior-lambert": "how far the middles and the widths of two bell curves lie apart, by a simple formula",
+    "gaussian-prior": "the same, with a sharper rule for the share of probability that δ allows",
+    "mixture-coupling": "how far the bell curves that make up one law must be moved to give the other",
     "exact": "the least noise for which the promise holds, computed from the two laws themselves",
+}
+SHAPES = {
+    "Laplace": "Laplace noise, a sharp peak at zero with a scale of",
+    "Gaussian": "Gaussian noise, a bell curve with a scale (about its standard deviation) of",
+}
+UNLIMITED = {
+    "only": "Here some values are possible under one answer only: whoever sees one of them knows.",
+    "tails": "Here no value settles the question, but values far out, which are rare, may shift them by any factor.",
+    "error": "How far a single value can shift them is not known, because the laws are known up to a small error only; "
+    "δ includes that error.",
 }
 NOT_PROMISED = {
     "More than one release.": "The promise covers one release of this data. A second one, of the same column or of "
@@ -54,6 +67,8 @@ def accuracy(f: Facts) -> str:
         f"On average the noise moves a value by {number(f.error)}, and at least {percent(0.95)} of the time by "
         f"{number(f.half, 'up')} or less, in the units of {quoted(f.query)}."
     )
+    told = [f"{SHAPES[name]} {number(scale)}" for name, scale in f.noises]
+    text += f" It is {told[0]}." if len(told) == 1 else f" It is one of: {'; '.join(told)}."
     if f.unchanged >= 0.05:
         text += f" With probability {percent(f.unchanged)} it does not move it at all."
     if f.grid:
@@ -81,8 +96,7 @@ def remainder(f: Facts) -> str:
     2015). Single values may lie outside, by any factor; only the sum of the excess is bounded."""
     rate = f", that is 1 in {math.floor(1 / f.delta * (1 + 1e-12)):,}" if 1e-15 < f.delta < 0.5 else ""
     single = f"Here no single value can shift them by more than a factor of {factor(f.leak)}."
-    if math.isinf(f.leak):
-        single = "Here some values are possible under one answer only: whoever sees one of them knows."
+    single = UNLIMITED.get(f.unlimited, single)
     return (
         "Exactly: for every set of values, the probability that the published value falls into it under one answer is "
         f"at most {factor(f.epsilon)} times that under the other, plus {delta(f.delta)}{rate}. Put differently, the "
@@ -100,6 +114,25 @@ def stronger(f: Facts) -> str:
         "The proof gives more than was asked for: the odds change by at most a factor of "
         f"{factor(f.proved)} ({epsilon(f.proved)})."
     )
+
+
+def beside(f: Facts) -> str:
+    """What the noise does under the values that the beliefs were fitted to, else nothing: not part of the promise."""
+    found = f.empirical
+    if found is None:
+        return ""
+    text = (
+        "The promise is for observers who believe in smooth curves that were fitted to reference values. It is not for "
+        "the reference values as they are, one by one. For those, the same noise "
+    )
+    if math.isinf(found.epsilon):
+        return text + "gives no limit on the odds at all."
+    change = f"by at most a factor of {factor(found.epsilon)} ({epsilon(found.epsilon)})"
+    slip = f", apart from a remainder {delta(found.delta)}" if found.delta else ""
+    if found.holds:
+        return text + f"would keep the promise too: the odds would change {change}{slip}."
+    asked = delta(f.delta) if f.delta and found.delta else epsilon(f.epsilon)
+    return text + f"would not keep the promise: the odds would change {change}{slip}, where {asked} is promised."
 
 
 def silence(f: Facts) -> str:
@@ -125,6 +158,10 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
     text += f", and {percent(right[1], 'up')} of the time from the published one." if noisy else "."
     if len(view.pair.points) == 2 and bool((view.pair.weights.max(axis=1) == 1).all()):
         text += " Each answer has one value here. Of two laws known only to be shifted copies, this is the worst case."
+    if any(view.endless):
+        text += f" The picture leaves out the far ends of the curves, at most {percent(2 * HIDDEN)} of each."
+    if any(view.pair.errors):
+        text += f" The laws are known up to an error of {percent(max(view.pair.errors), 'up')}, which δ includes."
     if view.lattice is None:
         text += " The certificate knows the possible values by their order only, so they are numbered."
     gathered = [law for law in dict.fromkeys((curve.before, curve.after)) if law.group > 1]
@@ -138,12 +175,10 @@ def ratio_caption(view: View, curve: Ratio, f: Facts) -> str:
     """What the second figure shows."""
     a, b = clean(view.first, 40), clean(view.second, 40)
     line = "The line is what remains once noise is added" if view.steps > 0 else "The points are what is published"
-    shift = f"is {number(curve.largest, 'up', 4)}, a factor of {factor(curve.largest)} on the odds"
     text = (
         f"How strongly a value speaks for “{a}” (upward) or “{b}” (downward): the natural logarithm of how many times "
         f"likelier it is under one than under the other. {line}; the shaded band is the promise, "
-        f"±{number(f.epsilon, 'up', 6)}. The largest shift for this pair "
-        f"{'is unlimited' if math.isinf(curve.largest) else shift}."
+        f"±{number(f.epsilon, 'up', 6)}. {_largest(view, curve)}"
     )
     if f.delta and curve.largest > f.epsilon:
         text += " Where it leaves the band, what is in excess adds up to at most δ."
@@ -154,3 +189,22 @@ def ratio_caption(view: View, curve: Ratio, f: Facts) -> str:
     if curve.thinned:
         text += " Of many points only the lowest and highest of each stretch are drawn."
     return text
+
+
+def _largest(view: View, curve: Ratio) -> str:
+    """The largest shift, in the picture and beyond it."""
+    most = f"{number(curve.largest, 'up', 4)}, a factor of {factor(curve.largest)} on the odds"
+    drawn = f"{number(curve.drawn, 'up', 4)}, a factor of {factor(curve.drawn)} on the odds"
+    if view.unlimited == "tails":
+        return (
+            "The largest shift for this pair is unlimited: farther out, where values are rare, it may grow on and on. "
+            f"In the picture it reaches {drawn}; the picture stops before values that are less than {number(FLOOR)} "
+            "times as likely as the likeliest."
+        )
+    if view.unlimited == "error":
+        return f"For the laws as computed it reaches {drawn}; they are known up to an error, so that no limit is known."
+    if math.isinf(curve.largest):
+        return "The largest shift for this pair is unlimited."
+    if view.gaussian and curve.drawn < curve.largest:
+        return f"The largest shift for this pair in the picture is {drawn}; for no value is it more than {most}."
+    return f"The largest shift for this pair is {most}."
