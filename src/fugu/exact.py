@@ -55,7 +55,7 @@ def decimal_up(x: float, digits: int = 10) -> Fraction:
     >>> decimal_up(0.116700009377384, 8)
     Fraction(11670001, 100000000)
     """
-    exact = Fraction(x)
+    exact = as_fraction(x)
     if exact <= 0:
         return Fraction(0)
     exponent = math.floor(math.log10(x)) - digits + 1

@@ -1,4 +1,4 @@
-"""A random hunt for a normal or mixture pair whose released noise breaks its budget, with an oracle from the definition.
+"""A random hunt for a normal or mixture pair whose noise breaks its budget, with an oracle from the definition.
 
 The oracle knows nothing of the library: cell masses by error functions, plain convolution with the noise, sum of
 positive parts in both orders over a wide window. It is good to about 1e-13."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fugu.calibration.problem import numbered
 from fugu.calibration.prove import Proof, prove
@@ -15,9 +18,9 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise.lattice import Lattice
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def verify(
     laws = certificate.items
     if scenario_or_pairs is not None:
         try:
-            laws = _laws(scenario_or_pairs, certificate.lattice)
+            laws = _laws(scenario_or_pairs, certificate)
         except BadNoise as error:
             return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
     return _verdict(prove(laws, certificate.noise, budget), budget)
@@ -67,13 +70,24 @@ def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Ce
     raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")
 
 
-def _laws(scenario_or_pairs: PairsLike, lattice: Lattice | None) -> tuple[Item, ...]:
-    given = items(as_pairs(scenario_or_pairs))
+def _laws(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Item, ...]:
+    """The laws given, pushed through what a release does to a value: to the nearest supported one, onto the lattice."""
+    given, support, lattice = items(as_pairs(scenario_or_pairs)), certificate.support, certificate.lattice
+    if support is not None:
+        if any(isinstance(item, Analytic) or item.translates for item in given):
+            raise BadNoise("it moves every value to its own atoms, and these laws have none")
+        given = tuple(moved(item, support) for item in given if isinstance(item, Family))
     if lattice is not None:
         return tuple(item.on(lattice) for item in given)
     if any(isinstance(item, Analytic) for item in given):
         raise BadNoise("laws without atoms need a lattice, and this certificate has none")
     return tuple(numbered(item) for item in given if isinstance(item, Family))
+
+
+def moved(family: Family, support: NDArray[np.float64]) -> Family:
+    """The laws of the nearest supported value; masses that meet are added exactly."""
+    points, where = np.unique(nearest(support, family.points), return_inverse=True)
+    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
 
 
 def _verdict(proof: Proof, budget: object) -> Verdict:

@@ -6,6 +6,8 @@ import hashlib
 import math
 from typing import Any
 
+import numpy as np
+
 from fugu.calibration.exact import exact_with
 from fugu.calibration.method import Budget, Method, Proposal, find_method, methods
 from fugu.calibration.problem import Problem, problem
@@ -22,6 +24,7 @@ from fugu.mechanism.additive import Additive
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.mechanism.encoding import budget_json
+from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import OBJECTIVES, Laplace
 from fugu.noise.lattice import Lattice
 
@@ -49,6 +52,18 @@ def calibrate(
     _check_noise(noise)
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
+    try:
+        return _calibrate(scenario_or_pairs, budget, noise, method, grid, objective)
+    except (OverflowError, ZeroDivisionError) as error:
+        raise NotProvable(
+            "the budget, the grid or the values are beyond the range of doubles; rescale the values"
+        ) from error
+
+
+def _calibrate(
+    scenario_or_pairs: PairsLike, budget: Budget, noise: str, method: str, grid: Real | str, objective: str
+) -> Additive:
+    """`calibrate`, once its arguments are known to make sense."""
     chosen = None if method == "best" else find_method(method)
     pairs, context = as_pairs(scenario_or_pairs), Context.of(scenario_or_pairs)
     if noise == "gaussian":
@@ -56,11 +71,7 @@ def calibrate(
     laplace = _laplace(pairs, budget, chosen, grid, context)
     if noise == "laplace" or chosen is not None or not isinstance(budget, Approx) or budget.delta == 0:
         return laplace
-    try:
-        gaussian = _gaussian(pairs, budget, method, grid, context)
-    except NotProvable:
-        return laplace
-    return min(laplace, gaussian, key=lambda m: m.expected_error(objective))
+    return _better(laplace, pairs, budget, grid, context, objective)
 
 
 def _laplace(
@@ -79,10 +90,28 @@ def _gaussian(pairs: tuple[LawPair, ...], budget: Budget, method: str, grid: Rea
     """Discrete Gaussian noise: only the exact method is known for it."""
     if method not in ("best", "exact"):
         raise NotProvable(f"method {method!r} is for Laplace noise; Gaussian noise is calibrated by method='exact'")
-    asked = problem(pairs, budget, grid, kind="gaussian")
-    found = [exact_with("gaussian", item, budget) for item in asked.items]
-    proposal = max(found, key=lambda p: p.steps)
+    asked, proposal = _gaussian_proposal(pairs, budget, grid)
     return _mechanism(asked, budget, "exact", {"exact": proposal}, "gaussian", context)
+
+
+def _gaussian_proposal(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str) -> tuple[Problem, Proposal]:
+    asked = problem(pairs, budget, grid, kind="gaussian")
+    return asked, max((exact_with("gaussian", item, budget) for item in asked.items), key=lambda p: p.steps)
+
+
+def _better(
+    laplace: Additive, pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str, context: Context, objective: str
+) -> Additive:
+    """Gaussian noise where it is expected to err less; it is proved only then, because the proof is the costly part."""
+    try:
+        asked, proposal = _gaussian_proposal(pairs, budget, grid)
+        noise = Gaussian(proposal.steps * float(asked.lattice.grid), asked.lattice.grid)
+        if noise.expected_error(objective) >= laplace.expected_error(objective):
+            return laplace
+        gaussian = _mechanism(asked, budget, "exact", {"exact": proposal}, "gaussian", context)
+    except NotProvable:
+        return laplace
+    return min(laplace, gaussian, key=lambda m: m.expected_error(objective))
 
 
 def _mechanism(
@@ -149,6 +178,7 @@ def _body(
         "theorem": find_method(name).theorem,
         "noise": {"kind": kind_of(noise), "scale": str(as_fraction(noise.scale)), "grid": str(asked.lattice.grid)},
         "lattice": None if lattice is None else {"grid": str(lattice.grid), "origin": str(lattice.origin)},
+        "support": _support(asked, lattice),
         "expected_error": {o: noise.expected_error(o) for o in OBJECTIVES},
         "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},
         "assumptions": assumptions,
@@ -172,6 +202,16 @@ def _under_empirical(asked: Problem, noise: Noise, budget: Budget, context: Cont
         "delta": found.delta,
         "holds": found.holds,
     }
+
+
+def _support(asked: Problem, lattice: Lattice | None) -> list[float] | str | None:
+    """Where values are moved before anything else: "lattice" if to the atoms of the laws on the lattice, their values
+    if those are elsewhere, None if values are not moved."""
+    support = asked.support
+    if support is None:
+        return None
+    on_lattice = lattice is not None and np.array_equal(lattice.value(lattice.index(support)), support)
+    return "lattice" if on_lattice else support.tolist()
 
 
 def kind_of(noise: Noise) -> str:

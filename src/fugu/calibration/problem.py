@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fugu.calibration.exact import least, least_steps
 from fugu.calibration.method import Budget
-from fugu.exact import Real
+from fugu.exact import Real, as_fraction
+from fugu.guarantee import Pure
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
@@ -82,7 +83,12 @@ def _steps(found: Problem, budget: Budget, kind: str) -> float:
 def _smooth(given: tuple[Item, ...], budget: Budget, kind: str) -> Problem:
     """A lattice for laws with Gaussian components: a sixteenth of their spread, and of the scale once it is known;
     halved until halving it once more would save less than 0.5 % of the scale."""
-    grid = _short(min(_spread(f) for f in given) / _FINER)
+    finest = min(_spread(f) for f in given) / _FINER
+    if isinstance(budget, Pure) and kind == "laplace" and (shared := _common_shift(given)) is not None:
+        # translates by whole steps stay translates: a grid that divides the shift makes the pure scale exact
+        finest = min(finest, float(shared / as_fraction(budget.epsilon)) / _FINER) if budget.epsilon else finest
+        return _on(given, Lattice(shared / max(1, math.ceil(shared / Fraction(finest)))))
+    grid = _short(finest)
     found = _on(given, Lattice(grid))
     scale = _steps(found, budget, kind) * float(grid)
     if scale > 0:
@@ -95,6 +101,16 @@ def _smooth(given: tuple[Item, ...], budget: Budget, kind: str) -> Problem:
             break
         grid = grid / 2
     return found
+
+
+def _common_shift(given: tuple[Item, ...]) -> Fraction | None:
+    """The largest number of which every shift is a multiple, if all items are translates of normal laws."""
+    shifts = [item.shift() if isinstance(item, Analytic) else None for item in given]
+    moved = [abs(shift) for shift in shifts if shift]
+    if not moved or any(shift is None for shift in shifts):
+        return None
+    common = math.lcm(*(shift.denominator for shift in moved))
+    return Fraction(math.gcd(*(int(shift * common) for shift in moved)), common)
 
 
 def _rounded(given: tuple[Family, ...], budget: Budget) -> Problem:

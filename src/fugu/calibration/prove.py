@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from fugu.calibration.method import Budget
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, decimal_up
+from fugu.exact import as_fraction, decimal_up, float_up
 from fugu.guarantee import Approx
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -47,7 +47,7 @@ def prove(items: tuple[Item, ...], noise: Noise, budget: Budget) -> Proof:
     deltas = [loss for item in items for loss in delta_bounds(item, noise, epsilon)]
     worst = max(deltas, key=lambda loss: loss.value)
     return Proof(
-        float(epsilon), worst.value, worst.label, all(loss.within(as_fraction(budget.delta)) for loss in deltas)
+        float_up(epsilon), worst.value, worst.label, all(loss.within(as_fraction(budget.delta)) for loss in deltas)
     )
 
 

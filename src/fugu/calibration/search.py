@@ -18,12 +18,16 @@ def least_scale(loss: Callable[[float], float], target: float, upper: float) -> 
     then narrows; the end that meets the target is the one returned, so a wrong guess costs time, never soundness."""
     if loss(0.0) <= target:
         return 0.0
+    if not math.isfinite(upper):
+        raise NotProvable("the noise that this budget asks for is beyond the range of doubles; rescale the values")
     high = upper
     for attempt in range(60):
         at_high = loss(high)
         if at_high <= target:
             break
         high *= 1 + 1e-9 if attempt < 3 else 2
+        if math.isinf(high):
+            raise NotProvable("the noise that this budget asks for is beyond the range of doubles; rescale the values")
     else:
         raise NotProvable("no scale within reach meets the budget; it is below what floating point can tell from zero")
     while high > _SMALLEST:

@@ -10,7 +10,7 @@ import numpy as np
 from fugu.calibration.method import Budget
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, float_down
+from fugu.exact import as_fraction, float_down, float_up
 from fugu.guarantee import Approx
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
@@ -29,6 +29,9 @@ def least_analytic(pair: Analytic, budget: Budget) -> float:
         return least_scale(lambda b: fast_delta(pair, b, epsilon), target, _start(pair, budget))
     if budget.epsilon == 0:
         raise NotProvable("epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that")
+    shift = pair.shift()
+    if shift is not None and shift.denominator == 1:
+        return float_up(abs(shift) / as_fraction(budget.epsilon))  # translates: the plain Laplace scale is exact
     return least_scale(lambda b: _pure(pair, b), float_down(as_fraction(budget.epsilon)), _start(pair, budget))
 
 

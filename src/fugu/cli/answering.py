@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table as Rich
 
 from fugu.cli import options
@@ -53,7 +54,7 @@ def release_query(
         print_json({"query": str(found.statistic), "cells": [asdict(cell) for cell in found.cells], "files": files})
         return
     out.print(_shown(found, budget))
-    out.print(f"wrote {', '.join(files)}")
+    out.print(f"wrote {', '.join(files)}", markup=False)
 
 
 def _bounds(text: str | None) -> tuple[Real, Real] | None:
@@ -78,12 +79,12 @@ def _save(found: Answer, column: Path) -> list[str]:
 
 
 def _shown(found: Answer, budget: Pure | Approx) -> Rich:
-    table = Rich(title=f"{found.statistic} under {budget}", title_justify="left", header_style="bold")
+    table = Rich(title=escape(f"{found.statistic} under {budget}"), title_justify="left", header_style="bold")
     columns = found.columns()
     for name in columns:
         table.add_column(name, justify="left" if name in ("group", "cell") else "right")
     table.add_column("noise scale", justify="right")
     for k, cell in enumerate(found.cells):
         values = [columns[name][k] for name in columns]
-        table.add_row(*(v if isinstance(v, str) else f"{v:.6g}" for v in values), f"{cell.scale:.4g}")
+        table.add_row(*(escape(v) if isinstance(v, str) else f"{v:.6g}" for v in values), f"{cell.scale:.4g}")
     return table

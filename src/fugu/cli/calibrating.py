@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 import fugu
 from fugu.cli import options
@@ -53,7 +54,7 @@ def compare(
         print_json({**found.to_json(), "report": asdict(scenario.report)})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
-    out.print(str(scenario.report))
+    out.print(str(scenario.report), markup=False)
 
 
 def plan(
@@ -147,13 +148,13 @@ def describe(mechanism: Additive, publish: str) -> None:
     kind = type(mechanism.noise).__name__
     if mechanism.noise.scale == 0:
         out.print(
-            f"[bold]No noise is needed[/] to publish {publish!r} under {mechanism.guarantee}: the beliefs alone "
-            "suffice."
+            f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under {mechanism.guarantee}: "
+            "the beliefs alone suffice."
         )
     else:
         out.print(
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] on a lattice of step {mechanism.noise.grid} "
-            f"publishes {publish!r} under {mechanism.guarantee}."
+            f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
         )
     out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
     proved = certificate.proved

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -24,7 +25,7 @@ err = Console(stderr=True, highlight=False)
 
 def fail(error: FuguError) -> None:
     """One message, no traceback."""
-    err.print("[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:", str(error), markup=True)
+    err.print("[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:", escape(str(error)))
 
 
 def print_json(content: Any) -> None:
@@ -65,7 +66,7 @@ def progress() -> Iterator[None]:
 
 def comparison_table(comparison: Comparison, title: str) -> Table:
     """All methods side by side, the best one marked."""
-    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
+    table = Table(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
     table.add_column("method", no_wrap=True)
     for name in ("scale", "E |error|", "E error²", "true epsilon"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -83,5 +84,5 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
-    table.caption = "\n".join(remarks)
+    table.caption = escape("\n".join(remarks))
     return table

@@ -97,9 +97,8 @@ def release(
         print_json(summary)
         return
     describe(mechanism, publish)
-    out.print(
-        "dry run: nothing was released or written" if dry_run else f"wrote {', '.join(str(f) for f in files.values())}"
-    )
+    written = ", ".join(str(f) for f in files.values())
+    out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)
 
 
 def _targets(output: str, tables: tuple[str, ...]) -> dict[str, Path]:

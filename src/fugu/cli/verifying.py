@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 import fugu
 from fugu.cli import options
@@ -29,7 +30,7 @@ def verify(
         print_json({k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")})
     else:
         word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
-        out.print(f"{word}: {verdict.reason}; proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}")
+        out.print(f"{word}: {escape(verdict.reason)}; proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}")
     if not verdict.holds:
         raise typer.Exit(CertificateError.exit_code)
 

@@ -22,6 +22,12 @@ class Analytic:
         """The same laws, rounded onto a lattice."""
         return Analytic(self.p, self.q, self.label, lattice)
 
+    def shift(self) -> Fraction | None:
+        """If the two laws are translates of one normal law: by how much, in steps of the lattice if there is one."""
+        if len(self.p.exact_stds) != 1 or self.p.exact_stds != self.q.exact_stds:
+            return None
+        return (self.q.exact_means[0] - self.p.exact_means[0]) / (self.lattice.grid if self.lattice else 1)
+
     @property
     def same(self) -> bool:
         """Whether the two laws are given by the same components."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadNoise, NotProvable
+from fugu.errors import BadLaw, BadNoise, NotProvable
 from fugu.exact import as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
@@ -114,6 +114,8 @@ def _points(pair: LawPair) -> LawPair:
     assert isinstance(pair.p, Shifted)
     assert isinstance(pair.q, Shifted)
     gap: Fraction = as_fraction(pair.q.by) - as_fraction(pair.p.by)
+    if as_fraction(float(gap)) != gap:
+        raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
     return LawPair(Discrete([0.0]), Discrete([float(gap)]), pair.label)
 
 

@@ -141,7 +141,7 @@ def _from_floats(array: NDArray[np.float64]) -> Masses:
     if array.size and array.min() < 0:
         raise BadLaw("weights must not be negative")
     step = decimal_step(array)
-    if step is not None:
+    if step is not None and float(array.sum()) / float(step) < 2.0**62:  # else whole parts would not fit: binary then
         parts = integers(array, step)
         total = Fraction(int(parts.sum())) * step
         read = Masses(parts, total / step)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from fugu.exact import float_up
 from fugu.laws.analytic import Analytic
+from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.analytic import prove_delta_analytic, prove_pure_analytic, prove_rounding
 from fugu.loss.gaussian import prove_gaussian_delta
@@ -16,31 +18,38 @@ Noise = Laplace | Gaussian
 
 
 def pure_bounds(item: Item, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
-    """Proved pure losses; inf where none is finite. A pair that meets `epsilon` by coupling alone is given that
-    value."""
+    """Proved pure losses; inf where none is finite. A pair that meets `epsilon` by coupling, in exact rationals, is
+    said to meet it."""
     silent = noise.scale == 0
-    if isinstance(item, Analytic) or (isinstance(noise, Gaussian) and not silent):
-        return _smooth_pure(item, noise)
-    rate = None if silent or isinstance(noise, Gaussian) else noise.rate
-    return [
-        PairLoss(loss.label, float(epsilon), loss.pair, met=True)
-        if rate is not None and not loss.within(epsilon) and coupled_within(item, loss.pair, rate, epsilon)
-        else loss
-        for loss in prove_pure(item, rate)
-    ]
-
-
-def _smooth_pure(item: Item, noise: Noise) -> list[PairLoss]:
-    """Gaussian tails outweigh each other without bound: only equal laws are pure under Gaussian noise, or none."""
     if isinstance(item, Analytic):
-        if noise.scale > 0 and isinstance(noise, Laplace):
-            return [PairLoss(item.label, prove_pure_analytic(item, noise.rate))]
-        return [PairLoss(item.label, 0.0 if item.same else math.inf)]
-    different = {pair for pair, _ in item.different}
+        return [_analytic_pure(item, noise, epsilon)]
+    if silent or isinstance(noise, Gaussian):
+        # Gaussian noise bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either
+        return prove_pure(item, None)
     return [
-        PairLoss(label, math.inf if pair in different else 0.0, pair)
-        for pair, label in zip(item.pairs, item.labels, strict=True)
+        PairLoss(loss.label, float_up(epsilon), loss.pair, met=True)
+        if not loss.within(epsilon) and _coupled(item, loss.pair, noise, epsilon)
+        else loss
+        for loss in prove_pure(item, noise.rate)
     ]
+
+
+def _coupled(item: Family, pair: tuple[int, int], noise: Laplace, epsilon: Fraction) -> bool:
+    """Coupling needs exact laws: of laws known up to an error no largest distance is known."""
+    return not item.blurred(pair) and coupled_within(item, pair, noise.rate, epsilon)
+
+
+def _analytic_pure(pair: Analytic, noise: Noise, epsilon: Fraction) -> PairLoss:
+    """Translates by whole steps stay so after rounding: then shift x rate is the exact loss. Otherwise balls."""
+    if pair.same:
+        return PairLoss(pair.label, 0.0)
+    if noise.scale == 0 or isinstance(noise, Gaussian):
+        return PairLoss(pair.label, math.inf)
+    shift = pair.shift()
+    if shift is not None and shift.denominator == 1:
+        loss = abs(shift) * noise.rate
+        return PairLoss(pair.label, float_up(loss), met=loss <= epsilon)
+    return PairLoss(pair.label, prove_pure_analytic(pair, noise.rate))
 
 
 def delta_bounds(item: Item, noise: Noise, epsilon: Fraction) -> list[PairLoss]:

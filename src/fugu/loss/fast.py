@@ -23,6 +23,8 @@ from fugu.loss.slack import slack
 
 _TINY = 1e-280
 _MAX_EXPONENT = 700.0
+_FAR = 1e5
+"""Distances beyond this many scales count as this many: e^-745 is nothing already."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,8 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
                 value = _delta(family, sums, scale, e, (i, j), grid)
             if family.blurred(pair):
                 value += 2 * UNIT + balls.upper(slack(family, (i, j), arb(min(epsilon, _MAX_EXPONENT)).exp()))
-            if value > worst.value:
-                worst = Worst(min(1.0, value), label, (i, j))
+            if not value <= worst.value:  # a value that is not a number counts as the worst
+                worst = Worst(1.0 if math.isnan(value) else min(1.0, value), label, (i, j))
     return worst
 
 
@@ -125,12 +127,16 @@ def _delta(family: Family, sums: Decayed, scale: float, e: float, order: tuple[i
     left = sums.left[i] - e * sums.left[j]
     right = sums.right[i] - e * sums.right[j]
     tails = max(0.0, float(right[0])) + max(0.0, float(left[-1]))
-    gaps = np.diff(family.points).astype(np.float64)
+    with np.errstate(over="ignore"):
+        gaps = np.diff(family.points).astype(np.float64)
+        apart = np.minimum(gaps / scale, _FAR)
     if grid is None:
-        found = 0.5 * (tails + continuous_gaps(left[:-1], right[1:], gaps / scale))
+        found = 0.5 * (tails + continuous_gaps(left[:-1], right[1:], apart))
     else:
-        rate = grid / scale
-        inside = lattice_gaps(left[:-1], right[1:], np.rint(gaps / grid), rate)
+        rate = min(grid / scale, _FAR)
+        with np.errstate(over="ignore"):
+            steps = np.minimum(np.rint(gaps / grid), math.ceil(_FAR / rate))
+        inside = lattice_gaps(left[:-1], right[1:], steps, rate)
         atoms = float(np.maximum(s_i - e * s_j, 0).sum())
         found = math.tanh(rate / 2) * (atoms + tail_sum(rate) * tails + inside)
     return found * (1 + 4000 * UNIT) + 8 * eta + 1e-300  # exponents up to 745 are off by 3 units each

@@ -20,7 +20,7 @@ from fugu.loss.decay import Reader
 from fugu.loss.rounded import Span, ball_cells, float_cells, span_of
 from fugu.loss.slack import slack
 
-_PRECISION = 192
+_PRECISION = 128
 _REACH = 16.0
 """The window reaches this many standard deviations of the noise: beyond lies less than e^-120 of it."""
 _LARGEST = 4_000_000
@@ -64,13 +64,14 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
         laws, outside, pairs = _ball_rows(item, reach)
         noised = [_padded((arb_poly(row) * noise).coeffs(), len(row) + len(kernel) - 1) for row in laws]
         e = balls.of(epsilon).exp()
+        most, least = 1 / inside, e / (inside + beyond)
         found = []
         for label, (a, b) in pairs:
             deltas = []
             for i, j in ((a, b), (b, a)):
                 total = arb(0)
                 for s, t in zip(noised[i], noised[j], strict=True):
-                    part = (s / inside - e * t / (inside + beyond)).upper()
+                    part = (s * most - t * least).upper()
                     if part > 0:
                         total += part
                 deltas.append(balls.upper(total + outside[i] + beyond / inside + _slack(item, (i, j), e)))

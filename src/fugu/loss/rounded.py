@@ -15,8 +15,11 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu import balls
+from fugu.errors import NotProvable
 from fugu.laws.normal import Components
 from fugu.noise.lattice import Lattice
+
+_MOST_CELLS = 400_000
 
 
 @dataclass(frozen=True)
@@ -121,4 +124,9 @@ def span_of(laws: tuple[Components, Components], lattice: Lattice, scale: float)
         low = min(low, float(np.min(law.means - reach * law.stds)))
         high = max(high, float(np.max(law.means + reach * law.stds)))
     first, last = lattice.index(np.array([low, high])).tolist()
+    if last - first > _MOST_CELLS:
+        raise NotProvable(
+            f"{last - first:,} lattice cells would be needed: the noise is very small against the beliefs' spread. "
+            "Choose a coarser grid, for instance a tenth of their standard deviation, or a budget with delta > 0"
+        )
     return Span(int(first) - 1, int(last) + 1)

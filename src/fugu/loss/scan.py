@@ -65,7 +65,8 @@ def _prefix(points: NDArray[Any], weights: NDArray[np.float64], scale: float) ->
     del offset
     if rows > 1:
         ends, deeper = _prefix(x[:, -1], sums[:, :, -1] / grown[:, -1], scale)
-        step = (x[1:, 0] - x[:-1, -1]).astype(np.float64) / scale
+        with np.errstate(over="ignore"):
+            step = (x[1:, 0] - x[:-1, -1]).astype(np.float64) / scale
         sums[:, 1:, :] += (ends[:, :-1] * np.exp(-step))[:, :, None]
         error += deeper
     sums /= grown

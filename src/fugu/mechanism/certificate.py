@@ -14,6 +14,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fugu._version import __version__
 from fugu.errors import CertificateError, FuguError
 from fugu.guarantee import Approx, Pure, Renyi
@@ -75,6 +78,17 @@ class Certificate:
         return tuple(item for item in self.items if isinstance(item, Family))
 
     @property
+    def support(self) -> NDArray[np.float64] | None:
+        """The values that others are moved to before anything else; None if values are taken as they are."""
+        stated = self.body.get("support")
+        if stated is None:
+            return None
+        if stated != "lattice":
+            return np.array(stated, dtype=np.float64)
+        assert self.lattice is not None
+        return self.lattice.value(np.unique(np.concatenate([family.points for family in self.families])))
+
+    @property
     def kind(self) -> str:
         """ "additive", or "mixed" with two parts."""
         return str(self.body["kind"])
@@ -120,11 +134,11 @@ class Certificate:
         return str(self.body["fingerprint"])
 
     def amended(self, assumptions: tuple[str, ...], unit: str) -> Certificate:
-        """The same proof under assumptions stated in other words, sealed anew."""
+        """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         sealed = ("schema", "fugu", "families", "fingerprint", "digest")
         body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
-        return Certificate.seal({**body, "assumptions": stated, "unit": unit}, self.items)
+        return Certificate.seal({**body, "assumptions": stated, "unit": unit, "support": None}, self.items)
 
     def to_json(self) -> str:
         """The document as text."""
@@ -170,6 +184,7 @@ class Certificate:
             _ = certificate.budget, certificate.items, certificate.parts
             if body["kind"] == "additive":
                 _check_lattice(certificate.noise, certificate.lattice)
+                _check_support(certificate)
             if not certificate.items:
                 raise CertificateError("the certificate holds no laws")
         except CertificateError:
@@ -183,6 +198,17 @@ def _check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:
     """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
     if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
         raise CertificateError("the noise of the certificate is not on its lattice")
+
+
+def _check_support(certificate: Certificate) -> None:
+    """Sorted finite numbers, or "lattice" where there is one."""
+    if certificate.body.get("support") == "lattice" and (certificate.lattice is None or not certificate.families):
+        raise CertificateError("the certificate's support is on a lattice that it does not have")
+    support = certificate.support
+    if support is not None and (
+        support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
+    ):
+        raise CertificateError("the certificate's support is not a list of increasing numbers")
 
 
 def _sha256(content: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from fugu.laws.pair import LawPair
 
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
+INDEPENDENT_ROWS = "if a column is released: rows are independent given their own secret"
 ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by themselves"
 
 
@@ -15,7 +16,7 @@ ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by 
 class Context:
     """The parts of a scenario that a release needs; empty for laws given directly."""
 
-    assumptions: tuple[str, ...] = (EXACT_LAWS,)
+    assumptions: tuple[str, ...] = (EXACT_LAWS, INDEPENDENT_ROWS)
     unit: str = "the one published value"
     query: dict[str, Any] | None = None
     recipe: dict[str, Any] | None = None
@@ -30,7 +31,7 @@ class Context:
         """The context of a scenario, or the empty one for bare law pairs."""
         query = getattr(source, "query", None)
         if query is None:
-            return Context()
+            return Context(assumptions=tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS))))
         unit = getattr(source, "unit", None)
         return Context(
             assumptions=tuple(getattr(source, "assumptions", ())),

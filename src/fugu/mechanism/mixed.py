@@ -67,6 +67,7 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     body = {
         "kind": "mixed",
         "beliefs": a.body["beliefs"],
+        "lattice": a.body["lattice"],
         "share": str(share),
         "parts": [a.body, b.body],
         "budget": budget_json(_join(m1.guarantee, m2.guarantee)),

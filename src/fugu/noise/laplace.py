@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -33,6 +34,8 @@ class Laplace:
         scale = self.scale
         if not isinstance(scale, int | float | Fraction) or isinstance(scale, bool) or not 0 <= scale < math.inf:
             raise BadNoise(f"a scale must be a finite number >= 0, got {scale!r}")
+        if isinstance(scale, Fraction | int) and scale > sys.float_info.max:
+            raise BadNoise("a scale must be within the range of doubles; rescale the values")
         if self.grid is not None:
             object.__setattr__(self, "grid", as_grid(self.grid))
 

@@ -36,7 +36,7 @@ class Lattice:
             raise BadNoise(f"a grid must be positive, got {self.grid}")
 
     def index(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """floor((x - origin) / grid + 1/2) of each value, exactly, so that a shift by whole steps moves the index by them.
+        """floor((x - origin) / grid + 1/2) of each value, exactly: a shift by whole steps moves the index by them.
 
         In doubles where they decide; values within rounding of a cell's edge are settled in rationals."""
         with np.errstate(over="ignore", invalid="ignore"):
