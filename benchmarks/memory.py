@@ -30,7 +30,7 @@ def peaks(size: Size) -> Iterator[Row]:
 def _child(stage: str, kind: str, n: int, how: str) -> float:
     """The increase of the peak in a fresh process, in units of 8 n bytes."""
     command = [sys.executable, "-m", "benchmarks.memory", stage, kind, str(n), how]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return float(json.loads(done.stdout))
 
 

@@ -43,6 +43,9 @@ def compare(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    figure: Annotated[
+        str | None, typer.Option(help="Write curves of noise against delta and people here (HTML).")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
@@ -50,11 +53,23 @@ def compare(
     with progress():
         scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
         found = fugu.compare(scenario, budget)
+        if figure is not None:
+            _figure(scenario, budget, publish, figure)
     if as_json:
         print_json({**found.to_json(), "report": asdict(scenario.report)})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     out.print(str(scenario.report), markup=False)
+
+
+def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx, publish: str, path: str) -> None:
+    from fugu.report import write
+    from fugu.report.trade import trade_page
+
+    beliefs = scenario.empirical or scenario.adversaries[0]
+    laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
+    delta = float(budget.delta) if isinstance(budget, fugu.Approx) else 0.0
+    write(path, trade_page(scenario, laws or None, float(budget.epsilon), delta, publish))
 
 
 def plan(
