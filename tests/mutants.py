@@ -26,18 +26,26 @@ from mutant_list import LIST
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 300
-ELSEWHERE = 99
+ELSEWHERE, CRASH = 99, 98
 PYTEST = f"""
 import sys
 from pathlib import Path
 import fugu
 if Path(fugu.__file__).resolve().parent != Path("src/fugu").resolve():
     sys.exit({ELSEWHERE})
-from hypothesis import Phase, settings
-settings.register_profile("mutants", derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate])
-settings.load_profile("mutants")
 import pytest
-sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+
+
+class Repeatable:
+    def pytest_configure(self):
+        from hypothesis import Phase, settings
+
+        phases = [Phase.explicit, Phase.generate]  # a failing example need not be made small
+        settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=phases)
+        settings.load_profile("mutants")
+
+
+sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[Repeatable()]))
 """
 
 
@@ -92,7 +100,9 @@ def run(folder: Path, tests: tuple[str, ...], seconds: float) -> tuple[int | Non
     except subprocess.TimeoutExpired:
         return None, f"after {seconds} seconds"
     failed = re.findall(r"^(?:FAILED|ERROR) (?:tests/)?(.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return done.returncode, failed[0] if failed else (done.stdout + done.stderr).strip()[-400:]
+    if failed or done.returncode not in (1, 2):
+        return done.returncode, failed[0] if failed else (done.stdout + done.stderr).strip()[-300:]
+    return CRASH, (done.stdout + done.stderr).strip()[-300:]
 
 
 def judged(mutant: Mutant, origin: Path) -> tuple[bool, str]:
@@ -106,7 +116,7 @@ def judged(mutant: Mutant, origin: Path) -> tuple[bool, str]:
             return False, f"STALE      {mutant.name}: {error}"
         code, why = run(place, mutant.tests, TIMEOUT)
     killed = code in (1, 2)  # 2: the tests could not even be collected
-    words = {0: "SURVIVED", None: "TIMED OUT", ELSEWHERE: "NOT USED"}
+    words = {0: "SURVIVED", None: "TIMED OUT", ELSEWHERE: "NOT USED", CRASH: "CRASHED"}
     word = "killed" if killed else words.get(code, f"EXIT {code}")
     return killed, f"{word:<10} {time.monotonic() - begin:4.0f} s  {mutant.name:<55} {why if code else ''}"
 

@@ -44,6 +44,18 @@ def float_up(x: Fraction) -> float:
     return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
 
 
+def meant_up(x: float) -> float:
+    """The least float at or above x whose decimal meaning is not below x either: what may be handed on as a bound.
+
+    >>> meant_up(0.5), as_fraction(meant_up(0.515101235598719)) >= Fraction(0.515101235598719)
+    (0.5, True)
+    """
+    found = x
+    while math.isfinite(found) and as_fraction(found) < Fraction(x):
+        found = math.nextafter(found, math.inf)
+    return found
+
+
 def float_down(x: Fraction) -> float:
     """The greatest float <= x."""
     return -float_up(-x)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fugu.errors import BadBudget, NotProvable
-from fugu.exact import Real, as_fraction
+from fugu.exact import Real, as_fraction, meant_up
 
 if TYPE_CHECKING:
     from flint import arb
@@ -110,7 +110,7 @@ class Approx(_Ordered):
             e = balls.of(_exact(self.epsilon)).exp()
             share = balls.of((wanted - have) / (1 - have))
             least = balls.upper(e - share * (1 + e))
-        return Approx(max(0.0, balls.log_upper(least)) if least > 0 else 0.0, delta)
+        return Approx(meant_up(max(0.0, balls.log_upper(least))) if least > 0 else 0.0, delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class Renyi(_Ordered):
         with balls.precision(128):
             a, d0 = balls.of(_exact(self.alpha)), balls.of((wanted - have) / (1 - have))
             e = balls.of(_exact(self.epsilon)) + ((a - 1) / a).log() - (d0.log() + a.log()) / (a - 1)
-            return Approx(max(0.0, balls.upper(e)), delta)
+            return Approx(meant_up(max(0.0, balls.upper(e))), delta)
 
 
 def implies(g: object, h: object) -> bool:
@@ -179,7 +179,9 @@ def _implies_renyi(g: Pure | Approx | Renyi, h: Renyi) -> bool:
         return larger and _exact(g.epsilon) <= _exact(h.epsilon) and _delta(g) <= _delta(h)
     if _delta(g) > 0:
         return False
-    return _exact(g.epsilon) <= _exact(h.epsilon) or pure_as_renyi(_exact(g.epsilon), _exact(h.alpha)) <= h.epsilon
+    return _exact(g.epsilon) <= _exact(h.epsilon) or Fraction(
+        pure_as_renyi(_exact(g.epsilon), _exact(h.alpha))
+    ) <= _exact(h.epsilon)
 
 
 def pure_as_renyi(epsilon: Fraction, alpha: Fraction) -> float:

@@ -82,7 +82,6 @@ def test_values_that_rounding_alone_makes_alike_are_still_rounded():
     assert verify(mechanism).holds and verify(mechanism, pair).holds
 
 
-@pytest.mark.xfail(strict=True, reason="bug: float(epsilon) of a budget that is no double may lie below it")
 def test_the_proved_figures_are_at_or_above_what_is_lost():
     """Two points at the plain Laplace scale lose exactly 1/3, and the double nearest to 1/3 is below it."""
     exact = calibrate(LawPair(Discrete([0]), Discrete([1])), Pure(Fraction(1, 3)))

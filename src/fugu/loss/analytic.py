@@ -10,7 +10,7 @@ from flint import arb
 from fugu import balls
 from fugu.laws.analytic import Analytic
 from fugu.laws.normal import Components
-from fugu.loss.rounded import BallCells, Span, ball_cells, span_of
+from fugu.loss.rounded import DELTA_TILT, BallCells, Span, ball_cells, span_of
 from fugu.noise.lattice import Lattice
 
 _PRECISION = 192
@@ -55,7 +55,7 @@ def prove_delta_analytic(pair: Analytic, rate: Fraction, epsilon: Fraction) -> f
     with balls.precision(_PRECISION):
         q = (-balls.of(rate)).exp()
         norm, ratio, e = (1 - q) / (1 + q), q / (1 - q), balls.of(epsilon).exp()
-        first, second = _both(pair, rate)
+        first, second = _both(pair, rate, DELTA_TILT)
         deltas = []
         for a, b in ((first, second), (second, first)):
             inside = arb(0)
@@ -96,9 +96,9 @@ def prove_rounding(pair: Analytic, epsilon: Fraction) -> float:
         return min(1.0, max(deltas))
 
 
-def _both(pair: Analytic, rate: Fraction) -> tuple[_Sums, _Sums]:
+def _both(pair: Analytic, rate: Fraction, most_tilt: float = 60.0) -> tuple[_Sums, _Sums]:
     assert pair.lattice is not None
-    span = span_of((pair.p, pair.q), pair.lattice, float(pair.lattice.grid / rate))
+    span = span_of((pair.p, pair.q), pair.lattice, float(pair.lattice.grid / rate), most_tilt)
     return _sums(pair.p, pair.lattice, span, rate), _sums(pair.q, pair.lattice, span, rate)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fugu.laws.analytic import Analytic
 from fugu.laws.normal import Components
-from fugu.loss.rounded import Span, float_cells, span_of
+from fugu.loss.rounded import DELTA_TILT, Span, float_cells, span_of
 from fugu.loss.scan import decayed_sums
 
 _TINY = 1e-250
@@ -36,7 +36,7 @@ def fast_pure(pair: Analytic, steps: float) -> float | None:
 
 def fast_delta(pair: Analytic, steps: float, epsilon: float) -> float:
     """The tight delta at a scale of that many lattice steps; 0 steps is rounding alone."""
-    weights, span = _cells(pair, steps)
+    weights, span = _cells(pair, steps, DELTA_TILT)
     e = math.exp(min(epsilon, 700.0))
     if steps == 0:
         silent = [float(np.maximum(weights[i] - e * weights[1 - i], 0).sum()) for i in (0, 1)]
@@ -57,9 +57,9 @@ def fast_delta(pair: Analytic, steps: float, epsilon: float) -> float:
     return min(1.0, max(deltas) * (1 + _SLACK) + 1e-15)
 
 
-def _cells(pair: Analytic, steps: float) -> tuple[NDArray[np.float64], Span]:
+def _cells(pair: Analytic, steps: float, most_tilt: float = 60.0) -> tuple[NDArray[np.float64], Span]:
     assert pair.lattice is not None
-    span = span_of((pair.p, pair.q), pair.lattice, steps * float(pair.lattice.grid))
+    span = span_of((pair.p, pair.q), pair.lattice, steps * float(pair.lattice.grid), most_tilt)
     return np.stack([float_cells(law, pair.lattice, span) for law in (pair.p, pair.q)]), span
 
 

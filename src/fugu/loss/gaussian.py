@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, arb_poly
+from flint import arb, fmpz, fmpz_poly
 from numpy.typing import NDArray
 
 from fugu import balls
@@ -49,34 +49,56 @@ def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: floa
 
 
 def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: Fraction) -> list[tuple[str, float]]:
-    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta for noise P(k) ~ exp(-precision k^2), both
-    orders.
+    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta for noise ~ exp(-precision k^2), both orders.
 
-    The convolution is a product of polynomials with ball coefficients. The normaliser is bounded below by the window's
-    part of it and the rest of the noise, at most 2 e^{-c h^2} / (1 - e^{-2 c h}) beyond h steps, goes to delta."""
-    with balls.precision(_PRECISION):
+    Masses and noise are enclosed between integers times 2^-128; products of polynomials with integer coefficients are
+    exact, so the upper ones bound one noised law from above and the lower ones the other from below. The normaliser
+    lies between the window's part of it and that plus the rest, at most 2 e^{-c h^2} / (1 - e^{-2 c h}) beyond h steps;
+    what the noise and the law put beyond the window goes to delta."""
+    with balls.precision(_PRECISION + 64):
         c = balls.of(precision)
         reach = reach_of(float(precision))
         kernel = [(-c * (k * k)).exp() for k in range(-reach, reach + 1)]
-        inside = sum(kernel, arb(0))
         beyond = 2 * (-c * ((reach + 1) ** 2)).exp() / (1 - (-2 * c * (reach + 1)).exp())
-        noise = arb_poly(kernel)
+        inside = sum(kernel, arb(0))
         laws, outside, pairs = _ball_rows(item, reach)
-        noised = [_padded((arb_poly(row) * noise).coeffs(), len(row) + len(kernel) - 1) for row in laws]
+        low, high = _enclosed(kernel)
+        rows = [_enclosed(row) for row in laws]
+        length = len(laws[0]) + len(kernel) - 1
+        below = [_product(row[0], low, length) for row in rows]
+        above = [_product(row[1], high, length) for row in rows]
         e = balls.of(epsilon).exp()
-        most, least = 1 / inside, e / (inside + beyond)
+        (most,), (least,) = _enclosed([1 / inside])[1], _enclosed([e / (inside + beyond)])[0]
         found = []
         for label, (a, b) in pairs:
             deltas = []
             for i, j in ((a, b), (b, a)):
-                total = arb(0)
-                for s, t in zip(noised[i], noised[j], strict=True):
-                    part = (s * most - t * least).upper()
-                    if part > 0:
-                        total += part
-                deltas.append(balls.upper(total + outside[i] + beyond / inside + _slack(item, (i, j), e)))
+                total = sum(
+                    (max(fmpz(0), s * most - t * least) for s, t in zip(above[i], below[j], strict=True)), fmpz(0)
+                )
+                unit = balls.of(Fraction(1, 2 ** (3 * _PRECISION)))
+                deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + _slack(item, (i, j), e)))
             found.append((label, min(1.0, max(deltas))))
         return found
+
+
+def _enclosed(numbers: list[arb]) -> tuple[list[fmpz], list[fmpz]]:
+    """Integers below and above 2^128 times each non-negative number."""
+    scale = arb(2) ** _PRECISION
+    low = [_whole((x * scale).lower().floor()) for x in numbers]
+    return [max(fmpz(0), k) for k in low], [_whole((x * scale).upper().ceil()) for x in numbers]
+
+
+def _whole(x: arb) -> fmpz:
+    found = x.unique_fmpz()
+    if found is None:
+        raise NotProvable("a mass of the noise or of a law cannot be enclosed; the scale is out of range")
+    return found
+
+
+def _product(row: list[fmpz], kernel: list[fmpz], length: int) -> list[fmpz]:
+    """The coefficients of the product of two polynomials, exactly."""
+    return _padded((fmpz_poly(row) * fmpz_poly(kernel)).coeffs(), length)
 
 
 def _slack(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
@@ -84,9 +106,9 @@ def _slack(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
     return balls.upper(slack(item, order, e)) if isinstance(item, Family) else 0.0
 
 
-def _padded(coefficients: list[arb], length: int) -> list[arb]:
+def _padded(coefficients: list[fmpz], length: int) -> list[fmpz]:
     """Polynomials drop zeros at their end; put them back."""
-    return coefficients + [arb(0)] * (length - len(coefficients))
+    return coefficients + [fmpz(0)] * (length - len(coefficients))
 
 
 def _dense(item: Family | Analytic, reach: int) -> tuple[list[NDArray[np.float64]], list[tuple[int, int]]]:
