@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: demo install test test-all check bench docs clean
+.PHONY: demo install test test-all check mutants bench docs clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -31,6 +31,9 @@ check: install
 	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
+
+mutants: install
+	@$(BIN)/python tests/mutants.py
 
 bench: install
 	@$(BIN)/python -m benchmarks

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import calibration, growth, imports, memory, pairs, sampler, tight
+from benchmarks import calibration, gaussian, growth, imports, memory, pairs, sampler, tight
 from benchmarks.measure import Row, Size
 
 TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
@@ -23,6 +23,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "calibration": (calibration.search, calibration.whole),
     "pairs": (pairs.together,),
     "sampler": (sampler.draws,),
+    "gaussian": (gaussian.calibration, gaussian.sums),
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),
