@@ -14,7 +14,15 @@ from typer.testing import CliRunner
 import fugu.cli.app as cli
 from fugu import Approx, Discrete, Laplace, LawPair, Pure, calibrate, delta, epsilon, verify
 from fugu.data import Table, read_table
-from fugu.errors import FuguError, MissingValues, NoiselessRelease, PriorNotPublic, UnknownName, UsageError
+from fugu.errors import (
+    FuguError,
+    MissingValues,
+    NoiselessRelease,
+    PriorNotPublic,
+    RepeatedUnit,
+    UnknownName,
+    UsageError,
+)
 from fugu.queries import Statistic, answer
 from fugu.queries.laws import RecordLaws, sum_pairs
 
@@ -107,7 +115,7 @@ def test_a_histogram_has_the_cells_of_the_reference_whatever_the_private_table_h
 
 
 def test_crosstabs_have_all_combinations():
-    found = answer(Table(SMALL), "crosstab(s, g)", "x", Pure(1), SMALL)
+    found = answer(Table(SMALL), "crosstab(s, g)", "x", Pure(1), SMALL, public_prior=True)
     assert len(found.cells) == 9 and found.cells[0].cell == "a / u"
 
 
@@ -123,6 +131,11 @@ def test_crosstabs_have_all_combinations():
         (lambda: answer(SMALL, "mean(y)", "s", Pure(1), OTHER, bounds=(0, 3)), FuguError, "no column 'y'"),
         (lambda: answer(SMALL, "mean(x)", "s", Pure(1), SMALL, bounds=(0, 3), step=1), PriorNotPublic, "public_prior"),
         (lambda: answer(SMALL, "histogram(s)", "x", Approx(1, 0.1), OTHER), UsageError, "pure budget"),
+        (lambda: answer(SMALL, "histogram(s)", "x", Pure(1), SMALL), PriorNotPublic, "very table"),
+        (lambda: answer(SMALL, "histogram(s)", "nosuch", Pure(1), OTHER), FuguError, "nosuch"),
+        (lambda: answer(SMALL, "sum(x)", "s", Pure(1), OTHER, by="s", bounds=(0, 3)), UsageError, "makes it public"),
+        (lambda: answer(SMALL, "count(s=a)", "s", Pure(1), OTHER), UsageError, "protected column itself"),
+        (lambda: answer(SMALL, "sum(x)", "s", Pure(1), OTHER, bounds=(0, 3), step=1, unit="g"), RepeatedUnit, "unit"),
         (
             lambda: answer(SMALL, "mean(x)", "s", Approx(3, 0.4), OTHER, bounds=(0, 2), step=1),
             NoiselessRelease,
@@ -169,3 +182,19 @@ def test_delta_of_a_pair_of_sums_counts_both_orders():
     laws = RecordLaws({"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5])}, Discrete([0, 1]))
     (pair,), _ = sum_pairs(laws, 5, Approx(0.1, 0.1))
     assert delta(Laplace(0), pair, 0.1) == delta(Laplace(0), LawPair(pair.q, pair.p), 0.1)
+
+
+def test_options_that_a_query_does_not_know_are_refused_not_ignored(tmp_path):
+    for extra in (
+        "--prior gaussian",
+        "--noise gaussian",
+        "--method exact",
+        "--grid 5",
+        "--pairs adjacent",
+        "--dry-run",
+    ):
+        options = f"--query mean(chol) --protect smoker --epsilon 1 --public-prior --bounds 100,300 {extra}"
+        args = ["release", TODAY, *options.split(), "-o", str(tmp_path / "m.csv")]
+        refused = CliRunner().invoke(cli.app, args).exception
+        assert isinstance(refused, UsageError) and extra.split()[0] in str(refused)
+    assert list(tmp_path.iterdir()) == []

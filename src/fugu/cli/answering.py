@@ -28,6 +28,7 @@ def release_query(
     bounds: str | None,
     step: str | None,
     bins: str | None,
+    unit: str | None,
     allow_no_noise: bool,
     as_json: bool,
 ) -> None:
@@ -47,6 +48,7 @@ def release_query(
             bounds=_bounds(bounds),
             step=None if step is None else options.number("step", step),
             bins=edges,  # type: ignore[arg-type]
+            unit=unit,
             allow_no_noise=allow_no_noise,
         )
     files = _save(found, column)

@@ -60,8 +60,7 @@ def release(
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
-        if dry_run:
-            raise UsageError("--dry-run is for columns; a query shows its noise with fugu compare on the reference")
+        _only_for_columns(dry_run, pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid)
         release_query(
             table,
             query,
@@ -73,6 +72,7 @@ def release(
             bounds,
             step,
             bins,
+            unit,
             allow_no_noise,
             as_json,
         )
@@ -99,6 +99,24 @@ def release(
     describe(mechanism, publish)
     written = ", ".join(str(f) for f in files.values())
     out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)
+
+
+_DEFAULTS = {
+    "pairs": "all",
+    "missing": "error",
+    "prior": "empirical",
+    "noise": "best",
+    "method": "best",
+    "grid": "auto",
+}
+
+
+def _only_for_columns(dry_run: bool, **given: str) -> None:
+    """Options that a query does not know are refused, never ignored."""
+    changed = [f"--{name}" for name, value in given.items() if value != _DEFAULTS[name]]
+    if dry_run or changed:
+        named = ", ".join([*changed, *(["--dry-run"] if dry_run else [])])
+        raise UsageError(f"{named}: for columns only, not with --query; leave it out")
 
 
 def _targets(output: str, tables: tuple[str, ...]) -> dict[str, Path]:

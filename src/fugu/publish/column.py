@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fugu.data import Table
-from fugu.errors import MissingValues, RepeatedUnit, UsageError
+from fugu.errors import MissingValues, UsageError
 from fugu.mechanism import Mechanism, Release
 from fugu.scenario.query import Query
+from fugu.scenario.units import require_one_row_each
 
 
 def release_column(mechanism: Mechanism, table: Table, *, allow_no_noise: bool = False) -> Release:
@@ -21,9 +20,7 @@ def release_column(mechanism: Mechanism, table: Table, *, allow_no_noise: bool =
             "this mechanism was made for bare laws; apply your own query and call mechanism.release(values)"
         )
     query = Query.from_json(stored)
-    unit = (mechanism.context.recipe or {}).get("unit")
-    if unit is not None:
-        _check_unit(table, str(unit))
+    require_one_row_each(table, (mechanism.context.recipe or {}).get("unit"))
     try:
         column = query.apply(table.exact(query.publish), strict=False)
     except MissingValues:
@@ -32,14 +29,3 @@ def release_column(mechanism: Mechanism, table: Table, *, allow_no_noise: bool =
             "missing=<value> to map them as part of the query, or missing='drop' if it is public which are missing"
         ) from None
     return mechanism.release(column, allow_no_noise=allow_no_noise)
-
-
-def _check_unit(table: Table, unit: str) -> None:
-    """One row a person, in the private table too."""
-    codes, _ = table.exact(unit).codes(ordered=False)
-    if np.any(codes < 0) or np.unique(codes).size < codes.size:
-        raise RepeatedUnit(
-            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; "
-            "keep one row "
-            "a unit, or one summary value (such as the mean) a unit"
-        )

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Table
-from fugu.data.digest import column_digest
 from fugu.errors import BadTable, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
@@ -24,9 +23,12 @@ from fugu.queries.laws import ALONE, RecordLaws, record_laws, sum_pairs
 from fugu.queries.records import Coding, coding
 from fugu.queries.statistic import Statistic
 from fugu.scenario.secrets import read_protect
+from fugu.scenario.units import require_one_row_each
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
-SIZES = "the number of rows of each group is public"
+OTHERS = "the other records of a group follow the pooled law of the reference, whatever the group"
+SIZES = "groups and their numbers of rows are public"
+OWN_TABLE = "the reference is the table itself, and what is fitted on it counts as public"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def answer(
     bins: list[float] | None = None,
     allow_no_noise: bool = False,
     public_prior: bool = False,
+    unit: str | None = None,
 ) -> Answer:
     """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
     `reference`.
@@ -84,33 +87,37 @@ def answer(
     statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
     private = table if isinstance(table, Table) else Table(table)
     known = reference if isinstance(reference, Table) else Table(reference)
+    spec = read_protect(protect, known.columns)
+    _check_columns(statistic, spec.columns, by)
+    require_one_row_each(private, unit)
     groups = _groups(private, by)
-    if statistic.kind in ("histogram", "crosstab"):
-        return _tables(known, private, statistic, groups, budget, bins)
-    how = coding(statistic, bounds, step)
-    laws = record_laws(how.read(known), read_protect(protect, known.columns).find(known), how.top)
-    codes = how.read(private)
-    if not public_prior and column_digest(how.read(known)) == column_digest(codes):
+    if not public_prior and _same(known, private, statistic.columns):
         raise PriorNotPublic(
-            "the reference is the very table to be released, so the noise level itself depends on it. Give "
-            "another table, "
-            "or public_prior=True (--public-prior) if its laws count as public knowledge"
+            "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
+            "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
+    stated = (INDEPENDENT, SIZES, *([OWN_TABLE] if public_prior else []))
+    secrets = spec.find(known)
+    if statistic.kind in ("histogram", "crosstab"):
+        return _tables(known, private, statistic, groups, budget, bins, stated)
+    how = coding(statistic, bounds, step)
+    laws = record_laws(how.read(known), secrets, how.top)
+    codes = how.read(private)
     cells, mechanisms = [], {}
     for name, rows in groups.items():
-        mechanism = sum_mechanism(laws, int(rows.sum()), budget)
+        mechanism = sum_mechanism(laws, int(rows.sum()), budget, (*stated, OTHERS))
         mechanisms[name] = mechanism
         cells.append(_sum_cell(statistic, how, name, codes[rows], mechanism, allow_no_noise))
     return Answer(statistic, tuple(cells), mechanisms)
 
 
-def sum_mechanism(laws: RecordLaws, rows: int, budget: Pure | Approx) -> Additive:
+def sum_mechanism(laws: RecordLaws, rows: int, budget: Pure | Approx, stated: tuple[str, ...]) -> Additive:
     """The least noise for a sum of that many records, in steps of the coding.
 
     The support of the law is not used to move values: a sum is whatever it is."""
     pairs, note = sum_pairs(laws, rows, budget)
     found = calibrate(pairs, budget, noise="laplace" if note == ALONE else "best", grid=1)
-    context = replace(found.context, assumptions=(INDEPENDENT, SIZES, f"beliefs: {note}"), unit="one record")
+    context = replace(found.context, assumptions=(*stated, f"beliefs: {note}"), unit="one record")
     return replace(
         found, support=None, context=context, certificate=found.certificate.amended(context.assumptions, "one record")
     )
@@ -146,6 +153,7 @@ def _tables(
     groups: dict[str, NDArray[np.bool_]],
     budget: Pure | Approx,
     bins: list[float] | None,
+    stated: tuple[str, ...],
 ) -> Answer:
     """Histograms and cross-tabulations: changing one record moves at most one count down and one up.
 
@@ -159,7 +167,7 @@ def _tables(
     for name, rows in groups.items():
         found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
         note = "changing one record changes the counts by at most 2 in all"
-        context = replace(found.context, assumptions=(INDEPENDENT, SIZES, note), unit="one record")
+        context = replace(found.context, assumptions=(*stated, note), unit="one record")
         mechanism = replace(
             found, context=context, certificate=found.certificate.amended(context.assumptions, "one record")
         )
@@ -172,6 +180,22 @@ def _tables(
         )
         mechanisms[name] = mechanism
     return Answer(statistic, tuple(cells), mechanisms)
+
+
+def _check_columns(statistic: Statistic, protected: tuple[str, ...] | None, by: str | None) -> None:
+    """Groups are public, so a secret cannot make them; what is asked cannot be the secret itself."""
+    if by is not None and by in (protected or ()):
+        raise UsageError(f"column {by!r} groups the rows, which makes it public, and is protected; group by another")
+    if set(statistic.columns) & set(protected or ()):
+        raise UsageError(f"{statistic} asks about a protected column itself; ask about another, or protect another")
+
+
+def _same(known: Table, private: Table, columns: tuple[str, ...]) -> bool:
+    """Whether the reference is the private table, as far as the query looks."""
+    if len(known) != len(private):
+        return False
+    pairs = [(known.exact(name).codes(), private.exact(name).codes()) for name in columns]
+    return all(np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]) for a, b in pairs)
 
 
 def _groups(private: Table, by: str | None) -> dict[str, NDArray[np.bool_]]:

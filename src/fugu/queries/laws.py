@@ -47,8 +47,9 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx) -> tuple[list[
         if rows == 1:
             totals = laws.given
         else:
-            others = laws.pooled.iid_sum(rows - 1, method="auto" if _has_delta(budget) else "exact")
-            totals = {name: sum_of([law, others]) for name, law in laws.given.items()}
+            method = "auto" if _has_delta(budget) else "exact"
+            others = laws.pooled.iid_sum(rows - 1, method=method)
+            totals = {name: sum_of([law, others], method=method) for name, law in laws.given.items()}
         if not _has_delta(budget) and any(law.error for law in totals.values()):
             raise NotProvable("a pure budget needs exact laws")
         note = f"one record's law and {rows - 1} independent others"

@@ -1,15 +1,17 @@
 """Sums over independent users: what the total says about one of them, hidden among the others.
 
-Everybody else's randomness is noise that nobody had to add (hedging privacy; Ding 2024, section III-B). The laws of
-sums are exact or carry a certified error; no central limit approximation enters a guarantee."""
+Everybody else's randomness is noise that nobody had to add (hedging privacy; Ding 2024, section III-B). Sums of
+discrete users are exact or carry a certified error; normal users make a normal total, its standard deviation stated to
+15 digits. No central limit approximation enters a guarantee."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import Real
+from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx
 from fugu.laws import Discrete, Normal
 from fugu.laws.sums import sum_of
@@ -75,7 +77,7 @@ def total(laws: Sequence[Value]) -> Value:
         raise NotProvable(
             "sums of normal and discrete users together are not available; give all users one kind of law"
         )
-    mean = math.fsum(float(law.mean) for law in normals)
+    mean = sum((as_fraction(law.mean) for law in normals), Fraction(0))
     return Normal(mean, float(f"{math.sqrt(math.fsum(float(law.std) ** 2 for law in normals)):.15g}"))
 
 
@@ -85,7 +87,7 @@ def _rest(others: Value | Sequence[Value], count: int | None) -> list[Value]:
             raise UsageError(f"count, the number of other users, must be a whole number of at least 1, got {count!r}")
         if isinstance(others, Discrete):
             return [others.iid_sum(count)]
-        return [Normal(count * float(others.mean), float(f"{math.sqrt(count) * float(others.std):.15g}"))]
+        return [Normal(count * as_fraction(others.mean), float(f"{math.sqrt(count) * float(others.std):.15g}"))]
     rest = list(others)
     if not rest or count is not None:
         raise UsageError("give the others as one law with count=n, or as a list of laws without count")
