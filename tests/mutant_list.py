@@ -8,7 +8,7 @@ from __future__ import annotations
 HUNT = "test_oracle_hunt.py::test_loss_is_the_truth_from_above"
 GOLDEN = f"loss/test_golden_losses.py {HUNT}[few]"
 BOUNDS, PROOFS = "loss/test_bounds_mutants.py", "loss/test_proofs_mutants.py loss/test_golden_losses.py"
-BLUR = "laws/test_sums.py::TestLawsWithAnError"
+BLUR = "loss/test_law_errors.py"
 TAPES = "noise/test_tapes.py::test_no_outcome_is_decided_on_more_than_its_mass"
 CUT = "noise/test_sampler.py::test_draws_beyond_the_cut_go_on_and_keep_the_law"
 COIN = "noise/test_law_mutants.py noise/test_tapes.py::test_a_coin_is_exact"
