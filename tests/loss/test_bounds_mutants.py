@@ -77,3 +77,17 @@ def test_just_below_the_tight_epsilon_delta_is_not_zero(grid):
 def test_a_mass_below_the_doubles_in_a_far_place_has_a_delta(grid):
     far = LawPair(Discrete([0, 10**6], [10**400, 1]), Discrete([0]))  # 1e-400 where the other has e^-1000000
     assert 0 < delta(Laplace(1, grid=grid), far, 1) < 1e-11
+
+
+def test_without_noise_delta_is_at_or_above_fifty_digits():
+    rng, above = random.Random(6), 0
+    for _ in range(100):
+        n = rng.randint(2, 30)
+        p, q = ([rng.randint(1, 1000) for _ in range(n)] for _ in range(2))
+        level = Fraction(rng.randint(0, 300), 1000)
+        law = [Fraction(k) for k in range(n)], [Fraction(w) for w in p], [Fraction(w) for w in q]
+        truth = oracle.delta_quad(*law, Fraction(0), level)
+        claimed = delta(Laplace(0), LawPair(Discrete(range(n), p), Discrete(range(n), q)), level)
+        assert truth <= claimed <= truth + 1e-14
+        above += claimed - truth > 1e-16
+    assert above > 50  # it is not by luck
