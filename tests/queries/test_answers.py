@@ -134,7 +134,6 @@ def test_crosstabs_have_all_combinations():
         (lambda: answer(SMALL, "histogram(s)", "x", Pure(1), SMALL), PriorNotPublic, "very table"),
         (lambda: answer(SMALL, "histogram(s)", "nosuch", Pure(1), OTHER), FuguError, "nosuch"),
         (lambda: answer(SMALL, "sum(x)", "s", Pure(1), OTHER, by="s", bounds=(0, 3)), UsageError, "makes it public"),
-        (lambda: answer(SMALL, "count(s=a)", "s", Pure(1), OTHER), UsageError, "protected column itself"),
         (lambda: answer(SMALL, "sum(x)", "s", Pure(1), OTHER, bounds=(0, 3), step=1, unit="g"), RepeatedUnit, "unit"),
         (
             lambda: answer(SMALL, "mean(x)", "s", Approx(3, 0.4), OTHER, bounds=(0, 2), step=1),
@@ -198,3 +197,9 @@ def test_options_that_a_query_does_not_know_are_refused_not_ignored(tmp_path):
         refused = CliRunner().invoke(cli.app, args).exception
         assert isinstance(refused, UsageError) and extra.split()[0] in str(refused)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_counting_the_secret_itself_is_the_plain_laplace_mechanism():
+    """Given the secret, one record adds 0 or 1 for sure: two point masses, and whatever the others add."""
+    found = answer(SMALL, "count(s=a)", "s", Pure(0.5), {**OTHER, "s": ["a"] * 10 + ["b"] * 30})
+    assert 0 < found.cells[0].scale <= 2

@@ -88,7 +88,7 @@ def answer(
     private = table if isinstance(table, Table) else Table(table)
     known = reference if isinstance(reference, Table) else Table(reference)
     spec = read_protect(protect, known.columns)
-    _check_columns(statistic, spec.columns, by)
+    _check_groups(by, spec.columns)
     require_one_row_each(private, unit)
     groups = _groups(private, by)
     if not public_prior and _same(known, private, statistic.columns):
@@ -182,12 +182,10 @@ def _tables(
     return Answer(statistic, tuple(cells), mechanisms)
 
 
-def _check_columns(statistic: Statistic, protected: tuple[str, ...] | None, by: str | None) -> None:
-    """Groups are public, so a secret cannot make them; what is asked cannot be the secret itself."""
+def _check_groups(by: str | None, protected: tuple[str, ...] | None) -> None:
+    """Groups are public, so a secret cannot make them."""
     if by is not None and by in (protected or ()):
         raise UsageError(f"column {by!r} groups the rows, which makes it public, and is protected; group by another")
-    if set(statistic.columns) & set(protected or ()):
-        raise UsageError(f"{statistic} asks about a protected column itself; ask about another, or protect another")
 
 
 def _same(known: Table, private: Table, columns: tuple[str, ...]) -> bool:
