@@ -105,7 +105,7 @@ def answer(
     codes = how.read(private)
     cells, mechanisms = [], {}
     for name, rows in groups.items():
-        mechanism = sum_mechanism(laws, int(rows.sum()), budget, (*stated, OTHERS))
+        mechanism = sum_mechanism(laws, int(rows.sum()), budget, stated)
         mechanisms[name] = mechanism
         cells.append(_sum_cell(statistic, how, name, codes[rows], mechanism, allow_no_noise))
     return Answer(statistic, tuple(cells), mechanisms)
@@ -116,8 +116,9 @@ def sum_mechanism(laws: RecordLaws, rows: int, budget: Pure | Approx, stated: tu
 
     The support of the law is not used to move values: a sum is whatever it is."""
     pairs, note = sum_pairs(laws, rows, budget)
+    others = [] if note == ALONE else [OTHERS]  # alone, nothing is assumed of the others but independence
     found = calibrate(pairs, budget, noise="laplace" if note == ALONE else "best", grid=1)
-    context = replace(found.context, assumptions=(*stated, f"beliefs: {note}"), unit="one record")
+    context = replace(found.context, assumptions=(*stated, *others, f"beliefs: {note}"), unit="one record")
     return replace(
         found, support=None, context=context, certificate=found.certificate.amended(context.assumptions, "one record")
     )
