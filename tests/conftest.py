@@ -1,4 +1,4 @@
-"""The tests folder is importable, and property tests have no deadline: machines are noisy, and speed is for benchmarks."""
+"""The tests folder is importable, and property tests have no deadline: speed is measured in benchmarks only."""
 
 from __future__ import annotations
 
