@@ -123,7 +123,9 @@ def _union(laws: Sequence[Discrete]) -> NDArray[np.float64]:
     first = laws[0].values
     if all(law.values is first or np.array_equal(law.values, first) for law in laws[1:]):
         return first
-    return np.unique(np.concatenate([law.values for law in laws]))
+    merged = np.concatenate([law.values for law in laws])
+    merged.sort(kind="stable")  # merges runs that are sorted already
+    return merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
 
 
 def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) -> Family:

@@ -54,7 +54,7 @@ class Masses:
         """The law pushed forward by atom -> index; masses that meet are added exactly."""
         if index.size == size and np.array_equal(index, np.arange(size)):
             return self
-        if np.unique(index).size == index.size:
+        if np.all(index[1:] > index[:-1]) or np.unique(index).size == index.size:
             placed = np.zeros(size, dtype=self.parts.dtype)
             placed[index] = self.parts
             return Masses(placed, self.total)
