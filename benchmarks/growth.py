@@ -132,8 +132,9 @@ the figures carry over from one machine to another.
 _BELOW = f"""
 The exponent is that of n over the last two decades: 1 is proportional growth. Below some ten thousand atoms
 the fixed cost of a call dominates, which is why most lines are flat on the left. At ten million atoms every
-array has 80 MB and comes fresh from the operating system each time; zeroing its pages is work that grows
-faster than n, and it shows most in tight epsilon, a single pass. The arithmetic per atom stays the same.
+array has 80 MB and comes fresh from the operating system each time. Preparing those pages can cost more than
+the arithmetic and varies from run to run, most visibly in tight epsilon, a single pass; the time spent in the
+computation itself stays the same per atom.
 
 - **tight epsilon**: `fugu.epsilon(noise, pair)` at a scale of ten mean gaps, from laws to number.
 - **exact search**: the least scale that meets `Pure(1)`, to 11 digits, before any proof.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from flint import arb, fmpz
 
 from fugu import balls
@@ -17,54 +18,70 @@ _BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class Step:
-    """One atom: each law's own mass, its sum from the left and from the right, and the steps to the next atom."""
+class Block:
+    """Neighbouring atoms, one list a law: the masses, the sums L from the left, and what lies strictly to the right,
+    R - mass; and the steps from each atom to the next, 0 after the last one."""
 
-    mass: list[arb]
-    left: list[arb]
-    right: list[arb]
-    gap: int
+    mass: list[list[arb]]
+    left: list[list[arb]]
+    beyond: list[list[arb]]
+    gaps: list[int]
 
 
-def steps(family: Family, rate: Fraction, what: str) -> Iterator[Step]:
+def blocks(family: Family, rate: Fraction | None, what: str) -> Iterator[Block]:
     """Every atom of a lattice family in order, with L_k = p_k + q^gap L_{k-1} and its mirror R_k as balls
-    (unnormalised).
+    (unnormalised); without noise (rate None) nothing reaches beyond its own atom.
 
     The right sums are found backwards once, kept only at block ends, and found again inside each block."""
-    points = family.points.tolist()
-    n = len(points)
-    gaps = [points[k + 1] - points[k] for k in range(n - 1)]
+    n = len(family.points)
+    starts = range(0, n, _BLOCK)
     decay = _Decay(rate)
-    rows = [Reader(law) for law in family.laws]
-    zero = [arb(0) for _ in rows]
-    starts = list(range(0, n, _BLOCK))
-    after: dict[int, list[arb]] = {}
-    right = zero
+    after: list[list[arb]] = []
+    right = [arb(0) for _ in family.laws]
     for start in reversed(starts):
-        stop = min(n, start + _BLOCK)
-        after[start] = right
-        for k in range(stop - 1, start - 1, -1):
-            right = _onward(rows, right, k, decay.of(gaps[k]) if k < n - 1 else None)
+        after.append(right)
+        _, mass, factors = _read(family, start, decay)
+        right = [_backwards(p, factors, r)[0] for p, r in zip(mass, right, strict=True)]
         report(what, n - start, 2 * n)
-    left = zero
+    left = [arb(0) for _ in family.laws]
+    entering = arb(0)
     for start in starts:
-        stop = min(n, start + _BLOCK)
-        inside: list[list[arb]] = [zero] * (stop - start)
-        right = after.pop(start)
-        for k in range(stop - 1, start - 1, -1):
-            right = _onward(rows, right, k, decay.of(gaps[k]) if k < n - 1 else None)
-            inside[k - start] = right
-        for k in range(start, stop):
-            left = _onward(rows, left, k, decay.of(gaps[k - 1]) if k > 0 else None)
-            yield Step([row(k) for row in rows], left, inside[k - start], gaps[k] if k < n - 1 else 0)
-        report(what, n + stop, 2 * n)
+        gaps, mass, factors = _read(family, start, decay)
+        beyond = [_backwards(p, factors, r)[1] for p, r in zip(mass, after.pop(), strict=True)]
+        onward = [entering, *factors[:-1]]
+        sums = [_forwards(p, onward, x) for p, x in zip(mass, left, strict=True)]
+        yield Block(mass, sums, beyond, gaps)
+        left, entering = [row[-1] for row in sums], factors[-1]
+        report(what, n + start + len(gaps), 2 * n)
 
 
-def _onward(rows: list[Reader], before: list[arb], k: int, factor: arb | None) -> list[arb]:
-    """p_k + factor * before, for every law."""
-    if factor is None:
-        return [row(k) for row in rows]
-    return [row(k) + factor * b for row, b in zip(rows, before, strict=True)]
+def _read(family: Family, start: int, decay: _Decay) -> tuple[list[int], list[list[arb]], list[arb]]:
+    """The gaps, exact masses and factors q^gap of one block."""
+    own = slice(start, start + _BLOCK)
+    gaps = np.diff(family.points[start : start + _BLOCK + 1]).tolist()
+    if start + _BLOCK >= len(family.points):
+        gaps.append(0)
+    return gaps, [[arb(part) for part in law.parts[own].tolist()] for law in family.laws], [decay.of(g) for g in gaps]
+
+
+def _backwards(mass: list[arb], factors: list[arb], right: arb) -> tuple[arb, list[arb]]:
+    """R of the first atom and R - mass of all, from R of the atom after the block."""
+    beyond = []
+    for p, q in zip(reversed(mass), reversed(factors), strict=True):
+        far = q * right
+        beyond.append(far)
+        right = p + far
+    beyond.reverse()
+    return right, beyond
+
+
+def _forwards(mass: list[arb], factors: list[arb], left: arb) -> list[arb]:
+    """L of all atoms, from L of the atom before the block."""
+    sums = []
+    for p, q in zip(mass, factors, strict=True):
+        left = p + q * left
+        sums.append(left)
+    return sums
 
 
 class Reader:
@@ -80,16 +97,16 @@ class Reader:
 
 
 class _Decay:
-    """q^gap = e^{-rate gap}, remembered for gaps seen before."""
+    """q^gap = e^{-rate gap}, remembered for gaps seen before; 0 without noise and past the last atom (gap 0)."""
 
-    def __init__(self, rate: Fraction) -> None:
-        self._rate = balls.of(rate)
-        self._known: dict[int, arb] = {}
+    def __init__(self, rate: Fraction | None) -> None:
+        self._rate = None if rate is None else balls.of(rate)
+        self._known: dict[int, arb] = {0: arb(0)}
 
     def of(self, gap: int) -> arb:
         found = self._known.get(gap)
         if found is None:
-            found = (-self._rate * gap).exp()
+            found = arb(0) if self._rate is None else (-self._rate * gap).exp()
             if len(self._known) < 100_000:
                 self._known[gap] = found
         return found

@@ -14,7 +14,7 @@ from flint import arb
 
 from fugu import balls
 from fugu.laws.family import Family
-from fugu.loss.decay import Reader, Step, steps
+from fugu.loss.decay import Block, blocks
 from fugu.loss.gaps_proof import GapSum
 from fugu.loss.slack import slack
 from fugu.transport.wasserstein import w_inf_index
@@ -45,17 +45,12 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
     none."""
     same = [PairLoss(label, 0.0) for label in _same(family)]
     with balls.precision(_PRECISION):
-        share = _shares(family)
+        total = [balls.of(law.total) for law in family.laws]
         bounds = [arb(1) for _ in family.different]
-        for step in _walk(family, rate, "proving epsilon"):
-            s = [(a + b - m) * c for a, b, m, c in zip(step.left, step.right, step.mass, share, strict=True)]
+        for block in _walk(family, rate, "proving epsilon"):
+            s = [[a + b for a, b in zip(*sums, strict=True)] for sums in zip(block.left, block.beyond, strict=True)]
             for number, ((i, j), _) in enumerate(family.different):
-                m = bounds[number]
-                if not s[i] <= m * s[j]:
-                    m = _raised(m, s[i], s[j])
-                if not s[j] <= m * s[i]:
-                    m = _raised(m, s[j], s[i])
-                bounds[number] = m
+                bounds[number] = _bound(bounds[number], s[i], s[j], total[i] / total[j])
         found = [
             PairLoss(label, math.inf if family.blurred(pair) else balls.upper(m.log()), pair)
             for m, (pair, label) in zip(bounds, family.different, strict=True)
@@ -76,13 +71,15 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
         share = _shares(family)
         e = balls.of(epsilon).exp()
         sums = [GapSum(rate) for _ in orders]
-        for step in _walk(family, rate, "proving delta"):
-            left = [x * c for x, c in zip(step.left, share, strict=True)]
-            right = [x * c for x, c in zip(step.right, share, strict=True)]
-            mass = [x * c for x, c in zip(step.mass, share, strict=True)]
+        for block in _walk(family, rate, "proving delta"):
             for total, ((i, j), _) in zip(sums, orders, strict=True):
-                alpha, beta = left[i] - e * left[j], right[i] - e * right[j]
-                total.atom(alpha.upper(), beta.upper(), (alpha + beta - (mass[i] - e * mass[j])).upper(), step.gap)
+                up, down = share[i], e * share[j]
+                laws = (block.mass, block.left, block.beyond)
+                cells = zip(*(rows[r] for r in (i, j) for rows in laws), block.gaps, strict=True)
+                for p_i, l_i, f_i, p_j, l_j, f_j, gap in cells:
+                    alpha, past = up * l_i - down * l_j, up * f_i - down * f_j
+                    beta = past + (up * p_i - down * p_j)
+                    total.atom(alpha.upper(), beta.upper(), (alpha + past).upper(), gap)
         values = [
             balls.upper(total.delta() + slack(family, order, e)) for total, (order, _) in zip(sums, orders, strict=True)
         ]
@@ -101,17 +98,19 @@ def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilo
     return not family.blurred(pair) and w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
 
 
-def _walk(family: Family, rate: Fraction | None, what: str) -> Iterator[Step]:
-    """The atoms of the family; without noise every sum is the atom's own mass."""
-    if not family.different:
-        return
-    if rate is not None:
-        yield from steps(family, rate, what)
-        return
-    rows = [Reader(law) for law in family.laws]
-    for k in range(len(family.points)):
-        mass = [row(k) for row in rows]
-        yield Step(mass, mass, mass, 1)
+def _walk(family: Family, rate: Fraction | None, what: str) -> Iterator[Block]:
+    """The atoms of the family, block by block; none if no two laws differ."""
+    return blocks(family, rate, what) if family.different else iter(())
+
+
+def _bound(m: arb, s_i: list[arb], s_j: list[arb], share: arb) -> arb:
+    """`m` raised until S_i / t_i <= m S_j / t_j and the reverse at every atom, with share = t_i / t_j."""
+    up, down = m * share, m / share
+    for a, b in zip(s_i, s_j, strict=True):
+        if not (a <= up * b and b <= down * a):
+            m = _raised(_raised(m, a, b * share), b * share, a)
+            up, down = m * share, m / share
+    return m
 
 
 def _raised(bound: arb, numerator: arb, denominator: arb) -> arb:
