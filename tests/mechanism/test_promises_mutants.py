@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fugu import Approx, Discrete, LawPair, Pure, Scenario, calibrate, mix
+from fugu import Approx, Discrete, LawPair, Pure, Scenario, calibrate, mix, verify
 from fugu.errors import MissingValues, NoiselessRelease, NotProvable, PriorNotPublic
 from fugu.mechanism import post
 
@@ -72,3 +72,13 @@ def test_a_refused_release_spends_nothing():
     with pytest.raises(NoiselessRelease):
         silent.release(1)
     silent.release(1, allow_no_noise=True)
+
+
+def test_verify_moves_values_to_the_support_as_a_release_does():
+    """A value of 99 is released as 3, so beliefs in 99 are hidden as beliefs in 3 are."""
+    mechanism = calibrate(PAIR, Pure(0.3))
+    outside = LawPair(*(Discrete([0.5, 1, 2, 99], law.masses.parts) for law in (PAIR.p, PAIR.q)))
+    apart = LawPair(Discrete([99]), Discrete([-99]))  # all of one law goes to 3, all of the other to 0
+    for source in (mechanism, mechanism.certificate):
+        assert verify(source, outside).holds
+        assert not verify(source, apart).holds
