@@ -79,10 +79,10 @@ def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> Worst
     error = log_error(logs.shape[1])
     for pair, label in family.different:
         i, j = pair
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             gap = logs[i] - logs[j]
             size = np.abs(logs[i]) + np.abs(logs[j])
-            bound = np.abs(gap) + np.where(np.isfinite(size), error * (size + 2), 0.0)
+            bound = np.abs(gap) + error * (size + 2)
         # both zero: without noise an atom of neither law, with noise both beyond the range, where no finite bound is
         # known
         bound[np.isnan(bound)] = 0.0 if silent else np.inf
@@ -133,9 +133,9 @@ def _delta(family: Family, sums: Decayed, scale: float, e: float, order: tuple[i
     if grid is None:
         found = 0.5 * (tails + continuous_gaps(left[:-1], right[1:], apart))
     else:
-        rate = min(grid / scale, _FAR)
+        rate = min(max(grid / scale, 1e-300), _FAR)
         with np.errstate(over="ignore"):
-            steps = np.minimum(np.rint(gaps / grid), math.ceil(_FAR / rate))
+            steps = np.minimum(np.rint(gaps / grid), np.ceil(_FAR / rate))
         inside = lattice_gaps(left[:-1], right[1:], steps, rate)
         atoms = float(np.maximum(s_i - e * s_j, 0).sum())
         found = math.tanh(rate / 2) * (atoms + tail_sum(rate) * tails + inside)

@@ -123,7 +123,7 @@ def _log_prefix(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -
     while shift < points.size:
         with np.errstate(over="ignore"):
             apart = (points[shift:] - points[:-shift]).astype(np.float64) / scale
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             sums[:, shift:] = np.logaddexp(sums[:, shift:], sums[:, :-shift] - apart)
         shift *= 2
     return sums
