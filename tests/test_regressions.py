@@ -132,6 +132,7 @@ def test_gaussian_noise_loses_no_more_than_the_laws_themselves():
         lambda: calibrate(pair([0, 1], [1, 2], [2, 1]), Pure(0.1), grid=Fraction(1, 10**400)),
         lambda: calibrate(pair([0.0, 3.0, 1e300], [1, 2, 3], [2, 1, 3]), Pure(1e-9)),
         lambda: Laplace(Fraction(10**400)),
+        lambda: Gaussian(Fraction(10**400)),
         lambda: calibrate(Shifted(Fraction(1, 3)), Pure(1)),
     ],
 )
@@ -157,5 +158,4 @@ def test_hand_made_laws_state_that_rows_are_independent():
 def test_a_proved_epsilon_is_never_rounded_below_a_fraction():
     third = Fraction(1, 3)
     proved = calibrate(LawPair(Discrete([0]), Discrete([1])), Pure(third)).certificate.proved["epsilon"]
-    assert Fraction(proved) >= third or Fraction(proved) <= third
-    assert proved == pytest.approx(1 / 3)
+    assert third <= Fraction(proved) <= third + Fraction(1, 10**15)

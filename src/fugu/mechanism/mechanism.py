@@ -83,14 +83,12 @@ class Mechanism(ABC):
         column, scalar = self._column(values)
         if self._silent() and not allow_no_noise:
             raise NoiselessRelease(
-                "the beliefs alone meet the budget, so the exact value would be published; if the beliefs are "
-                "right that is "
-                "safe. Say so with allow_no_noise=True, or ask for a smaller epsilon"
+                "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
+                "safe. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon"
             )
         if not self.context.public_prior and column_digest(column) == self.context.reference_digest:
             raise PriorNotPublic(
-                "these are the very values the beliefs were fitted on, so the noise level itself depends on "
-                "them. Fit on a "
+                "these are the very values the beliefs were fitted on, so the noise level depends on them. Fit on a "
                 "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge"
             )
         for token in dict.fromkeys(self._tokens()):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise, UnknownName
 from fugu.exact import Real, as_fraction
 from fugu.noise.laplace import OBJECTIVES
-from fugu.noise.lattice import as_grid
+from fugu.noise.lattice import as_grid, check_scale
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
@@ -42,9 +42,7 @@ class Gaussian:
     grid: Fraction | None = None
 
     def __post_init__(self) -> None:
-        scale = self.scale
-        if not isinstance(scale, int | float | Fraction) or isinstance(scale, bool) or not 0 <= scale < math.inf:
-            raise BadNoise(f"a scale must be a finite number >= 0, got {scale!r}")
+        check_scale(self.scale)
         if self.grid is not None:
             object.__setattr__(self, "grid", as_grid(self.grid))
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu.errors import BadNoise, UnknownName
 from fugu.exact import Real, as_fraction
-from fugu.noise.lattice import as_grid
+from fugu.noise.lattice import as_grid, check_scale
 
 OBJECTIVES = ("absolute", "squared")
 
@@ -31,11 +30,7 @@ class Laplace:
     grid: Fraction | None = None
 
     def __post_init__(self) -> None:
-        scale = self.scale
-        if not isinstance(scale, int | float | Fraction) or isinstance(scale, bool) or not 0 <= scale < math.inf:
-            raise BadNoise(f"a scale must be a finite number >= 0, got {scale!r}")
-        if isinstance(scale, Fraction | int) and scale > sys.float_info.max:
-            raise BadNoise("a scale must be within the range of doubles; rescale the values")
+        check_scale(self.scale)
         if self.grid is not None:
             object.__setattr__(self, "grid", as_grid(self.grid))
 

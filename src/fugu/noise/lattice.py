@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -82,6 +83,14 @@ class Lattice:
         grid = gcd * step if gcd else Fraction(1)
         aligned = (start * step) % grid == 0
         return Lattice(grid, Fraction(0) if aligned and abs(start * step / grid) < MAX_INDEX // 4 else start * step)
+
+
+def check_scale(scale: object) -> None:
+    """A scale is a finite number >= 0 that a double can hold; every noise refuses others alike."""
+    if not isinstance(scale, int | float | Fraction) or isinstance(scale, bool) or not 0 <= scale < math.inf:
+        raise BadNoise(f"a scale must be a finite number >= 0, got {scale!r}")
+    if scale > sys.float_info.max:
+        raise BadNoise("a scale must be within the range of doubles; rescale the values")
 
 
 def as_grid(grid: Real | str) -> Fraction:

@@ -130,9 +130,8 @@ def _sum_cell(
     rows = len(codes)
     if mechanism.noise.scale == 0 and not allow_no_noise:
         raise NoiselessRelease(
-            f"the other records alone hide each one in a group of {statistic}; the exact number would be "
-            "published. Say so with "
-            "allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
+            f"the other records alone hide each one in a group of {statistic}; the exact number would be published. "
+            "Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
         )
     total = float(mechanism.release(float(codes.sum()), allow_no_noise=allow_no_noise))
     value, half = how.value(total, rows), mechanism.noise.quantile(0.95) * float(how.step)
