@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import calibration, gaussian, growth, imports, memory, pairs, sampler, tight
+from benchmarks import calibration, gaussian, growth, imports, memory, pairs, sampler, tight, transport
 from benchmarks.measure import Row, Size
 
 TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
@@ -24,6 +24,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "pairs": (pairs.together,),
     "sampler": (sampler.draws,),
     "gaussian": (gaussian.calibration, gaussian.sums),
+    "transport": (transport.line, transport.plane, transport.plans),
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),

@@ -13,6 +13,7 @@ from fugu import errors as errors
 from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from fugu.auditing.against import guarantee_against as guarantee_against
     from fugu.auditing.verify import Verdict as Verdict
     from fugu.auditing.verify import verify as verify
     from fugu.calibration.calibrate import calibrate as calibrate
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
+    from fugu.guarantee import RenyiCurve as RenyiCurve
     from fugu.laws import Discrete as Discrete
     from fugu.laws import LawPair as LawPair
     from fugu.laws import Shifted as Shifted
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
     from fugu.laws.normal import NormalMixture as NormalMixture
     from fugu.loss import delta as delta
     from fugu.loss import epsilon as epsilon
+    from fugu.loss import renyi as renyi
     from fugu.mechanism import Certificate as Certificate
     from fugu.mechanism import Mechanism as Mechanism
     from fugu.mechanism import mix as mix
     from fugu.noise import Gaussian as Gaussian
+    from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
     from fugu.noise import Laplace as Laplace
     from fugu.scenario import Scenario as Scenario
     from fugu.transport.closeness import closeness as closeness
@@ -42,6 +46,7 @@ _ROOMS = {
     "Certificate": "mechanism",
     "Discrete": "laws",
     "Gaussian": "noise",
+    "GeneralizedCauchy": "noise",
     "Laplace": "noise",
     "LawPair": "laws",
     "Mechanism": "mechanism",
@@ -49,6 +54,7 @@ _ROOMS = {
     "NormalMixture": "laws",
     "Pure": "guarantee",
     "Renyi": "guarantee",
+    "RenyiCurve": "guarantee",
     "Scenario": "scenario",
     "Shifted": "laws",
     "Verdict": "auditing",
@@ -57,8 +63,10 @@ _ROOMS = {
     "compare": "calibration",
     "delta": "loss",
     "epsilon": "loss",
+    "guarantee_against": "auditing",
     "mix": "mechanism",
     "plan": "calibration",
+    "renyi": "loss",
     "verify": "auditing",
     "wasserstein": "transport",
 }

@@ -95,7 +95,7 @@ def test_every_method_can_be_asked_for_and_is_proved(method):
     [
         (lambda: calibrate(PAIR, Pure(math.inf)), BadBudget, "infinite"),
         (lambda: calibrate(PAIR, 1.0), BadBudget, "fugu.Pure"),
-        (lambda: calibrate(PAIR, Renyi(2, 1)), NotProvable, "to_approx"),
+        (lambda: calibrate(PAIR, Renyi(2, math.inf)), BadBudget, "infinite epsilon"),
         (lambda: calibrate(PAIR, Pure(1), method="exat"), UnknownName, "did you mean 'exact'"),
         (lambda: calibrate(PAIR, Pure(1), noise="laplac"), UnknownName, "did you mean 'laplace'"),
         (lambda: calibrate(PAIR, Pure(1), noise="gaussian"), NotProvable, "Laplace noise"),
@@ -104,7 +104,7 @@ def test_every_method_can_be_asked_for_and_is_proved(method):
         (lambda: calibrate(PAIR, Pure(1), grid="fine"), BadNoise, "grid"),
         (lambda: calibrate([], Pure(1)), UsageError, "nothing to protect"),
         (lambda: calibrate([3], Pure(1)), UsageError, "law pairs"),
-        (lambda: calibrate(LawPair(Discrete([[0, 0]]), Discrete([[1, 1]])), Pure(1)), NotProvable, "dimensions"),
+        (lambda: plan(LawPair(Discrete([[0, 0]]), Discrete([[1, 1]])), 1), NotProvable, "one published number"),
         (lambda: plan(PAIR, -1), UsageError, "target error"),
         (lambda: plan(PAIR, math.nan), UsageError, "target error"),
         (lambda: plan(PAIR, 1, objective="abs"), UnknownName, "objective"),

@@ -115,8 +115,8 @@ def test_off_the_lattice_is_refused_not_guessed():
         epsilon(Laplace(1, grid=1), LawPair(Discrete([0]), Discrete([0.5])))
     with pytest.raises(BadNoise, match="off the lattice"):
         delta(Laplace(1, grid=Fraction(1, 3)), LawPair(Discrete([0]), Discrete([0.5])), 1)
-    with pytest.raises(NotProvable, match="several dimensions"):
-        epsilon(Laplace(1), LawPair(Discrete([[0, 0]]), Discrete([[1, 1]])))
+    with pytest.raises(BadNoise, match="off the lattice"):
+        epsilon(Laplace(1, grid=1), LawPair(Discrete([[0, 0]]), Discrete([[0.5, 1]])))
 
 
 def test_both_orders_and_all_pairs_count():

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import ndtr
 
-from fugu.errors import BadBudget, NotProvable
+from fugu.errors import BadBudget, UsageError
 from fugu.exact import as_fraction, float_up
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
@@ -195,8 +195,8 @@ def test_wrong_use_is_refused():
     for delta in (-0.1, 1, 1.5, math.nan, "0.1", True):
         with pytest.raises(BadBudget, match="delta"):
             closeness(p, p, delta)
-    with pytest.raises(NotProvable, match="later"):
-        closeness(Discrete([[0, 1], [1, 0]]), Discrete([[0, 1], [1, 0]]), 0.1)
+    with pytest.raises(UsageError, match="1, 2 or inf"):
+        closeness(Discrete([[0, 1], [1, 0]]), Discrete([[0, 1], [1, 0]]), 0.1, norm=3)
     assert unmatched(np.arange(2), p.masses, p.masses, -1) == 1
 
 

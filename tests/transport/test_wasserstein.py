@@ -14,6 +14,7 @@ from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.exact import as_fraction, float_up
 from fugu.laws import Discrete, Shifted
 from fugu.transport import wasserstein
+from fugu.transport.coupling import on_line
 from fugu.transport.wasserstein import w_inf_index
 
 
@@ -200,8 +201,11 @@ def test_wrong_use_is_refused():
             wasserstein(p, p, norm=norm)
     assert wasserstein(p, p, norm=math.inf) == 0
     plane = Discrete([[0, 1], [1, 0]])
-    with pytest.raises(NotProvable, match="later"):
-        wasserstein(plane, plane)
+    assert wasserstein(plane, plane) == 0
+    with pytest.raises(UsageError, match="1, 2 or inf"):
+        wasserstein(plane, plane, norm=3)
+    with pytest.raises(NotProvable, match="line"):
+        on_line(plane, plane, 2)
     with pytest.raises(BadLaw, match="dimension"):
         wasserstein(p, plane)
     with pytest.raises(BadLaw, match="Shifted"):

@@ -1,4 +1,11 @@
-"""Looking at a mechanism from outside: `verify`."""
+"""Looking at a mechanism from outside: `verify`, and what holds against other beliefs."""
 
+from fugu.auditing.against import guarantee_against as guarantee_against
+from fugu.auditing.nearby import guarantee_within as guarantee_within
+from fugu.auditing.theorems import corollary_a1 as corollary_a1
+from fugu.auditing.theorems import proposition_a7 as proposition_a7
+from fugu.auditing.theorems import theorem_a3 as theorem_a3
+from fugu.auditing.theorems import theorem_a4 as theorem_a4
+from fugu.auditing.theorems import theorem_a5 as theorem_a5
 from fugu.auditing.verify import Verdict as Verdict
 from fugu.auditing.verify import verify as verify

@@ -10,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.problem import numbered
-from fugu.calibration.prove import Proof, prove
-from fugu.errors import BadNoise, NotProvable, UsageError
+from fugu.calibration.proof import Proof
+from fugu.calibration.prove import prove
+from fugu.errors import BadNoise, UsageError
 from fugu.exact import as_fraction
-from fugu.guarantee import Approx, Renyi
+from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.laws.vectors import VectorFamily, distinct, vector_families
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.vector import nearest_rows
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,11 @@ def verify(
     certificate = _certificate(mechanism_or_certificate)
     if certificate.kind == "mixed":
         return _verify_mixed(certificate, scenario_or_pairs)
+    if certificate.kind == "vector":
+        return _verify_vectors(certificate, scenario_or_pairs)
+    if certificate.kind == "analysis":
+        return _verify_analysis(certificate, scenario_or_pairs)
     budget = certificate.budget
-    if isinstance(budget, Renyi):
-        raise NotProvable("Renyi certificates cannot be verified yet")
     laws = certificate.items
     if scenario_or_pairs is not None:
         try:
@@ -58,6 +63,52 @@ def verify(
         except BadNoise as error:
             return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
     return _verdict(prove(laws, certificate.noise, budget), budget)
+
+
+def _verify_analysis(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
+    """The divergence of noise that is never drawn, in real arithmetic."""
+    from fugu.calibration.renyi.analysis import prove_cauchy
+    from fugu.calibration.renyi.target import Target
+
+    budget, laws = certificate.budget, certificate.items
+    if not isinstance(budget, Renyi | RenyiCurve):
+        return Verdict(False, float("inf"), 1.0, "", "Cauchy noise is analysed for Renyi budgets only")
+    if scenario_or_pairs is not None:
+        laws = _laws(scenario_or_pairs, certificate)
+    return _verdict(prove_cauchy(laws, certificate.analysed, Target.of(budget)), budget)
+
+
+def _verify_vectors(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
+    """The same for published vectors."""
+    from fugu.calibration.vectors.prove import prove_vectors
+
+    laws = certificate.vectors
+    if scenario_or_pairs is not None:
+        try:
+            laws = _vectors(scenario_or_pairs, certificate)
+        except BadNoise as error:
+            return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
+    return _verdict(prove_vectors(laws, certificate.noise, certificate.budget), certificate.budget)
+
+
+def _vectors(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[VectorFamily, ...]:
+    """The laws given, each vector moved to the nearest supported one and rounded, as a release does."""
+    given, lattice = vector_families(as_pairs(scenario_or_pairs)), certificate.lattice
+    stated = certificate.body.get("support")
+    if any(family.dimension != certificate.body["dimension"] for family in given):
+        raise BadNoise("they are laws of vectors of another dimension")
+    if stated is not None:
+        if any(family.translates for family in given):
+            raise BadNoise("it moves every vector to its own atoms, and these laws have none")
+        support = np.array(stated, dtype=np.float64)
+        given = tuple(_moved_rows(family, support) for family in given)
+    assert lattice is not None
+    return tuple(family.on(lattice) for family in given)
+
+
+def _moved_rows(family: VectorFamily, support: NDArray[np.float64]) -> VectorFamily:
+    points, where = distinct(nearest_rows(support, family.points))
+    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
 
 
 def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Certificate:
@@ -109,7 +160,10 @@ def _verify_mixed(certificate: Certificate, scenario_or_pairs: PairsLike | None)
 
 
 def _bounded(part: Certificate, whole: Certificate) -> bool:
+    """Mixing is proved for Pure and Approx alone, each half within the whole's epsilon and delta."""
     a, b = part.budget, whole.budget
+    if not isinstance(a, Pure | Approx) or not isinstance(b, Pure | Approx):
+        return False
     delta_a = a.delta if isinstance(a, Approx) else 0
     delta_b = b.delta if isinstance(b, Approx) else 0
     return as_fraction(a.epsilon) <= as_fraction(b.epsilon) and as_fraction(delta_a) <= as_fraction(delta_b)

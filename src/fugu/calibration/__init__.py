@@ -1,8 +1,8 @@
 """Calibration: try methods, keep the least noise that is re-proved."""
 
 from fugu.calibration.calibrate import calibrate as calibrate
-from fugu.calibration.compare import Comparison as Comparison
-from fugu.calibration.compare import Row as Row
 from fugu.calibration.compare import compare as compare
+from fugu.calibration.comparison import Comparison as Comparison
+from fugu.calibration.comparison import Row as Row
 from fugu.calibration.method import methods as methods
 from fugu.calibration.plan import plan as plan

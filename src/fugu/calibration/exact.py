@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from fugu.calibration import smooth
 from fugu.calibration.l1 import l1_distance, over
-from fugu.calibration.method import Budget, Proposal, method
+from fugu.calibration.method import AnyBudget, Budget, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.exact import as_fraction, float_down
-from fugu.guarantee import Approx
+from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -41,8 +41,14 @@ def exact_with(kind: str, item: Item, budget: Budget) -> Proposal:
     return Proposal(steps, "" if steps else "the beliefs alone suffice: no noise is needed")
 
 
-def least_steps(item: Item, budget: Budget, kind: str = "laplace") -> float:
+def least_steps(item: Item, budget: AnyBudget, kind: str = "laplace") -> float:
     """The least scale of lattice noise, in lattice steps, whatever the laws and the noise."""
+    if isinstance(budget, Renyi | RenyiCurve):
+        from fugu.calibration.renyi.exact import least_tight
+        from fugu.calibration.renyi.kinds import kind_of
+        from fugu.calibration.renyi.target import Target
+
+        return least_tight(item, Target.of(budget), kind_of(kind))
     if kind == "gaussian":
         return smooth.least_gaussian(item, budget)
     if isinstance(item, Analytic):

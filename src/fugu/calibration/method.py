@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fugu.errors import UnknownName
-from fugu.guarantee import Approx, Pure
+from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 
 Budget = Pure | Approx
+AnyBudget = Pure | Approx | Renyi | RenyiCurve
 
 
 @dataclass(frozen=True)

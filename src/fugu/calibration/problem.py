@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.exact import least, least_steps
-from fugu.calibration.method import Budget
+from fugu.calibration.method import AnyBudget, Budget
 from fugu.exact import Real, as_fraction
-from fugu.guarantee import Pure
+from fugu.guarantee import Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
@@ -53,7 +53,7 @@ def numbered(family: Family) -> Family:
     return replace(family, points=np.arange(len(family.points)))
 
 
-def problem(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str = "auto", kind: str = "laplace") -> Problem:
+def problem(pairs: tuple[LawPair, ...], budget: AnyBudget, grid: Real | str = "auto", kind: str = "laplace") -> Problem:
     """Choose the lattice. "auto": the coarsest that holds every atom; where there is none, or a law is unknown
     (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
     given = items(pairs)
@@ -64,6 +64,8 @@ def problem(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str = "auto
         return _smooth(given, budget, kind)
     lattice = Lattice.holding([f.points for f in atoms])
     if lattice is None:
+        if isinstance(budget, Renyi | RenyiCurve):
+            return _smooth(given, budget, kind)
         return _rounded(tuple(atoms), budget)
     found = _on(given, lattice)
     if any(f.translates for f in atoms):
@@ -76,11 +78,11 @@ def _on(given: tuple[Item, ...], lattice: Lattice) -> Problem:
     return Problem(tuple(f.on(lattice) for f in given), given, lattice)
 
 
-def _steps(found: Problem, budget: Budget, kind: str) -> float:
+def _steps(found: Problem, budget: AnyBudget, kind: str) -> float:
     return max(least_steps(f, budget, kind) for f in found.items)
 
 
-def _smooth(given: tuple[Item, ...], budget: Budget, kind: str) -> Problem:
+def _smooth(given: tuple[Item, ...], budget: AnyBudget, kind: str) -> Problem:
     """A lattice for laws with Gaussian components: a sixteenth of their spread, and of the scale once it is known;
     halved until halving it once more would save less than 0.5 % of the scale."""
     finest = min(_spread(f) for f in given) / _FINER
@@ -88,11 +90,11 @@ def _smooth(given: tuple[Item, ...], budget: Budget, kind: str) -> Problem:
         # translates by whole steps stay translates: a grid that divides the shift makes the pure scale exact
         finest = min(finest, float(shared / as_fraction(budget.epsilon)) / _FINER) if budget.epsilon else finest
         return _on(given, Lattice(shared / max(1, math.ceil(shared / Fraction(finest)))))
-    grid = _short(finest)
+    grid = short_step(finest)
     found = _on(given, Lattice(grid))
     scale = _steps(found, budget, kind) * float(grid)
     if scale > 0:
-        grid = min(grid, _short(scale / _FINER))
+        grid = min(grid, short_step(scale / _FINER))
     for _ in range(_HALVINGS):
         found = _on(given, Lattice(grid))
         finer = _on(given, Lattice(grid / 2))
@@ -117,12 +119,12 @@ def _rounded(given: tuple[Family, ...], budget: Budget) -> Problem:
     """A lattice for atoms that are on none: fine enough that rounding costs at most 0.5 % of the continuous scale."""
     wanted = max(least(f, budget, lattice=False) for f in given)
     spread = max(_spread(f) for f in given)
-    grid = _short(min(wanted or spread, spread) / _FINER)
+    grid = short_step(min(wanted or spread, spread) / _FINER)
     found = _on(given, Lattice(grid))
     for _ in range(_HALVINGS):
         if wanted == 0 or _steps(found, budget, "laplace") * float(grid) <= _EXCESS * wanted:
             break
-        grid = _short(float(grid) / 2)
+        grid = short_step(float(grid) / 2)
         found = _on(given, Lattice(grid))
     return found
 
@@ -142,7 +144,7 @@ def _std(weights: NDArray[np.float64], means: NDArray[np.float64], stds: NDArray
     return float(np.sqrt(weights @ ((stds / unit) ** 2 + centred**2))) * unit
 
 
-def _short(x: float) -> Fraction:
+def short_step(x: float) -> Fraction:
     """The largest of 1, 2, 5 x 10^k that is <= x."""
     power = Fraction(10) ** math.floor(math.log10(x))
     return max(m * power for m in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5)) if m * power <= Fraction(x))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
-from fugu.calibration.method import Budget
+from fugu.calibration.method import AnyBudget
+from fugu.calibration.proof import Proof
 from fugu.errors import NotProvable
 from fugu.exact import as_fraction, decimal_up, float_up
-from fugu.guarantee import Approx
+from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
@@ -16,24 +16,19 @@ from fugu.loss.slack import require_exact
 from fugu.noise import Gaussian, Laplace
 
 _DIGITS = 10
-_NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 
 
-@dataclass(frozen=True)
-class Proof:
-    """Proved upper bounds: every pair, both orders. delta is 0 if the pure bound alone meets epsilon."""
-
-    epsilon: float
-    delta: float
-    worst_pair: str
-    holds: bool
-
-
-def prove(items: tuple[Item, ...], noise: Noise, budget: Budget) -> Proof:
+def prove(items: tuple[Item, ...], noise: Noise, budget: AnyBudget) -> Proof:
     """Bound the loss of lattice noise on items of lattice indices, and compare with the budget in exact arithmetic.
 
     Pure: max over pairs of sup ln(P/Q). Approx: that, if it meets epsilon; else delta(epsilon) of the same sampler.
     Laws known up to an error are refused for Pure, and cost delta for Approx (`fugu.loss.slack`)."""
+    if isinstance(budget, Renyi | RenyiCurve):
+        from fugu.calibration.renyi.prove import prove_renyi
+        from fugu.calibration.renyi.target import Target
+
+        return prove_renyi(items, noise, Target.of(budget))
     epsilon = as_fraction(budget.epsilon)
     losses = [loss for item in items for loss in pure_bounds(item, noise, epsilon)]
     pure = max(losses, key=lambda loss: loss.value)
@@ -52,13 +47,13 @@ def prove(items: tuple[Item, ...], noise: Noise, budget: Budget) -> Proof:
 
 
 def proved_noise(
-    items: tuple[Item, ...], grid: Fraction, steps: float, budget: Budget, kind: str = "laplace"
+    items: tuple[Item, ...], grid: Fraction, steps: float, budget: AnyBudget, kind: str = "laplace"
 ) -> tuple[Noise, Proof]:
     """The noise of least 10-digit scale at or above `steps * grid` that is proved; a scale that is not is refused."""
     found = Fraction(0) if steps == 0 else decimal_up(float(Fraction(steps) * grid), _DIGITS)
-    for nudge in _NUDGES:
+    for nudge in NUDGES:
         scale = float(found if nudge == 0 else decimal_up(float(found) * (1 + nudge), _DIGITS))
-        noise: Noise = Gaussian(scale, grid) if kind == "gaussian" else Laplace(scale, grid)
+        noise = with_scale(kind, scale, grid)
         proof = prove(items, noise, budget)
         if proof.holds:
             return noise, proof
@@ -66,3 +61,8 @@ def proved_noise(
         f"the scale {scale:g} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon "
         f"{proof.epsilon:.12g}, delta {proof.delta:.3g}; ask for a larger epsilon or delta"
     )
+
+
+def with_scale(kind: str, scale: float, grid: Fraction) -> Noise:
+    """The lattice noise of that kind."""
+    return Gaussian(scale, grid) if kind == "gaussian" else Laplace(scale, grid)

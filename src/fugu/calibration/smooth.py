@@ -26,13 +26,15 @@ def least_analytic(pair: Analytic, budget: Budget) -> float:
         return 0.0
     if isinstance(budget, Approx) and budget.delta > 0:
         epsilon, target = float(budget.epsilon), float_down(as_fraction(budget.delta))
-        return least_scale(lambda b: fast_delta(pair, b, epsilon), target, _start(pair, budget))
+        return least_scale(lambda b: fast_delta(pair, b, epsilon), target, first_guess(pair, float(budget.epsilon)))
     if budget.epsilon == 0:
         raise NotProvable("epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that")
     shift = pair.shift()
     if shift is not None and shift.denominator == 1:
         return float_up(abs(shift) / as_fraction(budget.epsilon))  # translates: the plain Laplace scale is exact
-    return least_scale(lambda b: _pure(pair, b), float_down(as_fraction(budget.epsilon)), _start(pair, budget))
+    return least_scale(
+        lambda b: _pure(pair, b), float_down(as_fraction(budget.epsilon)), first_guess(pair, float(budget.epsilon))
+    )
 
 
 def _pure(pair: Analytic, steps: float) -> float:
@@ -62,10 +64,10 @@ def least_gaussian(item: Item, budget: Budget) -> float:
             return fast_delta(item, 0.0, epsilon)
         return delta_loss(item, 0.0, epsilon, None).value
 
-    return least_scale(loss, target, _start(item, budget))
+    return least_scale(loss, target, first_guess(item, float(budget.epsilon)))
 
 
-def _start(item: Item, budget: Budget) -> float:
+def first_guess(item: Item, epsilon: float) -> float:
     """A first guess from above; the search doubles it where it is too small."""
     if isinstance(item, Analytic):
         assert item.lattice is not None
@@ -74,4 +76,4 @@ def _start(item: Item, budget: Budget) -> float:
         distance = spread / float(item.lattice.grid)
     else:
         distance = float(item.points[-1] - item.points[0])
-    return max(1.0, 2 * distance) / max(float(budget.epsilon), 0.05)
+    return max(1.0, 2 * distance) / max(epsilon, 0.05)

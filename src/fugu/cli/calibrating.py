@@ -9,10 +9,10 @@ import typer
 from rich.markup import escape
 
 import fugu
+from fugu.calibration.calibrate import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, out, print_json, progress
 from fugu.errors import UsageError
-from fugu.mechanism import Additive
 from fugu.scenario import Scenario
 
 
@@ -38,6 +38,7 @@ def compare(
     protect: options.Protect,
     epsilon: options.Epsilon,
     delta: options.Delta = "0",
+    alpha: options.Alpha = None,
     pairs: options.Pairs = "all",
     bins: options.Bins = None,
     missing: options.Missing = "error",
@@ -49,7 +50,7 @@ def compare(
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
-    budget = options.budget(epsilon, delta)
+    budget = options.budget(epsilon, delta, alpha)
     with progress():
         scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
         found = fugu.compare(scenario, budget)
@@ -62,10 +63,12 @@ def compare(
     out.print(str(scenario.report), markup=False)
 
 
-def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx, publish: str, path: str) -> None:
+def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx | fugu.Renyi, publish: str, path: str) -> None:
     from fugu.report import write
     from fugu.report.trade import trade_page
 
+    if isinstance(budget, fugu.Renyi):
+        raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     beliefs = scenario.empirical or scenario.adversaries[0]
     laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
     delta = float(budget.delta) if isinstance(budget, fugu.Approx) else 0.0
@@ -109,6 +112,7 @@ def calibrate(
     protect: options.Protect,
     epsilon: options.Epsilon,
     delta: options.Delta = "0",
+    alpha: options.Alpha = None,
     pairs: options.Pairs = "all",
     bins: options.Bins = None,
     missing: options.Missing = "error",
@@ -125,7 +129,9 @@ def calibrate(
         raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {output!r}")
     with progress():
         scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
-        mechanism = fugu.calibrate(scenario, options.budget(epsilon, delta), noise=noise, method=method, grid=grid)
+        mechanism = fugu.calibrate(
+            scenario, options.budget(epsilon, delta, alpha), noise=noise, method=method, grid=grid
+        )
     if output is not None:
         mechanism.certificate.save(output)
     if as_json:
@@ -134,7 +140,7 @@ def calibrate(
         describe(mechanism, publish)
 
 
-def figures(mechanism: Additive) -> dict[str, Any]:
+def figures(mechanism: Calibrated) -> dict[str, Any]:
     """The numbers of a mechanism as plain data."""
     certificate = mechanism.certificate
     return {
@@ -157,7 +163,7 @@ def figures(mechanism: Additive) -> dict[str, Any]:
     }
 
 
-def describe(mechanism: Additive, publish: str) -> None:
+def describe(mechanism: Calibrated, publish: str) -> None:
     """The same in words."""
     certificate = mechanism.certificate
     kind = type(mechanism.noise).__name__
@@ -168,7 +174,7 @@ def describe(mechanism: Additive, publish: str) -> None:
         )
     else:
         out.print(
-            f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] on a lattice of step {mechanism.noise.grid} "
+            f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {_where(mechanism)} "
             f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
         )
     out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
@@ -186,3 +192,8 @@ def describe(mechanism: Additive, publish: str) -> None:
             markup=False,
         )
     out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)
+
+
+def _where(mechanism: Calibrated) -> str:
+    grid = mechanism.noise.grid
+    return "without a lattice, for analysis only," if grid is None else f"on a lattice of step {grid}"

@@ -9,7 +9,7 @@ import typer
 
 from fugu.errors import BadBudget, UsageError
 from fugu.exact import Real
-from fugu.guarantee import Approx, Pure
+from fugu.guarantee import Approx, Pure, Renyi
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
 Publish = Annotated[str, typer.Option(help="The column to publish.")]
@@ -18,6 +18,9 @@ Protect = Annotated[
 ]
 Epsilon = Annotated[str, typer.Option(help="How much may be learnt: odds change by at most e^epsilon.")]
 Delta = Annotated[str, typer.Option(help="Slack in probability; 0 for a pure guarantee.")]
+Alpha = Annotated[
+    str | None, typer.Option(help="Order of a Renyi budget, above 1: epsilon then bounds the Renyi divergence.")
+]
 Pairs = Annotated[str, typer.Option(help='Which secrets must look alike: "all", "adjacent", or "F:M,F:X".')]
 Bins = Annotated[
     str | None,
@@ -25,17 +28,20 @@ Bins = Annotated[
 ]
 Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
 Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empirical, gaussian, mixture, shared.")]
-NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian.")]
+NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian (cauchy: Renyi analysis only).")]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
-    str, typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1.")
+    str,
+    typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1, transport, ..."),
 ]
 Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def budget(epsilon: str, delta: str = "0") -> Pure | Approx:
-    """The budget that two texts stand for, exactly: "0.1" is 1/10."""
+def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | Approx | Renyi:
+    """The budget that the texts stand for, exactly: "0.1" is 1/10."""
+    if alpha is not None:
+        return Renyi(number("alpha", alpha), number("epsilon", epsilon), number("delta", delta))
     return (
         Approx(number("epsilon", epsilon), number("delta", delta)) if delta != "0" else Pure(number("epsilon", epsilon))
     )

@@ -29,6 +29,7 @@ def release(
     bounds: Annotated[str | None, typer.Option(help='With --query: values are clipped to these, "0,400".')] = None,
     step: Annotated[str | None, typer.Option(help="With --query: values are rounded to this step.")] = None,
     delta: options.Delta = "0",
+    alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
     public_prior: Annotated[
         bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself and count them as public.")
@@ -56,10 +57,12 @@ def release(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
-    budget = options.budget(epsilon, delta)
+    budget = options.budget(epsilon, delta, alpha)
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
+        if isinstance(budget, fugu.Renyi):
+            raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _only_for_columns(dry_run, pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid)
         release_query(
             table,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 import fugu
+from fugu.auditing import guarantee_within
 from fugu.cli import options
 from fugu.cli.console import out, print_json, progress
 from fugu.errors import CertificateError, UsageError
+from fugu.guarantee import Guarantee, Renyi, RenyiCurve
 from fugu.mechanism import Certificate
 from fugu.scenario import Scenario
 
@@ -20,19 +22,45 @@ def verify(
     reference: Annotated[
         str | None, typer.Option(help="Fit the beliefs again on this table and prove for those.")
     ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DISTANCE",
+            help="Also prove what holds against every adversary whose beliefs differ from the certificate's by moving "
+            "values by at most this much, in the units of the value.",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Re-prove a certificate from its own laws, or from a reference table; exit 4 if it does not hold."""
     document = Certificate.load(certificate)
+    if within is not None and reference is not None:
+        raise UsageError("--within is about beliefs near those in the certificate; give it without --reference")
     with progress():
         verdict = fugu.verify(document, None if reference is None else _scenario(document, reference))
+        nearby = None if within is None else guarantee_within(document, within)
     if as_json:
-        print_json({k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")})
+        told = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
+        if nearby is not None:
+            told["within"] = {"distance": within, "guarantee": _numbers(nearby)}
+        print_json(told)
     else:
         word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
         out.print(f"{word}: {escape(verdict.reason)}; proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}")
+        if nearby is not None:
+            out.print(f"against every adversary whose beliefs are within {within:g} of these: {escape(repr(nearby))}")
     if not verdict.holds:
         raise typer.Exit(CertificateError.exit_code)
+
+
+def _numbers(guarantee: Guarantee) -> dict[str, Any]:
+    """A guarantee for programs; an epsilon of inf becomes null."""
+    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(getattr(guarantee, "delta", 0))}
+    if isinstance(guarantee, RenyiCurve):
+        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.epsilons.items()}}
+    if isinstance(guarantee, Renyi):
+        told["alpha"] = float(guarantee.alpha)
+    return told | {"epsilon": float(guarantee.epsilon)}
 
 
 def _scenario(document: Certificate, reference: str) -> Scenario:

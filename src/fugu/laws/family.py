@@ -22,35 +22,18 @@ _CELLS = 20_000_000
 """Above this many (law, point) cells the pairs are treated one by one instead of on a common support."""
 
 
-@dataclass(frozen=True, eq=False)
-class Family:
-    """Sorted points (float64 positions, or int64 lattice indices), each law's masses on them, pairs of law numbers.
+class PairsOfLaws:
+    """Several laws and the pairs among them: what does not depend on where the points lie."""
 
-    Evaluating a ratio of noised laws at a point where neither has an atom changes no supremum, so a support that is
-    common to many laws is as good as each pair's own; each law's noised mass is then computed once, not once a pair."""
-
-    points: NDArray[Any]
     laws: tuple[Masses, ...]
     pairs: tuple[tuple[int, int], ...]
     labels: tuple[str, ...]
-    translates: bool = False
-    """Whether this is one pair of translates of an unknown law, standing in as two point masses."""
-    errors: tuple[float, ...] = ()
-    """How far, in total variation, each true law may be from its masses; none given means all exact."""
-
-    def __post_init__(self) -> None:
-        if not self.errors:
-            object.__setattr__(self, "errors", (0.0,) * len(self.laws))
+    errors: tuple[float, ...]
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """All probabilities, one row a law."""
         return np.stack([law.floats() for law in self.laws])
-
-    @cached_property
-    def minute(self) -> bool:
-        """Whether some probability is positive but so small that arithmetic on doubles would lose it."""
-        return any(np.any((law.parts != 0) & (row < 1e-280)) for law, row in zip(self.laws, self.weights, strict=True))
 
     @cached_property
     def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
@@ -71,6 +54,32 @@ class Family:
     def inexact(self) -> bool:
         """Whether some pair is blurred."""
         return any(self.blurred(pair) for pair in self.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Family(PairsOfLaws):
+    """Sorted points (float64 positions, or int64 lattice indices), each law's masses on them, pairs of law numbers.
+
+    Evaluating a ratio of noised laws at a point where neither has an atom changes no supremum, so a support that is
+    common to many laws is as good as each pair's own; each law's noised mass is then computed once, not once a pair."""
+
+    points: NDArray[Any]
+    laws: tuple[Masses, ...]
+    pairs: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...]
+    translates: bool = False
+    """Whether this is one pair of translates of an unknown law, standing in as two point masses."""
+    errors: tuple[float, ...] = ()
+    """How far, in total variation, each true law may be from its masses; none given means all exact."""
+
+    def __post_init__(self) -> None:
+        if not self.errors:
+            object.__setattr__(self, "errors", (0.0,) * len(self.laws))
+
+    @cached_property
+    def minute(self) -> bool:
+        """Whether some probability is positive but so small that arithmetic on doubles would lose it."""
+        return any(np.any((law.parts != 0) & (row < 1e-280)) for law, row in zip(self.laws, self.weights, strict=True))
 
     def on(self, lattice: Lattice) -> Family:
         """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""
@@ -96,8 +105,8 @@ def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
     """Group law pairs into families: one for all laws on a common support, one for each pair of translates."""
     shifted = [p for p in pairs if isinstance(p.p, Shifted)]
     discrete = [p for p in pairs if not isinstance(p.p, Shifted)]
-    if any(isinstance(p.p, Discrete) and p.p.dimension > 1 for p in discrete):
-        raise NotProvable("the loss of laws in several dimensions is not available yet; publish one number at a time")
+    if any(pair.dimension > 1 for pair in pairs):
+        raise NotProvable("this is for one published number; laws of vectors are calibrated and verified as vectors")
     found = [replace(_family([_points(p)]), translates=True) for p in shifted]
     if discrete:
         laws = {id(law): law for p in discrete for law in (p.p, p.q)}
@@ -113,7 +122,7 @@ def _points(pair: LawPair) -> LawPair:
     """Translates as the two point masses that are their worst case."""
     assert isinstance(pair.p, Shifted)
     assert isinstance(pair.q, Shifted)
-    gap: Fraction = as_fraction(pair.q.by) - as_fraction(pair.p.by)
+    gap: Fraction = pair.q.exact[0] - pair.p.exact[0]
     if as_fraction(float(gap)) != gap:
         raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
     return LawPair(Discrete([0.0]), Discrete([float(gap)]), pair.label)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from fugu.errors import BadLaw, UsageError
-from fugu.exact import Real
+from fugu.exact import Real, as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
 
@@ -21,11 +21,27 @@ class Shifted:
     Every loss is convex in the pair of laws, so the worst Z is a point mass: what holds for the points 0 and `by`
     holds for every translate."""
 
-    by: Real
+    by: Real | tuple[Real, ...]
+    """A number, or a vector as a tuple of numbers."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.by, int | float | Fraction) or isinstance(self.by, bool) or not math.isfinite(self.by):
-            raise BadLaw(f"a shift must be a finite number, got {self.by!r}")
+        if isinstance(self.by, Iterable) and not isinstance(self.by, str):
+            object.__setattr__(self, "by", tuple(self.by))
+        for x in self.by if isinstance(self.by, tuple) else (self.by,):
+            if not isinstance(x, int | float | Fraction) or isinstance(x, bool) or not math.isfinite(x):
+                raise BadLaw(f"a shift must be a finite number or a tuple of them, got {self.by!r}")
+        if self.by == ():
+            raise BadLaw("a shift of no coordinates shifts nothing; give one number, or one for each coordinate")
+
+    @property
+    def dimension(self) -> int:
+        """1 for a number, d for a vector."""
+        return len(self.by) if isinstance(self.by, tuple) else 1
+
+    @property
+    def exact(self) -> tuple[Fraction, ...]:
+        """The coordinates of the shift, as the decimals they stand for."""
+        return tuple(as_fraction(x) for x in (self.by if isinstance(self.by, tuple) else (self.by,)))
 
 
 Law = Discrete | Shifted | Normal | NormalMixture
@@ -45,9 +61,13 @@ class LawPair:
                 raise BadLaw(f"a pair holds laws (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}")
         if isinstance(self.p, Shifted) != isinstance(self.q, Shifted):
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
-        p, q = self.p, self.q
-        if not isinstance(p, Shifted) and not isinstance(q, Shifted) and p.dimension != q.dimension:
-            raise BadLaw(f"the laws of a pair must have one dimension, got {p.dimension} and {q.dimension}")
+        if self.p.dimension != self.q.dimension:
+            raise BadLaw(f"the laws of a pair must have one dimension, got {self.p.dimension} and {self.q.dimension}")
+
+    @property
+    def dimension(self) -> int:
+        """1 for a published number, d for a published vector."""
+        return self.p.dimension
 
 
 @runtime_checkable
@@ -66,7 +86,7 @@ def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:
         return source.law_pairs()
     items = [source] if isinstance(source, LawPair | Shifted) else list(source)
     pairs = tuple(
-        LawPair(Shifted(0), item, f"shift by {item.by}") if isinstance(item, Shifted) else item for item in items
+        LawPair(_origin(item), item, f"shift by {item.by}") if isinstance(item, Shifted) else item for item in items
     )
     if not pairs:
         raise UsageError("no law pair is given: there is nothing to protect")
@@ -74,3 +94,7 @@ def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:
         if not isinstance(pair, LawPair):
             raise UsageError(f"expected a Scenario or law pairs, got {type(pair).__name__}")
     return pairs
+
+
+def _origin(shift: Shifted) -> Shifted:
+    return Shifted((0,) * len(shift.by)) if isinstance(shift.by, tuple) else Shifted(0)

@@ -8,3 +8,4 @@ from fugu.loss.fast import pure_loss as pure_loss
 from fugu.loss.proof import PairLoss as PairLoss
 from fugu.loss.proof import prove_delta as prove_delta
 from fugu.loss.proof import prove_pure as prove_pure
+from fugu.loss.renyi_api import renyi as renyi

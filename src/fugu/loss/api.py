@@ -29,7 +29,8 @@ def epsilon(noise: Noise, pairs: PairsLike) -> float:
     """The tight pure epsilon, max over pairs and both orders; inf if no finite epsilon holds.
 
     Laws without atoms are rounded onto the grid of lattice noise; without a grid they are taken as they are. Laws known
-    up to an error (`law.error`) have no known epsilon and are refused.
+    up to an error (`law.error`) have no known epsilon and are refused. Vectors: exact on the product grid of
+    coordinates (`fugu.loss.vector_exact`) where it is small enough, else the bound by W_inf.
 
     >>> from fugu import Discrete, Laplace, LawPair, Normal
     >>> round(epsilon(Laplace(2.0), LawPair(Discrete([0]), Discrete([3]))), 9)
@@ -38,7 +39,12 @@ def epsilon(noise: Noise, pairs: PairsLike) -> float:
     1.0
     """
     _check(noise)
-    return max(_pure(item, noise) for item in items(as_pairs(pairs)))
+    known = as_pairs(pairs)
+    if known[0].dimension > 1:
+        from fugu.loss.vector_api import vector_epsilon
+
+        return vector_epsilon(noise, known)
+    return max(_pure(item, noise) for item in items(known))
 
 
 def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
@@ -56,7 +62,12 @@ def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
     Approx(epsilon, 0)  # validates epsilon
     if math.isinf(epsilon):
         epsilon = _LARGEST_EPSILON  # delta falls with epsilon
-    return max(_delta(item, noise, epsilon) for item in items(as_pairs(pairs)))
+    known = as_pairs(pairs)
+    if known[0].dimension > 1:
+        from fugu.loss.vector_api import vector_delta_at
+
+        return vector_delta_at(noise, known, as_fraction(epsilon))
+    return max(_delta(item, noise, epsilon) for item in items(known))
 
 
 def _pure(item: Item, noise: Noise) -> float:

@@ -32,9 +32,7 @@ class Additive(Mechanism):
     @cached_property
     def sampler(self) -> LatticeLaplaceSampler | LatticeGaussianSampler:
         """The exact sampler of this noise."""
-        if isinstance(self.noise, Gaussian):
-            return LatticeGaussianSampler(self.noise.precision)
-        return LatticeLaplaceSampler(self.noise.rate)
+        return sampler_of(self.noise)
 
     def expected_error(self, objective: str = "absolute") -> float:
         """E|N| or E N^2 of the noise."""
@@ -74,6 +72,13 @@ class Additive(Mechanism):
 
     def __repr__(self) -> str:
         return f"Additive({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r})"
+
+
+def sampler_of(noise: Laplace | Gaussian) -> LatticeLaplaceSampler | LatticeGaussianSampler:
+    """The exact sampler of a lattice noise."""
+    if isinstance(noise, Gaussian):
+        return LatticeGaussianSampler(noise.precision)
+    return LatticeLaplaceSampler(noise.rate)
 
 
 def nearest(support: NDArray[np.float64], column: Column) -> Column:

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from fugu._version import __version__
 from fugu.errors import CertificateError, FuguError
-from fugu.guarantee import Approx, Pure, Renyi
+from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.mechanism.encoding import budget_from, item_from, item_json
+from fugu.laws.vectors import VectorFamily
+from fugu.mechanism.encoding import budget_from, item_from, item_json, vectors_from, vectors_json
+from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -32,7 +34,8 @@ _MAX_BYTES = 2 * 1024**3
 _REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
              "families", "fingerprint", "digest")  # fmt: skip
 _NOISES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
-_KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts")}
+_KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts"), "vector": ("noise", "lattice", "dimension"),
+          "analysis": ("noise", "lattice")}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,24 @@ class Certificate:
     body: dict[str, Any]
 
     @staticmethod
-    def seal(body: dict[str, Any], items: tuple[Item, ...]) -> Certificate:
+    def seal(body: dict[str, Any], items: tuple[Item, ...] | tuple[VectorFamily, ...]) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
-        laws = [item_json(item) for item in items]
+        laws = [vectors_json(item) if isinstance(item, VectorFamily) else item_json(item) for item in items]
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
         return Certificate({**full, "digest": _sha256(full)})
 
     @property
-    def budget(self) -> Pure | Approx | Renyi:
+    def budget(self) -> Guarantee:
         """The guarantee that was asked for and proved."""
         return budget_from(self.body["budget"])
+
+    @property
+    def analysed(self) -> GeneralizedCauchy:
+        """The noise of an analysis that is never drawn, in steps of the lattice that holds the laws."""
+        noise, lattice = self.body["noise"], self.lattice
+        if noise["kind"] != "cauchy" or lattice is None:
+            raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
+        return GeneralizedCauchy(Fraction(noise["scale"]) / lattice.grid, Fraction(noise["tail"]))
 
     @property
     def noise(self) -> Laplace | Gaussian:
@@ -73,6 +84,16 @@ class Certificate:
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 
     @property
+    def vectors(self) -> tuple[VectorFamily, ...]:
+        """The laws of a certificate for vectors, on lattice indices."""
+        return tuple(vectors_from(found) for found in self.body["families"])
+
+    @property
+    def laws(self) -> tuple[Item, ...] | tuple[VectorFamily, ...]:
+        """The laws, whatever their dimension."""
+        return self.vectors if self.kind == "vector" else self.items
+
+    @property
     def families(self) -> tuple[Family, ...]:
         """The laws with atoms."""
         return tuple(item for item in self.items if isinstance(item, Family))
@@ -90,7 +111,7 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """ "additive", or "mixed" with two parts."""
+        """ "additive", "vector", "analysis" (never drawn), or "mixed" with two parts."""
         return str(self.body["kind"])
 
     @property
@@ -181,11 +202,16 @@ class Certificate:
             raise CertificateError("the certificate's laws do not match their fingerprint")
         certificate = Certificate(body)
         try:
-            _ = certificate.budget, certificate.items, certificate.parts
+            _ = certificate.budget, certificate.laws, certificate.parts
             if body["kind"] == "additive":
                 _check_lattice(certificate.noise, certificate.lattice)
                 _check_support(certificate)
-            if not certificate.items:
+            if body["kind"] == "analysis":
+                _ = certificate.analysed
+            if body["kind"] == "vector":
+                _check_lattice(certificate.noise, certificate.lattice)
+                _check_vectors(certificate)
+            if not certificate.laws:
                 raise CertificateError("the certificate holds no laws")
         except CertificateError:
             raise
@@ -209,6 +235,16 @@ def _check_support(certificate: Certificate) -> None:
         support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
     ):
         raise CertificateError("the certificate's support is not a list of increasing numbers")
+
+
+def _check_vectors(certificate: Certificate) -> None:
+    """Laws and support of the dimension stated."""
+    stated = certificate.body["dimension"]
+    support = certificate.body.get("support")
+    rows = None if support is None else np.array(support, dtype=np.float64)
+    wrong = rows is not None and (rows.ndim != 2 or rows.shape[1] != stated or not np.all(np.isfinite(rows)))
+    if wrong or any(family.dimension != stated for family in certificate.vectors):
+        raise CertificateError("the certificate's vectors are not of the dimension that it states")
 
 
 def _sha256(content: Any) -> str:

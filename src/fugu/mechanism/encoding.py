@@ -10,26 +10,34 @@ import numpy as np
 
 from fugu.errors import CertificateError
 from fugu.exact import Real, as_fraction, float_up
-from fugu.guarantee import Approx, Pure, Renyi
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
 from fugu.laws.normal import Components, NormalMixture, components
+from fugu.laws.vectors import VectorFamily, distinct
 from fugu.noise.lattice import Lattice
 
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
 
 
-def budget_json(budget: Pure | Approx | Renyi) -> dict[str, str]:
-    """A guarantee with exact numbers."""
+def budget_json(budget: Guarantee) -> dict[str, str]:
+    """A guarantee with exact numbers; the orders of a Rényi curve as "alpha: epsilon, alpha: epsilon"."""
     fields = {k: _text(getattr(budget, k)) for k in ("alpha", "epsilon", "delta") if hasattr(budget, k)}
+    if isinstance(budget, RenyiCurve):
+        orders = ((("inf" if math.isinf(a) else _text(a)), _text(e)) for a, e in budget.points)
+        fields["epsilons"] = ", ".join(f"{a}: {e}" for a, e in orders)
     return {"kind": type(budget).__name__, **fields}
 
 
-def budget_from(found: dict[str, str]) -> Pure | Approx | Renyi:
+def budget_from(found: dict[str, str]) -> Guarantee:
     """The guarantee that `budget_json` wrote."""
+    if found["kind"] == "RenyiCurve":
+        listed = [point.split(": ") for point in found["epsilons"].split(", ")]
+        orders = {math.inf if a == "inf" else _number(a): _number(e) for a, e in listed}
+        return RenyiCurve(orders, _number(found["delta"]))
     kinds = {"Pure": Pure, "Approx": Approx, "Renyi": Renyi}
     numbers = {k: _number(v) for k, v in found.items() if k != "kind"}
     return kinds[found["kind"]](**numbers)  # type: ignore[no-any-return]
@@ -70,10 +78,24 @@ def _components_from(found: dict[str, list[str]]) -> Components:
     return components(NormalMixture(weights, means, stds))
 
 
-def family_json(family: Family) -> dict[str, Any]:
+def vectors_json(family: VectorFamily) -> dict[str, Any]:
+    """A family of laws of vectors on lattice indices, one row a point."""
+    rows = family_json(family)
+    return {"kind": "vectors", **rows, "translates": family.translates}
+
+
+def vectors_from(found: dict[str, Any]) -> VectorFamily:
+    """The family that `vectors_json` wrote, checked: distinct points of one dimension, laws that are laws."""
+    points = np.array(found["points"], dtype=np.int64)
+    if found.get("kind") != "vectors" or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
+        raise CertificateError("the certificate's laws are no laws of vectors in order")
+    return VectorFamily(points, *_laws_and_pairs(found, len(points)), translates=bool(found["translates"]))
+
+
+def family_json(family: Family | VectorFamily) -> dict[str, Any]:
     """A family on lattice indices."""
     return {
-        "points": [int(k) for k in family.points.tolist()],
+        "points": family.points.astype(np.int64).tolist(),
         "laws": [_law_json(law, error) for law, error in zip(family.laws, family.errors, strict=True)],
         "pairs": [list(pair) for pair in family.pairs],
         "labels": list(family.labels),
@@ -83,15 +105,24 @@ def family_json(family: Family) -> dict[str, Any]:
 def family_from(found: dict[str, Any]) -> Family:
     """The family that `family_json` wrote, checked: sorted points, non-negative masses that make up the total."""
     points = np.array(found["points"], dtype=np.int64)
-    laws = tuple(_law_from(law, len(points)) for law in found["laws"])
+    if points.ndim != 1 or not len(points) or not np.all(np.diff(points) > 0):
+        raise CertificateError("the certificate's laws are not in order")
+    laws, pairs, labels = _laws_and_pairs(found, len(points))
+    return Family(points, laws, pairs, labels, errors=tuple(_error_from(law) for law in found["laws"]))
+
+
+def _laws_and_pairs(
+    found: dict[str, Any], count: int
+) -> tuple[tuple[Masses, ...], tuple[tuple[int, int], ...], tuple[str, ...]]:
+    """Non-negative masses that make up the total; pairs of laws that are there, one label each."""
+    laws = tuple(_law_from(law, count) for law in found["laws"])
     pairs = tuple((int(i), int(j)) for i, j in found["pairs"])
     labels = tuple(str(label) for label in found["labels"])
-    sorted_points = len(points) > 0 and bool(np.all(np.diff(points) > 0))
-    if not sorted_points or not pairs or len(labels) != len(pairs):
+    if not pairs or len(labels) != len(pairs):
         raise CertificateError("the certificate's laws are not in order")
     if any(not 0 <= k < len(laws) for pair in pairs for k in pair):
         raise CertificateError("the certificate names a law that it does not hold")
-    return Family(points, laws, pairs, labels, errors=tuple(_error_from(law) for law in found["laws"]))
+    return laws, pairs, labels
 
 
 def _law_json(law: Masses, error: float) -> dict[str, Any]:

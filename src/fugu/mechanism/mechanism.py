@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.digest import column_digest
 from fugu.errors import AlreadyReleased, BadLaw, MissingValues, NoiselessRelease, PriorNotPublic
-from fugu.guarantee import Approx, Pure, Renyi
+from fugu.guarantee import Guarantee
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import Context
 from fugu.mechanism.release import Release
@@ -51,7 +51,7 @@ class Mechanism(ABC):
     once: Once = field(default_factory=Once, repr=False)
 
     @property
-    def guarantee(self) -> Pure | Approx | Renyi:
+    def guarantee(self) -> Guarantee:
         """The guarantee that the certificate proves for every pair of laws, in both orders."""
         return self.certificate.budget
 
@@ -142,7 +142,7 @@ class Mechanism(ABC):
         }
         body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
         return {
-            "certificate": Certificate.seal(body, self.certificate.items),
+            "certificate": Certificate.seal(body, self.certificate.laws),
             "context": self.context,
             "post": (*self.post, f),
             "once": self.once,

@@ -8,7 +8,7 @@ from typing import final
 
 from fugu.errors import NotProvable, UsageError
 from fugu.exact import Real, as_fraction
-from fugu.guarantee import Approx, Pure, Renyi
+from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_json
 from fugu.mechanism.mechanism import Column, Mechanism, Once, Step
@@ -82,9 +82,9 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     return Mixed(certificate=sealed, context=m1.context, first=m1, second=m2, share=share)
 
 
-def _join(g: Pure | Approx | Renyi, h: Pure | Approx | Renyi) -> Pure | Approx:
+def _join(g: Guarantee, h: Guarantee) -> Pure | Approx:
     """The weaker epsilon and the weaker delta."""
-    if isinstance(g, Renyi) or isinstance(h, Renyi):
+    if not isinstance(g, Pure | Approx) or not isinstance(h, Pure | Approx):
         raise NotProvable("mixing is proved for Pure and Approx guarantees; convert with to_approx first")
     epsilon = max(as_fraction(g.epsilon), as_fraction(h.epsilon))
     delta = max(as_fraction(getattr(g, "delta", 0)), as_fraction(getattr(h, "delta", 0)))

@@ -14,7 +14,8 @@ from fugu.mechanism.certificate import Certificate
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The published numbers, with the certificate that covers them and a 95 % interval for the error of each."""
+    """The published numbers, with the certificate that covers them and a 95 % interval for the error of each; for
+    vectors, one a row, and an interval for all coordinates together."""
 
     values: NDArray[np.float64]
     scalar: bool
@@ -23,13 +24,15 @@ class Release:
 
     @property
     def value(self) -> float | NDArray[np.float64]:
-        """The number, or the column."""
-        return float(self.values[0]) if self.scalar else self.values
+        """The number, the vector, or the column."""
+        if not self.scalar:
+            return self.values
+        return float(self.values[0]) if self.values.ndim == 1 else self.values[0]
 
     def __float__(self) -> float:
-        if len(self.values) != 1:
-            raise TypeError("a released column is not one number")
-        return float(self.values[0])
+        if self.values.size != 1:
+            raise TypeError("a released column or vector is not one number")
+        return float(self.values.ravel()[0])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.value, dtype=dtype)
@@ -37,9 +40,13 @@ class Release:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __iter__(self) -> Iterator[float]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.values.tolist())
 
     def __repr__(self) -> str:
-        what = f"{float(self.values[0]):g}" if self.scalar else f"{len(self.values)} values"
+        several = "vectors" if self.values.ndim > 1 else "values"
+        if self.scalar:
+            what = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+        else:
+            what = f"{len(self.values)} {several}"
         return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"

@@ -118,6 +118,7 @@ def sum_mechanism(laws: RecordLaws, rows: int, budget: Pure | Approx, stated: tu
     pairs, note = sum_pairs(laws, rows, budget)
     others = [] if note == ALONE else [OTHERS]  # alone, nothing is assumed of the others but independence
     found = calibrate(pairs, budget, noise="laplace" if note == ALONE else "best", grid=1)
+    assert isinstance(found, Additive)
     context = replace(found.context, assumptions=(*stated, *others, f"beliefs: {note}"), unit="one record")
     return replace(
         found, support=None, context=context, certificate=found.certificate.amended(context.assumptions, "one record")
@@ -167,6 +168,7 @@ def _tables(
     for name, rows in groups.items():
         found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
         note = "changing one record changes the counts by at most 2 in all"
+        assert isinstance(found, Additive)
         context = replace(found.context, assumptions=(*stated, note), unit="one record")
         mechanism = replace(
             found, context=context, certificate=found.certificate.amended(context.assumptions, "one record")

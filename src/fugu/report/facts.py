@@ -18,7 +18,7 @@ from fugu.report.text import SECRET, VALUE
 from fugu.report.views import Part, parts
 
 if TYPE_CHECKING:
-    from fugu.calibration.compare import Comparison, Row
+    from fugu.calibration.comparison import Comparison, Row
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 

@@ -15,7 +15,7 @@ from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
 
 if TYPE_CHECKING:
-    from fugu.calibration.compare import Comparison
+    from fugu.calibration.comparison import Comparison
 
 
 def page(

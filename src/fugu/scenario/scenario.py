@@ -106,6 +106,63 @@ class Scenario:
         return reports(first, second, others, count)
 
     @staticmethod
+    def group(diameter: Any) -> Scenario:
+        """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`."""
+        from fugu.scenario.groups import group
+
+        return group(diameter)
+
+    @staticmethod
+    def weakly_dependent(distance: Any, sensitivity: Any, cross_records: bool = False) -> Scenario:
+        """Records within W_inf `distance` of independence; see `fugu.scenario.dependent`."""
+        from fugu.scenario.dependent import weakly_dependent
+
+        return weakly_dependent(distance, sensitivity, cross_records)
+
+    @staticmethod
+    def langevin(
+        strong_convexity: Any, times: Sequence[Any], diameter: Any, lipschitz: Any = 1, norm: str = "sum"
+    ) -> Scenario:
+        """Where a Langevin diffusion began, seen at later times; see `fugu.scenario.diffusion`."""
+        from fugu.scenario.diffusion import langevin
+
+        return langevin(strong_convexity, times, diameter, lipschitz, norm)
+
+    @staticmethod
+    def gaussian_attributes(
+        covariance: Any,
+        release: Any,
+        protect: Any,
+        values: Iterable[Any] | None = None,
+        box: Sequence[Any] | None = None,
+        radius: Any = None,
+        mean: Sequence[Any] | None = None,
+        pairs: str | Iterable[tuple[str, str]] = "all",
+    ) -> Scenario:
+        """Linear statistics of a Gaussian record, published and protected; see `fugu.scenario.attributes`."""
+        from fugu.scenario.attributes import gaussian_attributes
+
+        return gaussian_attributes(covariance, release, protect, values, box, radius, mean, pairs)
+
+    @staticmethod
+    def attribute_summary(
+        covariance: Any,
+        release: Any,
+        protect: Any,
+        count: int,
+        statistic: str = "mean",
+        values: Iterable[Any] | None = None,
+        box: Sequence[Any] | None = None,
+        radius: Any = None,
+        mean: Sequence[Any] | None = None,
+        pairs: str | Iterable[tuple[str, str]] = "all",
+    ) -> Scenario:
+        """Means or sums of attributes over Gaussian records; see `fugu.scenario.attributes`."""
+        from fugu.scenario.attributes import attribute_summary
+
+        return attribute_summary(covariance, release, protect, count, statistic, values, box, radius, mean, pairs)
+
+    @staticmethod
     def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
         """The scenario that a recipe (perhaps read from a certificate) makes of this reference."""
         from fugu.scenario.table import from_recipe

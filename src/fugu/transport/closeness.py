@@ -1,4 +1,4 @@
-"""`closeness`: the least distance that matches two laws up to a mass delta, exact on the line."""
+"""`closeness`: the least distance that matches two laws up to a mass delta, exact on the line and in space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from fugu.errors import BadBudget
 from fugu.exact import Real, as_fraction, float_up
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
+from fugu.transport.bottleneck import bottleneck
 from fugu.transport.coupling import monotone, on_line, one_total
+from fugu.transport.space import in_plane, in_space
 
 
 def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
@@ -22,13 +24,17 @@ def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
     Laplace noise of scale W / epsilon then gives Approx(epsilon, delta) in both orders (Chen and Ohrimenko
     2023, Theorem 4.2). The mass left over never grows with W, so W is found by bisection over the lattice
     steps, or over the doubles where there is no lattice. A float at or above the exact value; all norms agree
-    in one dimension.
+    in one dimension. Vectors: norm 1, 2 or inf, by maximum flow (`bottleneck`).
 
     >>> mu, nu = Discrete([1, 2, 100], [6, 2, 2]), Discrete([1, 2, 3, 100], [4, 3, 2, 1])
     >>> closeness(mu, nu, 0), closeness(mu, nu, 0.1), closeness(mu, nu, 0.3)
     (97.0, 1.0, 0.0)
+    >>> closeness(Discrete([[0, 0], [3, 4]]), Discrete([[0, 0]]), 0.1), closeness(mu, nu, 0.5)
+    (7.0, 0.0)
     """
     spare = _delta(delta)
+    if in_plane(p, q):
+        return bottleneck(in_space(p, q, norm), spare)[0]
     line = on_line(p, q, norm)
     match = _Match(line.points, line.p, line.q)
     allowed = match.total * spare.numerator // spare.denominator

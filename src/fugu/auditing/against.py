@@ -1,0 +1,142 @@
+"""`guarantee_against`: what a mechanism really promises if an adversary believes something else."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from fugu.auditing.verify import _certificate, _laws
+from fugu.calibration.prove import prove
+from fugu.calibration.renyi.partial import kept, margins
+from fugu.calibration.renyi.prove import bounds
+from fugu.calibration.renyi.target import Target, plain
+from fugu.errors import NotProvable
+from fugu.exact import as_fraction, float_up, meant_up
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee.numbers import exact
+from fugu.guarantee.numbers import plain as plain_number
+from fugu.laws.analytic import Analytic
+from fugu.laws.items import Item
+from fugu.laws.pair import PairsLike
+from fugu.loss.bounds import Noise, pure_bounds
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.mechanism import Mechanism
+
+Source = Mechanism | Certificate | str | os.PathLike[str]
+
+
+def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLike) -> Guarantee:
+    """The guarantee, proved in balls, for adversaries who believe `other_scenario` instead of what was assumed.
+
+    The kind is that of the budget: Pure(epsilon'); for Approx the delta at the same epsilon, or Pure if no delta is
+    needed; for Rényi the divergence at the same orders, with the delta that is used. Where no finite bound holds,
+    epsilon is inf. The other laws pass through the release's own rounding first; laws that do not fit it are refused.
+
+    >>> import fugu
+    >>> m = fugu.calibrate(fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1])), fugu.Pure(1))
+    >>> guarantee_against(m, fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1]))) <= fugu.Pure(0.63)
+    True
+    """
+    certificate = _certificate(mechanism_or_certificate)
+    budget = certificate.budget
+    return weakest([proved(_laws(other_scenario, half), half.noise, budget) for half in halves(certificate)])
+
+
+def halves(certificate: Certificate) -> tuple[Certificate, ...]:
+    """The additive mechanisms that may run: one, or those of a mixture."""
+    if certificate.kind == "additive":
+        return (certificate,)
+    if certificate.kind == "mixed":
+        return tuple(part for half in certificate.parts for part in halves(half))
+    raise NotProvable(
+        f"this is for one published number with noise on a lattice, and the certificate is of kind "
+        f"{certificate.kind!r}; verify it for the other beliefs with fugu.verify instead"
+    )
+
+
+def weakest(found: Sequence[Guarantee]) -> Guarantee:
+    """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves.
+
+    P(S) = sum of shares P_h(S) <= sum of shares (e^e_h Q_h(S) + d_h) <= e^max Q(S) + max (joint convexity)."""
+    if len(found) == 1:
+        return found[0]
+    if any(not isinstance(g, Pure | Approx) for g in found):
+        raise NotProvable("mixing is proved for Pure and Approx guarantees alone")
+    epsilon = max((g.epsilon for g in found if isinstance(g, Pure | Approx)), key=exact)
+    delta = max((g.delta for g in found if isinstance(g, Approx)), key=exact, default=0)
+    return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
+def proved(laws: tuple[Item, ...], noise: Noise, budget: Guarantee) -> Guarantee:
+    """The least guarantee of the budget's kind that the proofs of `verify` give for this noise on these laws."""
+    asked = plain(budget)
+    if isinstance(asked, Renyi | RenyiCurve):
+        return stated(asked, *divergences(laws, noise, Target.of(asked)))
+    proof = prove(laws, noise, asked)
+    if proof.delta == 0 and (proof.holds or not isinstance(asked, Approx) or asked.delta == 0):
+        found = meant_up(proof.epsilon)
+        return Pure(asked.epsilon if proof.holds and exact(found) > exact(asked.epsilon) else found)
+    delta = meant_up(proof.delta)
+    if delta >= 1:
+        return Pure(meant_up(max(loss.value for item in laws for loss in pure_bounds(item, noise, Fraction(0)))))
+    return Approx(asked.epsilon, delta) if delta > 0 else Pure(asked.epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Laws, conditioned on likely events where that helps: the share left out, and D_alpha of each order."""
+
+    item: Item
+    left_out: Fraction
+    losses: dict[Fraction, float]
+
+
+def divergences(laws: tuple[Item, ...], noise: Noise, target: Target) -> tuple[dict[Fraction, float], Fraction]:
+    """D_alpha for every order of the target, and the delta that is used for it."""
+    found = [piece for item in laws for piece in conditioned(item, noise, target)]
+    worst = {alpha: max(piece.losses[alpha] for piece in found) for alpha, _ in target.orders}
+    return worst, max(piece.left_out for piece in found)
+
+
+def conditioned(item: Item, noise: Noise, target: Target) -> list[Kept]:
+    """The item as it is if it meets the target or no delta is given; else its pairs, those that need it conditioned on
+    the margins of one sub-coupling of mass 1 - delta, the same for all orders (as `calibrate` proves them)."""
+    whole = _measured(item, noise, target)
+    if target.delta == 0 or isinstance(item, Analytic) or _excess(whole, target) <= 1:
+        return [whole]
+    pieces = []
+    for pair, label in item.different:
+        alone = _measured(replace(item, pairs=(pair,), labels=(label,)), noise, target)
+        if _excess(alone, target) > 1:
+            rest = margins(item, kept(item, pair, noise, target.highest, target.delta), label)
+            alone = min(alone, _measured(rest, noise, target, target.delta), key=lambda piece: _excess(piece, target))
+        pieces.append(alone)
+    return pieces
+
+
+def stated(budget: Renyi | RenyiCurve, losses: dict[Fraction, float], left_out: Fraction) -> Renyi | RenyiCurve:
+    """Divergences as a guarantee of the budget's kind."""
+    delta = plain_number(left_out) if left_out else 0.0
+    if isinstance(budget, Renyi):
+        return Renyi(budget.alpha, meant_up(losses[as_fraction(budget.alpha)]), delta)
+    listed = [alpha for alpha in budget.epsilons if as_fraction(alpha) in losses]
+    return RenyiCurve({alpha: meant_up(losses[as_fraction(alpha)]) for alpha in listed}, delta)
+
+
+def _measured(item: Item, noise: Noise, target: Target, left_out: Fraction = Fraction(0)) -> Kept:
+    found = {alpha: max(loss.value for loss in bounds(item, noise, alpha)) for alpha, _ in target.orders}
+    return Kept(item, left_out, found)
+
+
+def _excess(piece: Kept, target: Target) -> float:
+    """max over orders of the divergence over its epsilon, decided exactly where it is near 1."""
+    worst = 0.0
+    for alpha, epsilon in target.orders:
+        loss = piece.losses[alpha]
+        if math.isinf(loss) or (epsilon == 0 and loss > 0):
+            return math.inf
+        worst = max(worst, float_up(Fraction(loss) / epsilon) if epsilon else 0.0)
+    return worst

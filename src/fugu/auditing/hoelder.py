@@ -1,0 +1,75 @@
+"""The best exponents p, q, r of Theorems A.4 and A.5: searched in floats, stated from proofs.
+
+Every choice with 1/p + 1/q + 1/r = 1 is sound, so the search may be coarse; only the divergence at the chosen order
+q (a - 1/p) is then proved, in balls, and enters the bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from fugu.auditing.theorems import orders_a4, theorem_a4
+from fugu.calibration.renyi.prove import bounds
+from fugu.errors import NotProvable
+from fugu.exact import Real, as_fraction
+from fugu.guarantee.numbers import outward
+from fugu.laws.items import Item
+from fugu.loss.bounds import Noise
+from fugu.loss.renyi_fast import fast_renyi
+from fugu.noise import Laplace
+
+Distance = Callable[[Real], float]
+"""A divergence between the two beliefs, both ways, by order; inf where none is known."""
+_SHARES = (Fraction(0), *(Fraction(n, 32) for n in (1, 2, 4, 6, 8, 12, 16)))
+_ENOUGH = 2
+
+
+def best_a4(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> float:
+    """The least `theorem_a4` found for an item whose laws are that far from the assumed ones; inf if there is none."""
+    found = math.inf
+    for _, u, w in _ranked(item, noise, alpha, distance)[:_ENOUGH]:
+        p, q, r = _exponents(u, w)
+        ahead, order, behind = orders_a4(alpha, p, q, r)
+        try:
+            epsilon = max(loss.value for loss in bounds(item, noise, as_fraction(order)))
+        except NotProvable:
+            continue
+        found = min(found, theorem_a4(alpha, p, q, r, distance(ahead), Fraction(epsilon), distance(behind)))
+    return found
+
+
+def straight(loss: float, alpha: Fraction, distance: Real) -> float:
+    """D_a(M'_i || M'_j) <= D_a(M_i || M_j) + (2a-1)/(a-1) c for D_inf <= c both ways: the limit p = r = inf, q = 1.
+
+    sum M'_i^a M'_j^(1-a) <= e^{c a} e^{c (a-1)} sum M_i^a M_j^(1-a), term by term."""
+    if math.isinf(loss) or math.isinf(distance):
+        return math.inf
+    return outward(Fraction(loss) + (2 * alpha - 1) / (alpha - 1) * as_fraction(distance))
+
+
+def _ranked(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> list[tuple[float, Fraction, Fraction]]:
+    """(estimate, 1/p, 1/r), the least first; the divergence at order q (a - 1/p) in floats."""
+    kind = "laplace" if isinstance(noise, Laplace) else "gaussian"
+    steps = float(1 / noise.rate) if isinstance(noise, Laplace) else math.sqrt(0.5 / float(noise.precision))
+    listed = []
+    for u in _SHARES:
+        for w in _SHARES:
+            if not 0 < u + w < 1:
+                continue
+            ahead, order, behind = orders_a4(alpha, *_exponents(u, w))
+            there, back = distance(ahead), distance(behind)
+            if math.isinf(there) or math.isinf(back):
+                continue
+            try:
+                epsilon = fast_renyi(item, kind, steps, float(order))
+            except NotProvable:
+                continue
+            if math.isfinite(epsilon):
+                listed.append((theorem_a4(alpha, *_exponents(u, w), there, max(0.0, epsilon), back), u, w))
+    return sorted(listed)
+
+
+def _exponents(u: Fraction, w: Fraction) -> tuple[Real, Real, Real]:
+    """p, q, r from 1/p and 1/r."""
+    return 1 / u if u else math.inf, 1 / (1 - u - w), 1 / w if w else math.inf

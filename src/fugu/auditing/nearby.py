@@ -1,0 +1,189 @@
+"""`guarantee_within`: what a mechanism promises against every adversary whose beliefs are close to the assumed ones.
+
+Two ways to be close, each for every secret and one and the same assumed belief:
+
+- kind="wasserstein": the law of the value can be turned into the assumed one by moving every value by at most
+  `distance`, in the units of the value (W_inf <= distance). Rounding is accounted for (`reach`).
+- kind="renyi": the Rényi divergence of that order between the two laws of the value is at most `distance`, both ways.
+
+Several bounds are proved and the least is returned: the coupling that is lengthened by the distance on both sides
+(`moved`), and the triangle inequalities of `theorems` from what is proved for the assumed laws.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from fugu.auditing.against import Source, conditioned, halves, proved, stated, weakest
+from fugu.auditing.hoelder import best_a4, straight
+from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
+from fugu.auditing.reach import Reach, checked, reach
+from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
+from fugu.auditing.verify import _certificate
+from fugu.calibration.renyi.target import Target, plain
+from fugu.errors import NotProvable, UnknownName, UsageError
+from fugu.exact import Real, as_fraction, meant_up
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee.numbers import check_alpha, exact, outward
+from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
+from fugu.loss.shift import shift_renyi
+from fugu.loss.slack import require_exact
+from fugu.mechanism.certificate import Certificate
+from fugu.noise import Laplace
+from fugu.transport.wasserstein import w_inf_index
+
+KINDS = ("wasserstein", "renyi")
+_SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
+
+
+def guarantee_within(
+    mechanism_or_certificate: Source, distance: Real, kind: str = "wasserstein", order: Real = math.inf
+) -> Guarantee:
+    """The guarantee, proved, against every adversary whose beliefs are within `distance` of the assumed ones.
+
+    Pure and Rényi budgets give the same kind of guarantee. An Approx budget gives the delta at the same epsilon
+    (wasserstein) or epsilon + 2 distance with e^distance delta (renyi). Where nothing finite is known, epsilon is inf.
+
+    >>> import fugu
+    >>> m = fugu.calibrate(fugu.Shifted(1), fugu.Pure(1))
+    >>> guarantee_within(m, 0), guarantee_within(m, 1), guarantee_within(m, 0.1, kind="renyi")
+    (Pure(epsilon=1), Pure(epsilon=3.0), Pure(epsilon=1.2))
+    """
+    certificate = _certificate(mechanism_or_certificate)
+    budget = certificate.budget
+    if kind not in KINDS:
+        raise UnknownName("kind of distance", kind, KINDS)
+    check_alpha(order)
+    if kind == "wasserstein":
+        if not math.isinf(order):
+            raise UsageError("a W_inf distance has no order; order belongs to kind='renyi'")
+        return weakest([moved_within(half, budget, reach(half, distance)) for half in halves(certificate)])
+    return weakest([_diverged(half, budget, checked(distance), order) for half in halves(certificate)])
+
+
+def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
+    """The guarantee for laws moved within the reach."""
+    laws, noise, asked = half.items, half.noise, plain(budget)
+    if far.steps == 0:
+        return proved(laws, noise, budget)
+    if isinstance(asked, Renyi | RenyiCurve):
+        target = Target.of(asked)
+        pieces = [piece for item in laws for piece in conditioned(item, noise, target)]
+        found = {}
+        for alpha, _ in target.orders:
+            each = (_moved_renyi(p.item, p.losses[alpha], noise, alpha, far) for p in pieces)
+            found[alpha] = max(each)
+        return stated(asked, found, max(piece.left_out for piece in pieces))
+    if not isinstance(asked, Approx) or asked.delta == 0:
+        _exact_laws(laws)
+        return Pure(_moved_pure(laws, noise, far))
+    pure = _moved_pure(laws, noise, far)
+    if exact(pure) <= exact(asked.epsilon):
+        return Pure(pure)
+    delta = meant_up(_moved_delta(laws, noise, as_fraction(asked.epsilon), far))
+    return Approx(asked.epsilon, delta) if 0 < delta < 1 else Pure(pure if delta else asked.epsilon)
+
+
+def _moved_pure(laws: tuple[Item, ...], noise: Noise, far: Reach) -> float:
+    """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
+
+    epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
+    if not isinstance(noise, Laplace) or noise.scale == 0:
+        return math.inf
+    found = max((_pure_of(item, noise) for item in laws), key=lambda e: exact(math.inf) if e is None else e)
+    ends = [] if far.span is None else [far.span * noise.rate]
+    if not any(isinstance(item, Family) and item.inexact for item in laws) and found is not None:
+        ends.append(found + 2 * far.steps * noise.rate)
+    return min((outward(end) for end in ends), default=math.inf)
+
+
+def _pure_of(item: Item, noise: Laplace) -> Fraction | None:
+    """The largest pure loss of an item; None if it is not finite."""
+    worst = Fraction(0)
+    for loss in pure_bounds(item, noise, Fraction(0)):
+        i, j = loss.pair
+        if isinstance(item, Family) and i != j and not item.blurred(loss.pair):
+            known = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
+            worst = max(worst, known if math.isinf(loss.value) else min(known, Fraction(loss.value)))
+        elif math.isinf(loss.value):
+            return None
+        else:
+            worst = max(worst, Fraction(loss.value))
+    return worst
+
+
+def _moved_delta(laws: tuple[Item, ...], noise: Noise, epsilon: Fraction, far: Reach) -> float:
+    """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
+
+    Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
+    found = max(moved_delta(item, noise, epsilon, far) for item in laws)
+    if noise.scale == 0:
+        return found
+    tried = [far.steps * noise.rate] if isinstance(noise, Laplace) else [epsilon * share for share in _SHARES]
+    for by in tried:
+        if 2 * by > epsilon:
+            continue
+        rest = epsilon - 2 * by
+        eta = 0.0 if isinstance(noise, Laplace) else shift_delta(noise, far.steps, by)
+        assumed = max(loss.value for item in laws for loss in delta_bounds(item, noise, rest))
+        implied = theorem_5_6(rest, assumed, (by, eta), (by, eta))
+        if isinstance(implied, Approx) and exact(implied.epsilon) <= epsilon:
+            found = min(found, float(implied.delta))
+    return found
+
+
+def _moved_renyi(item: Item, loss: float, noise: Noise, alpha: Fraction, far: Reach) -> float:
+    """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and Theorem A.5."""
+    found = moved_renyi(item, noise, alpha, far)
+    if noise.scale == 0:
+        return found
+    grid = noise.grid or Fraction(1)
+    if isinstance(noise, Laplace):
+        found = min(found, straight(loss, alpha, far.steps * noise.rate))
+    return min(found, best_a4(item, noise, alpha, lambda order: shift_renyi(noise, far.steps * grid, order)))
+
+
+def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: Real) -> Guarantee:
+    """The guarantee for laws whose divergence of that order from the assumed ones is at most `distance`, both ways."""
+    laws, noise, asked, span = half.items, half.noise, plain(budget), reach(half, 0).span
+    if isinstance(asked, Renyi | RenyiCurve):
+        target = Target(Target.of(asked).orders, Fraction(0))  # likely events of one belief need not be so in another
+        found = {}
+        for alpha, _ in target.orders:
+            each = [_diverged_renyi(piece.item, piece.losses[alpha], noise, alpha, distance, order, span)
+                    for item in laws for piece in conditioned(item, noise, target)]  # fmt: skip
+            found[alpha] = max(each)
+        return stated(asked, found, Fraction(0))
+    if not math.isinf(order):
+        raise NotProvable("a divergence of finite order bounds no probability ratio; give order=inf, or a Renyi budget")
+    known = proved(laws, noise, asked)
+    if isinstance(known, Approx):
+        return proposition_a7(known.epsilon, float(known.delta), distance, distance)
+    assert isinstance(known, Pure)
+    capped = _moved_pure(laws, noise, Reach(2**62, span))
+    return min(theorem_a3(known.epsilon, distance, distance), Pure(capped), key=lambda g: exact(g.epsilon))
+
+
+def _diverged_renyi(
+    item: Item, loss: float, noise: Noise, alpha: Fraction, distance: Fraction, order: Real, span: int | None
+) -> float:
+    """Theorem A.4 at the best exponents that stay within the order; for order inf also its limit. Values that are
+    confined to a support lose no more than a shift by its span."""
+
+    def apart(at: Real) -> float:
+        return outward(distance) if exact(at) <= exact(order) else math.inf
+
+    found = straight(loss, alpha, distance) if math.isinf(order) else math.inf
+    if noise.scale == 0:
+        return found
+    confined = math.inf if span is None else shift_renyi(noise, span * (noise.grid or 1), alpha)
+    return min(found, confined, best_a4(item, noise, alpha, apart))
+
+
+def _exact_laws(laws: tuple[Item, ...]) -> None:
+    for item in laws:
+        if isinstance(item, Family):
+            require_exact(item)

@@ -1,0 +1,152 @@
+"""What a guarantee for one belief says about another belief close to it: the theorems, as functions of their numbers.
+
+Pierquin, Bellet, Tommasi and Boussard 2024, Theorems A.3 to A.5 and Corollary A.1, and Theorem 5.6 with Proposition A.7
+of the paper on distribution privacy, all as corrected. Notation: M_s and M'_s are the output laws given secret s under
+the assumed belief and under the other one; `there` bounds D(M'_s || M_s) and `back` bounds D(M_s || M'_s), for one and
+the same assumed belief and for every secret. Divergences of the data bound those of the outputs (post-processing). The
+set of pairs is symmetric: what is stated holds in both orders. All results are rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from fugu import balls
+from fugu.errors import BadBudget, UsageError
+from fugu.exact import Real, as_fraction, meant_up
+from fugu.guarantee import Approx, Pure
+from fugu.guarantee.numbers import check_alpha, check_epsilon, outward
+from fugu.loss.cost import ShiftNoise
+from fugu.loss.shift import shift_renyi
+
+
+def theorem_a3(epsilon: Real, there: Real, back: Real) -> Pure:
+    """D_inf(M'_i || M'_j) <= D_inf(M'_i || M_i) + epsilon + D_inf(M_j || M'_j) (Theorem A.3, both directions).
+
+    The printed statement takes one direction twice; then nothing is implied. Never above epsilon + 2 max(there, back).
+
+    >>> theorem_a3(1, 0.25, 0.125)
+    Pure(epsilon=1.375)
+    """
+    return Pure(_sum(*(_divergence(x) for x in (epsilon, there, back))))
+
+
+def theorem_a4(alpha: Real, p: Real, q: Real, r: Real, there: Real, epsilon: Real, back: Real) -> float:
+    """D_a(M'_i || M'_j) <= (a - 1/p)/(a-1) there + (1 + 1/(r (a-1))) epsilon + back, 1/p + 1/q + 1/r = 1 (Theorem A.4).
+
+    there = D_{ap}(M'_i || M_i), epsilon = the guarantee at order q (a - 1/p), back = D_{(a-1)r+1}(M_j || M'_j); see
+    `orders_a4`. Hölder's inequality with exponents p, q, r on the sum of M'_i^a M'_j^(1-a), split into three ratios.
+    The assumed belief is the same in all three terms; the printed infima over two beliefs do not imply it.
+
+    >>> round(theorem_a4(2, 3, 3, 3, 0.3, 1, 0.2), 10)
+    2.0333333333
+    """
+    a, (u, _, w) = _order(alpha), _reciprocals(p, q, r)
+    first, middle, last = (_divergence(x) for x in (there, epsilon, back))
+    share, more = (a - u) / (a - 1), 1 + w / (a - 1)
+    return _sum(_times(share, first), _times(more, middle), last)
+
+
+def orders_a4(alpha: Real, p: Real, q: Real, r: Real) -> tuple[Real, Real, Real]:
+    """The orders a p, q (a - 1/p) and (a-1) r + 1 of the three divergences in `theorem_a4`; inf where p or r is.
+
+    >>> orders_a4(2, 3, 3, 3)
+    (Fraction(6, 1), Fraction(5, 1), Fraction(4, 1))
+    """
+    a, (u, v, w) = _order(alpha), _reciprocals(p, q, r)
+    return a / u if u else math.inf, (a - u) / v if v else math.inf, (a - 1) / w + 1 if w else math.inf
+
+
+def theorem_a5(noise: ShiftNoise, alpha: Real, p: Real, q: Real, r: Real, epsilon: Real, moved: Real) -> float:
+    """`theorem_a4` for values moved by at most `moved`: there and back are R at orders a p and (a-1) r + 1."""
+    ahead, _, behind = orders_a4(alpha, p, q, r)
+    there, back = (shift_renyi(noise, moved, order) for order in (ahead, behind))
+    return theorem_a4(alpha, p, q, r, there, epsilon, back)
+
+
+def corollary_a1(alpha: Real, p: Real, q: Real, r: Real, epsilon: Real, distance: Real, moved: Real) -> float:
+    """`theorem_a5` for Gaussian noise that just meets epsilon at order q (a - 1/p) for laws `distance` apart.
+
+    Its variance is q (a - 1/p) distance^2 / (2 epsilon). Never below the triangle a (distance + 2 moved)^2 / (2 var).
+
+    >>> round(corollary_a1(4, 2, 4, 4, 0.5, 2, 0.1), 10)
+    0.5436607143
+    """
+    ahead, middle, behind = orders_a4(alpha, p, q, r)
+    twice = gaussian_variance(middle, epsilon, distance) * 2
+    square = _divergence(moved)
+    if square is None:
+        raise UsageError("the distance that laws are moved by must be finite")
+    there, back = (math.inf if math.isinf(o) and square else 0 if not square else as_fraction(o) * square**2 / twice
+                   for o in (ahead, behind))  # fmt: skip
+    return theorem_a4(alpha, p, q, r, there, epsilon, back)
+
+
+def gaussian_variance(order: Real, epsilon: Real, distance: Real) -> Fraction:
+    """order distance^2 / (2 epsilon): Gaussian noise on laws `distance` apart has D_order <= epsilon from there on."""
+    apart, wanted = _divergence(distance), _divergence(epsilon)
+    if not apart or not wanted or math.isinf(order):
+        raise UsageError("the distance and epsilon must be positive and finite, and the order finite")
+    return as_fraction(order) * apart**2 / (2 * wanted)
+
+
+def theorem_5_6(epsilon: Real, delta: float, there: tuple[Real, float], back: tuple[Real, float]) -> Approx | Pure:
+    """(e + l1 + l2, eta1 + e^l1 (delta + e^e eta2)) from HS_l1(M'_i || M_i) <= eta1 and HS_l2(M_j || M'_j) <= eta2.
+
+    For events S: M'_i(S) <= e^l1 M_i(S) + eta1, M_i(S) <= e^e M_j(S) + delta, M_j(S) <= e^l2 M'_j(S) + eta2. Here
+    HS_l(P || Q) = sup_S P(S) - e^l Q(S) (Theorem 5.6, corrected). A delta of 1 or more says nothing: Pure(inf)."""
+    (l1, eta1), (l2, eta2) = there, back
+    e, first, second = (_divergence(x) for x in (epsilon, l1, l2))
+    if e is None or first is None or second is None:
+        return Pure(math.inf)
+    with balls.precision(128):
+        inner = balls.of(delta) + balls.of(e).exp() * balls.of(eta2)
+        found = meant_up(balls.upper(balls.of(eta1) + balls.of(first).exp() * inner))
+    if found >= 1:
+        return Pure(math.inf)
+    total = _sum(e, first, second)
+    return Approx(total, found) if found > 0 else Pure(total)
+
+
+def proposition_a7(epsilon: Real, delta: float, there: Real, back: Real) -> Approx | Pure:
+    """(epsilon + there + back, e^there delta): `theorem_5_6` for D_inf bounds. The printed delta lacks the factor.
+
+    >>> round(proposition_a7(0, 0.1, 0.5, 0.5).delta, 6)
+    0.164872
+    """
+    return theorem_5_6(epsilon, delta, (there, 0.0), (back, 0.0))
+
+
+def _order(alpha: Real) -> Fraction:
+    check_alpha(alpha)
+    if math.isinf(alpha):
+        raise BadBudget("alpha must be finite here; for alpha = inf use theorem_a3")
+    return as_fraction(alpha)
+
+
+def _reciprocals(p: Real, q: Real, r: Real) -> tuple[Fraction, Fraction, Fraction]:
+    """1/p, 1/q, 1/r, checked: each above 1 (inf allowed), and reciprocals that add up to 1 exactly."""
+    for x in (p, q, r):
+        if not isinstance(x, int | float | Fraction) or isinstance(x, bool) or not x > 1:
+            raise UsageError(f"p, q and r must be numbers above 1 (inf allowed), got {x!r}")
+    u, v, w = (Fraction(0) if math.isinf(x) else 1 / as_fraction(x) for x in (p, q, r))
+    if u + v + w != 1:
+        raise UsageError(f"1/p + 1/q + 1/r must be 1 exactly, got {u + v + w}; give Fractions")
+    return u, v, w
+
+
+def _divergence(x: Real) -> Fraction | None:
+    """A number >= 0, exactly; None for infinity."""
+    check_epsilon(x)
+    return None if math.isinf(x) else as_fraction(x)
+
+
+def _times(factor: Fraction, x: Fraction | None) -> Fraction | None:
+    return None if x is None else factor * x
+
+
+def _sum(*terms: Fraction | None) -> float:
+    """The sum, rounded up; inf if a term is."""
+    known = [x for x in terms if x is not None]
+    return outward(sum(known, Fraction(0))) if len(known) == len(terms) else math.inf

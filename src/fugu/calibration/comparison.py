@@ -1,0 +1,62 @@
+"""`Comparison`: all methods side by side, as rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fugu.calibration.method import AnyBudget
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: the scale it asks for, what that costs, what it truly leaks, and whether it is proved."""
+
+    method: str
+    noise: str
+    scale: float
+    expected_absolute: float
+    expected_squared: float
+    epsilon: float
+    proven: bool
+    why: str
+    note: str
+    released: bool = True
+    """Whether this noise can be released; analysis only otherwise."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows, from the crudest method to the exact one; prints as a table."""
+
+    rows: tuple[Row, ...]
+    budget: AnyBudget
+
+    @property
+    def best(self) -> Row:
+        """The proven row of least expected error among the noises that can be released."""
+        return min(
+            (r for r in self.rows if r.proven and r.released), key=lambda r: (r.expected_absolute, r.method != "exact")
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Rows as plain data; infinite numbers as null."""
+        rows = [
+            {k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(r).items()} for r in self.rows
+        ]
+        return {"budget": repr(self.budget), "best": self.best.method, "rows": rows}
+
+    def __str__(self) -> str:
+        names = ("scale", "E|error|", "E error^2", "true epsilon")
+        lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
+        for r in self.rows:
+            numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
+            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14.8g}" for x in numbers)
+            lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
+        return "\n".join(lines)
+
+
+def refused(method: str, noise: str, why: str) -> Row:
+    """The row of a method that has nothing to offer here, and why."""
+    return Row(method, noise, math.inf, math.inf, math.inf, 0.0, False, why, "")

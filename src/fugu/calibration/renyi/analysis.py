@@ -1,0 +1,92 @@
+"""Generalised Cauchy noise: proved in real arithmetic, sealed, and never released."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from fugu.calibration.method import AnyBudget, Proposal
+from fugu.calibration.problem import Problem
+from fugu.calibration.proof import Proof
+from fugu.calibration.prove import NUDGES
+from fugu.calibration.renyi.target import Target
+from fugu.calibration.sealing import Way, beliefs_of
+from fugu.errors import NotProvable
+from fugu.exact import as_fraction, decimal_up
+from fugu.guarantee import Renyi, RenyiCurve
+from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.loss.renyi_api import cauchy_divergence
+from fugu.mechanism.analysis import Analysis
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.context import ONE_RELEASE, Context
+from fugu.mechanism.encoding import budget_json
+from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.noise.laplace import OBJECTIVES
+
+_REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
+
+
+def prove_cauchy(items: tuple[Item, ...], noise: GeneralizedCauchy, target: Target) -> Proof:
+    """D_alpha of every item and order, by quadrature with a proved error; `noise` in steps of the items' lattice."""
+    worst, excess = 0.0, 0.0
+    holds, label = True, ""
+    for item in items:
+        for alpha, epsilon in target.orders:
+            loss = cauchy_divergence(item, noise, alpha)
+            holds = holds and math.isfinite(loss) and Fraction(loss) <= epsilon
+            ratio = loss / float(epsilon) if epsilon else loss
+            if ratio >= excess:
+                worst, excess = loss, ratio
+                label = item.labels[0] if isinstance(item, Family) else item.label
+    return Proof(worst, 0.0, label, holds)
+
+
+def analysis(
+    asked: Problem, budget: Renyi | RenyiCurve, way: Way, proposals: dict[str, Proposal], context: Context
+) -> Analysis:
+    """The least 10-digit scale that is proved, and its certificate; `release` is refused."""
+    grid, target = asked.lattice.grid, Target.of(budget)
+    steps = proposals[way.name].steps
+    found = Fraction(0) if steps == 0 else decimal_up(float(Fraction(steps) * grid))
+    for nudge in NUDGES:
+        scale = found if nudge == 0 else decimal_up(float(found) * (1 + nudge))
+        proof = prove_cauchy(asked.items, GeneralizedCauchy(scale / grid), target)
+        if proof.holds:
+            noise = GeneralizedCauchy(float(scale))
+            return Analysis(certificate=_sealed(asked, budget, way, proposals, proof, noise, context),
+                            context=context, noise=noise)  # fmt: skip
+    raise NotProvable(f"the Cauchy scale {float(scale):g} could not be proved: the bound is {proof.epsilon:.12g}")
+
+
+def _sealed(
+    asked: Problem,
+    budget: AnyBudget,
+    way: Way,
+    proposals: dict[str, Proposal],
+    proof: Proof,
+    noise: GeneralizedCauchy,
+    context: Context,
+) -> Certificate:
+    grid = float(asked.lattice.grid)
+    errors = {o: noise.expected_error(o) for o in OBJECTIVES}
+    body = {
+        "kind": "analysis",
+        "budget": budget_json(budget),
+        "proved": {"epsilon": proof.epsilon, "delta": proof.delta},
+        "worst_pair": proof.worst_pair,
+        "method": way.name,
+        "theorem": way.theorem,
+        "noise": {"kind": "cauchy", "scale": str(as_fraction(noise.scale)), "tail": str(as_fraction(noise.tail))},
+        "lattice": {"grid": str(asked.lattice.grid), "origin": str(asked.lattice.origin)},
+        "support": None,
+        "expected_error": {o: e if math.isfinite(e) else None for o, e in errors.items()},
+        "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},
+        "assumptions": [*context.assumptions, ONE_RELEASE, _REAL],
+        "unit": context.unit,
+        "query": context.query,
+        "recipe": context.recipe,
+        "beliefs": beliefs_of(asked.given),
+        "empirical": None,
+    }
+    return Certificate.seal(body, asked.items)

@@ -1,0 +1,105 @@
+"""`calibrate` for Rényi budgets: every noise, every method, one proof."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fugu.calibration.method import Proposal
+from fugu.calibration.problem import Problem, problem
+from fugu.calibration.renyi.analysis import analysis
+from fugu.calibration.renyi.kinds import Kind, kind_of
+from fugu.calibration.renyi.method import RenyiMethod, find_renyi_method, renyi_methods
+from fugu.calibration.renyi.target import Target
+from fugu.calibration.sealing import mechanism
+from fugu.errors import NotProvable
+from fugu.exact import Real
+from fugu.guarantee import Renyi, RenyiCurve
+from fugu.laws.family import Family
+from fugu.laws.pair import LawPair
+from fugu.mechanism.additive import Additive
+from fugu.mechanism.analysis import Analysis
+from fugu.mechanism.context import Context
+
+_RELEASED = ("laplace", "gaussian")
+_MANY = 50_000
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one kind of noise can do: its lattice problem, and the scale of every method."""
+
+    kind: Kind
+    asked: Problem
+    proposals: dict[str, Proposal]
+
+    @property
+    def best(self) -> str:
+        """The method of least scale; the exact one where several agree."""
+        return min(self.proposals, key=lambda m: (self.proposals[m].steps, m != "exact"))
+
+    def error(self, objective: str) -> float:
+        """The expected error at the least scale."""
+        steps = self.proposals[self.best].steps
+        grid = float(self.asked.lattice.grid)
+        power = 1 if objective == "absolute" else 2
+        return math.inf if math.isinf(steps) else self.kind.make(steps).expected_error(objective) * grid**power
+
+
+def calibrate_renyi(
+    pairs: tuple[LawPair, ...],
+    budget: Renyi | RenyiCurve,
+    noise: str,
+    method: str,
+    grid: Real | str,
+    objective: str,
+    context: Context,
+) -> Additive | Analysis:
+    """The mechanism of least expected error whose Rényi guarantee is proved; Cauchy noise only if asked for by name."""
+    kinds = _RELEASED if noise == "best" else (noise,)
+    chosen = None if method == "best" else find_renyi_method(method)
+    offers, refusals = [], []
+    for name in kinds:
+        try:
+            offers.append(offer(pairs, budget, name, chosen, grid))
+        except NotProvable as error:
+            refusals.append(f"{name}: {error}")
+    for found in sorted(offers, key=lambda o: o.error(objective)):
+        if math.isinf(found.proposals[found.best].steps):
+            refusals.append(f"{found.kind.name}: {found.proposals[found.best].note or 'no finite scale'}")
+            continue
+        try:
+            way = find_renyi_method(found.best)
+            if found.kind.name == "cauchy":
+                return analysis(found.asked, budget, way, found.proposals, context)
+            return mechanism(found.asked, budget, way, found.proposals, found.kind.name, context)
+        except NotProvable as error:
+            refusals.append(f"{found.kind.name}: {error}")
+    raise NotProvable(f"no noise could be proved for {budget!r}: " + "; ".join(refusals))
+
+
+def offer(
+    pairs: tuple[LawPair, ...],
+    budget: Renyi | RenyiCurve,
+    noise: str,
+    chosen: RenyiMethod | None = None,
+    grid: Real | str = "auto",
+) -> Offer:
+    """The scales of the methods for one kind of noise, on the lattice that suits it."""
+    target, kind = Target.of(budget), kind_of(noise)
+    if noise == "cauchy" and target.delta:
+        raise NotProvable("Cauchy noise is analysed without delta; give Renyi(alpha, epsilon)")
+    asked = problem(pairs, budget, grid, kind=noise)
+    if chosen is not None and noise not in chosen.noises:
+        raise NotProvable(f"method {chosen.name!r} is for {' and '.join(chosen.noises)} noise, not {noise}")
+    wanted = _suited(asked, target, noise) if chosen is None else (chosen,)
+    return Offer(kind, asked, {m.name: m.propose(asked.items, target, kind) for m in wanted})
+
+
+def _suited(asked: Problem, target: Target, noise: str) -> tuple[RenyiMethod, ...]:
+    """Every method that suits the laws; on very large problems only those that are fast."""
+    cells = sum(len(f.points) * len(f.pairs) for f in asked.items if isinstance(f, Family))
+    found = renyi_methods(asked.items, noise)
+    if cells > _MANY:
+        found = tuple(m for m in found if m.name in ("wasserstein", "transport", "closeness"))
+    return tuple(m for m in found if target.delta or m.name not in ("closeness", "partial-transport"))

@@ -1,0 +1,69 @@
+"""`compare` for Rényi budgets: every noise and method, with the divergence its scale really has."""
+
+from __future__ import annotations
+
+import math
+
+from fugu.calibration.comparison import Comparison, Row, refused
+from fugu.calibration.method import Proposal
+from fugu.calibration.proof import Proof
+from fugu.calibration.prove import prove, with_scale
+from fugu.calibration.renyi.analysis import prove_cauchy
+from fugu.calibration.renyi.calibrate import Offer, offer
+from fugu.calibration.renyi.kinds import AnyNoise
+from fugu.calibration.renyi.method import find_renyi_method
+from fugu.calibration.renyi.target import Target
+from fugu.errors import NotProvable
+from fugu.exact import as_fraction, decimal_up
+from fugu.guarantee import Renyi, RenyiCurve
+from fugu.laws.pair import LawPair
+from fugu.noise.cauchy import GeneralizedCauchy
+
+_NOISES = ("laplace", "gaussian", "cauchy")
+
+
+def compare_renyi(pairs: tuple[LawPair, ...], budget: Renyi | RenyiCurve) -> Comparison:
+    """One row a noise and method; each scale is proved by itself, because lattice Gaussians are not ordered."""
+    rows: list[Row] = []
+    for noise in _NOISES:
+        try:
+            found = offer(pairs, budget, noise)
+        except NotProvable as error:
+            rows.append(refused("exact", noise, str(error)))
+            continue
+        rows += [_row(found, name, proposal, budget) for name, proposal in found.proposals.items()]
+    return Comparison(tuple(rows), budget)
+
+
+def _row(found: Offer, name: str, proposal: Proposal, budget: Renyi | RenyiCurve) -> Row:
+    kind, grid = found.kind.name, found.asked.lattice.grid
+    if math.isinf(proposal.steps):
+        return refused(name, kind, proposal.note or "no finite scale")
+    scale = float(decimal_up(proposal.steps * float(grid) * (1 + 1e-9))) if proposal.steps else 0.0
+    try:
+        noise, proof = _proved(found, kind, scale, budget)
+    except NotProvable as error:
+        return refused(name, kind, str(error))
+    note = proposal.note or ("analysis only: no exact sampler is proved for it" if kind == "cauchy" else "")
+    return Row(
+        method=name,
+        noise=kind,
+        scale=scale,
+        expected_absolute=noise.expected_error(),
+        expected_squared=noise.expected_error("squared"),
+        epsilon=proof.epsilon,
+        proven=proof.holds,
+        why=find_renyi_method(name).theorem if proof.holds else "the scale is above what floating point can settle",
+        note=note,
+        released=kind != "cauchy",
+    )
+
+
+def _proved(found: Offer, kind: str, scale: float, budget: Renyi | RenyiCurve) -> tuple[AnyNoise, Proof]:
+    """The noise, and the divergence that it really has."""
+    grid = found.asked.lattice.grid
+    if kind == "cauchy":
+        steps = GeneralizedCauchy(as_fraction(scale) / grid)
+        return GeneralizedCauchy(scale), prove_cauchy(found.asked.items, steps, Target.of(budget))
+    noise = with_scale(kind, scale, grid)
+    return noise, prove(found.asked.items, noise, budget)

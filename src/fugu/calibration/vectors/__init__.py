@@ -1,0 +1,1 @@
+"""Calibration for published vectors: independent lattice noise of one scale in every coordinate."""

@@ -1,0 +1,168 @@
+"""`calibrate` for published vectors: every method and noise, one lattice, one proof."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fugu.calibration.method import AnyBudget, Proposal
+from fugu.calibration.problem import short_step
+from fugu.calibration.proof import Proof
+from fugu.calibration.prove import NUDGES, with_scale
+from fugu.calibration.vectors.propose import WAYS, propose
+from fugu.calibration.vectors.prove import prove_vectors
+from fugu.errors import NotProvable, UnknownName
+from fugu.exact import Real, as_fraction, decimal_up
+from fugu.guarantee import Approx, Renyi, RenyiCurve
+from fugu.laws.pair import LawPair
+from fugu.laws.vectors import VectorFamily, vector_families
+from fugu.loss.bounds import Noise
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.context import ONE_RELEASE, Context
+from fugu.mechanism.encoding import budget_json
+from fugu.mechanism.vector import VectorAdditive
+from fugu.noise.lattice import Lattice, as_grid
+
+_FINER = 16
+_COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
+
+
+def calibrate_vectors(
+    pairs: tuple[LawPair, ...],
+    budget: AnyBudget,
+    noise: str,
+    method: str,
+    grid: Real | str,
+    objective: str,
+    context: Context,
+) -> VectorAdditive:
+    """The mechanism of least expected error among the noises and methods whose guarantee is proved."""
+    if noise == "cauchy":
+        raise NotProvable("Cauchy noise is analysed for one published number only; use laplace or gaussian")
+    if method != "best" and method not in WAYS:
+        raise UnknownName("method for vectors", method, ("best", *WAYS))
+    given = vector_families(pairs)
+    offers = []
+    for kind in kinds_for(budget) if noise == "best" else (noise,):
+        lattice = lattice_for(given, budget, kind, grid)
+        families = tuple(family.on(lattice) for family in given)
+        proposals = propose(families, budget, kind)
+        known = {m: p for m, p in proposals.items() if method in ("best", m) and math.isfinite(p.steps)}
+        if known:
+            name = min(known, key=lambda m: (known[m].steps, m != "exact"))
+            steps = known[name].steps
+            error = with_scale(kind, steps * float(lattice.grid), lattice.grid).expected_error(objective)
+            offers.append((error, kind, name, lattice, families, proposals))
+    refusals = []
+    for _, kind, name, lattice, families, proposals in sorted(offers, key=lambda offer: offer[0]):
+        try:
+            drawn, proof = _proved(families, lattice.grid, proposals[name].steps, budget, kind)
+        except NotProvable as error:
+            refusals.append(str(error))
+            continue
+        body = _body(given, budget, name, proposals, proof, drawn, lattice, context)
+        support = _support(given)
+        body["support"] = None if support is None else support.tolist()
+        sealed = Certificate.seal(body, families)
+        return VectorAdditive(
+            certificate=sealed,
+            context=context,
+            noise=drawn,
+            lattice=lattice,
+            dimension=given[0].dimension,
+            support=support,
+        )
+    raise NotProvable(f"no scale could be proved for {budget!r} on these vectors; " + "; ".join(refusals or ("",)))
+
+
+def kinds_for(budget: AnyBudget) -> tuple[str, ...]:
+    """The noises that can meet a budget: Gaussian noise bounds no ratio, so Pure is for Laplace noise alone."""
+    smooth = isinstance(budget, Renyi | RenyiCurve) or (isinstance(budget, Approx) and budget.delta > 0)
+    return ("laplace", "gaussian") if smooth else ("laplace",)
+
+
+def lattice_for(given: tuple[VectorFamily, ...], budget: AnyBudget, kind: str, grid: Real | str) -> Lattice:
+    """The coarsest lattice that holds every coordinate; finer for translates, so that rounding is small against the
+    noise; where atoms are no decimals, a sixty-fourth of the smallest spread."""
+    if grid != "auto":
+        return Lattice(as_grid(grid))
+    lattice = Lattice.holding([family.points for family in given])
+    if lattice is None:
+        spread = min(float(s) for family in given for s in np.std(family.points, axis=0) if s > 0)
+        return Lattice(short_step(spread / 64))
+    lattice = Lattice(lattice.grid)
+    if any(family.translates for family in given):
+        found = propose(tuple(family.on(lattice) for family in given), budget, kind)
+        steps = min((p.steps for p in found.values()), default=math.inf)
+        if 0 < steps < _FINER:
+            lattice = Lattice(lattice.grid / math.ceil(_FINER / steps))
+    return lattice
+
+
+def _proved(
+    families: tuple[VectorFamily, ...], grid: Fraction, steps: float, budget: AnyBudget, kind: str
+) -> tuple[Noise, Proof]:
+    """The noise of least 10-digit scale at or above the proposal that is proved."""
+    found = Fraction(0) if steps == 0 else decimal_up(float(Fraction(steps) * grid))
+    for nudge in NUDGES:
+        scale = float(found if nudge == 0 else decimal_up(float(found) * (1 + nudge)))
+        noise = with_scale(kind, scale, grid)
+        proof = prove_vectors(families, noise, budget)
+        if proof.holds:
+            return noise, proof
+    raise NotProvable(
+        f"the {kind} scale {scale:g} could not be proved for pair {proof.worst_pair!r}: the bound is "
+        f"{proof.epsilon:.12g}, delta {proof.delta:.3g}"
+    )
+
+
+def _support(given: tuple[VectorFamily, ...]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """All stated atoms; None where some law is an unknown translate."""
+    if any(family.translates for family in given):
+        return None
+    return np.unique(np.concatenate([family.points for family in given]), axis=0)
+
+
+def _body(
+    given: tuple[VectorFamily, ...],
+    budget: AnyBudget,
+    name: str,
+    proposals: dict[str, Proposal],
+    proof: Proof,
+    noise: Noise,
+    lattice: Lattice,
+    context: Context,
+) -> dict[str, Any]:
+    """What the certificate says, apart from the laws and the support."""
+    grid, dimension = float(lattice.grid), given[0].dimension
+    digest = hashlib.sha256()
+    for family in given:
+        digest.update(family.points.tobytes())
+        digest.update(repr((family.pairs, family.translates)).encode())
+        for law in family.laws:
+            digest.update(repr(law.whole()).encode())
+    silent = ["no noise is added: the guarantee rests on the beliefs alone"] if noise.scale == 0 else []
+    kind = "gaussian" if type(noise).__name__ == "Gaussian" else "laplace"
+    return {
+        "kind": "vector",
+        "dimension": dimension,
+        "budget": budget_json(budget),
+        "proved": {"epsilon": proof.epsilon, "delta": proof.delta},
+        "worst_pair": proof.worst_pair,
+        "method": name,
+        "theorem": WAYS[name].theorem,
+        "noise": {"kind": kind, "scale": str(as_fraction(noise.scale)), "grid": str(lattice.grid)},
+        "lattice": {"grid": str(lattice.grid), "origin": str(lattice.origin)},
+        "expected_error": {o: dimension * noise.expected_error(o) for o in ("absolute", "squared")},
+        "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},
+        "assumptions": [*context.assumptions, _COORDINATES, ONE_RELEASE, *silent],
+        "unit": context.unit,
+        "query": context.query,
+        "recipe": context.recipe,
+        "beliefs": digest.hexdigest(),
+        "empirical": None,
+    }

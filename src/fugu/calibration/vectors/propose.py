@@ -1,0 +1,188 @@
+"""The scales that the methods ask for when a vector is published, in lattice steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.calibration.l1 import over
+from fugu.calibration.method import AnyBudget, Proposal
+from fugu.calibration.renyi.kinds import Kind, kind_of
+from fugu.calibration.renyi.target import Target
+from fugu.calibration.search import least_scale
+from fugu.exact import Real, as_fraction, float_down
+from fugu.guarantee import Approx, Renyi, RenyiCurve
+from fugu.guarantee.conversion import exact_delta
+from fugu.laws.vectors import VectorFamily
+from fugu.loss.bounds import Noise
+from fugu.loss.cost import log_cost
+from fugu.loss.shift import shift_renyi
+from fugu.loss.vector_bounds import ORDERS, plan_for, space_of, steps_moved
+from fugu.loss.vector_exact import LARGEST, fast_vector_pure, vertices
+from fugu.noise import Gaussian
+from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.transport.bottleneck import bottleneck
+from fugu.transport.cells import SubCoupling
+from fugu.transport.plan import plan_log_cost
+from fugu.transport.space import Space
+
+_CELLS = 40_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """A method for vectors: what it is called and what it stands on."""
+
+    name: str
+    theorem: str
+
+
+WAYS = {
+    "wasserstein": Way("wasserstein", "W_inf in the noise's norm: Song, Wang, Chaudhuri 2017; Pierquin et al. 2024"),
+    "closeness": Way("closeness", "Chen and Ohrimenko 2023, Theorem 4.2, with an exact flow"),
+    "transport": Way("transport", "joint convexity with a plan of exact marginals (docs/proofs/vectors.md)"),
+    "exact": Way("exact", "the largest ratio on the product grid of coordinates (docs/proofs/vectors.md)"),
+}  # fmt: skip
+
+
+def propose(families: tuple[VectorFamily, ...], budget: AnyBudget, noise: str) -> dict[str, Proposal]:
+    """Every method's scale for one kind of noise; the largest that any pair needs."""
+    if isinstance(budget, Renyi | RenyiCurve):
+        finders = _renyi(Target.of(budget), kind_of(noise))
+    elif noise == "gaussian":
+        finders = _gaussian(budget)
+    else:
+        finders = _laplace(budget)
+    return {
+        name: Proposal(max((find(family) for family in families if family.different), default=0.0))
+        for name, find in finders.items()
+    }
+
+
+Finder = Callable[[VectorFamily], float]
+
+
+def _laplace(budget: AnyBudget) -> dict[str, Finder]:
+    """Pure and approximate budgets: distances in l1 over epsilon, and the exact ratio on the product grid."""
+    assert not isinstance(budget, Renyi | RenyiCurve)
+    delta = as_fraction(budget.delta) if isinstance(budget, Approx) else Fraction(0)
+
+    def exact(family: VectorFamily) -> float:
+        if vertices(family) > LARGEST or budget.epsilon == 0:
+            return math.inf
+        upper = over(reach(family, 1, Fraction(0)), budget) * (1 + 1e-9)
+        target = float_down(as_fraction(budget.epsilon))
+        return least_scale(lambda b: fast_vector_pure(family, b), target, upper) if upper else 0.0
+
+    finders: dict[str, Finder] = {"wasserstein": lambda f: over(reach(f, 1, Fraction(0)), budget), "exact": exact}
+    if delta:
+        finders["closeness"] = lambda f: over(reach(f, 1, delta), budget)
+    return finders
+
+
+def _gaussian(budget: AnyBudget) -> dict[str, Finder]:
+    """Approximate budgets with Gaussian noise: the divergences at several orders, converted jointly."""
+    if not isinstance(budget, Approx) or budget.delta == 0:
+        return {"wasserstein": lambda f: math.inf if f.different else 0.0}
+    epsilon, delta = as_fraction(budget.epsilon), float_down(as_fraction(budget.delta))
+
+    def wasserstein(family: VectorFamily) -> float:
+        distance = reach(family, 2, Fraction(0))
+
+        def loss(scale: float) -> float:
+            if scale == 0:
+                return 1.0 if distance else 0.0
+            return exact_delta({a: a * Fraction(distance / scale) ** 2 / 2 for a in ORDERS}, epsilon)
+
+        return least_scale(loss, delta, 2 * distance / max(float(epsilon), 0.05)) if distance else 0.0
+
+    def transport(family: VectorFamily) -> float:
+        upper = wasserstein(family)
+        if upper == 0:
+            return upper
+        spaces = [space_of(family, pair, 2) for pair, _ in family.different]
+        plans = [{a: plan_for(space, Gaussian(upper, Fraction(1)), a) for a in ORDERS} for space in spaces]
+
+        def loss(scale: float) -> float:
+            if scale == 0:
+                return 1.0
+            noise = Gaussian(scale, Fraction(1))
+            found = []
+            for space, known in zip(spaces, plans, strict=True):
+                values = {a: plan_log_cost(plan, _cells(space, plan, noise, a)) for a, plan in known.items()}
+                orders: dict[Real, Real] = {
+                    a: Fraction(max(0.0, value)) / (a - 1) for a, value in values.items() if value < 600
+                }
+                found.append(exact_delta(orders, epsilon) if orders else 1.0)
+            return max(found)
+
+        return least_scale(loss, delta, upper * (1 + 1e-9))
+
+    return {"wasserstein": wasserstein, "transport": transport}
+
+
+def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:
+    """The log costs of a plan's own cells."""
+    apart: NDArray[np.float64] = steps_moved(space, plan).astype(np.float64) * float(noise.grid or 1)
+    found: NDArray[np.float64] = log_cost(noise, float(alpha), apart.ravel()).reshape(apart.shape).sum(axis=1)
+    return found
+
+
+def _renyi(target: Target, kind: Kind) -> dict[str, Finder]:
+    finders: dict[str, Finder] = {
+        "wasserstein": lambda f: _within(f, target, kind),
+        "transport": lambda f: _planned(f, target, kind),
+    }
+    if target.delta:
+        finders["closeness"] = lambda f: _within(f, target, kind, target.delta)
+    return finders
+
+
+def reach(family: VectorFamily, norm: int, delta: Fraction) -> float:
+    """The largest distance any pair must be moved, up to a mass delta, in steps."""
+    return max((bottleneck(space_of(family, pair, norm), delta)[0] for pair, _ in family.different), default=0.0)
+
+
+def _within(family: VectorFamily, target: Target, kind: Kind, delta: Fraction = Fraction(0)) -> float:
+    """The least scale with R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm."""
+    norm = 1 if kind.name == "laplace" else 2
+    distance = reach(family, norm, delta)
+    if distance == 0:
+        return 0.0
+
+    def loss(scale: float, alpha: Fraction) -> float:
+        if scale == 0:
+            return math.inf
+        if norm == 1:
+            return shift_renyi(kind.make(scale), int(distance), alpha)
+        return float(alpha) * distance**2 / (2 * scale**2)
+
+    return target.least(loss, target.start(distance))
+
+
+def _planned(family: VectorFamily, target: Target, kind: Kind) -> float:
+    """The least scale at which a plan of exact marginals has log E exp((a-1) sum h_a) <= (a-1) epsilon."""
+    upper = _within(family, target, kind)
+    if upper == 0 or math.isinf(upper):
+        return upper
+    norm = 1 if kind.name == "laplace" else 2
+    spaces = [space_of(family, pair, norm) for pair, _ in family.different]
+    plans: dict[tuple[int, Fraction], SubCoupling] = {}
+
+    def cost(k: int, scale: float, alpha: Fraction) -> float:
+        space, noise = spaces[k], kind.make(scale)
+        assert not isinstance(noise, GeneralizedCauchy)
+        if len(space.x) * len(space.y) <= _CELLS or (k, alpha) not in plans:
+            plans[k, alpha] = plan_for(space, noise, alpha)
+        plan = plans[k, alpha]
+        return plan_log_cost(plan, _cells(space, plan, noise, alpha)) / float(alpha - 1)
+
+    def loss(scale: float, alpha: Fraction) -> float:
+        return max(cost(k, scale, alpha) for k in range(len(spaces))) if scale else math.inf
+
+    return target.least(loss, upper * (1 + 1e-9))

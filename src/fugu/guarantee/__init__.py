@@ -1,0 +1,24 @@
+"""What is promised about one release: `Pure`, `Approx`, `Renyi`, `RenyiCurve`. A budget *is* a guarantee.
+
+- Pure(e):            P(S) <= e^e Q(S) for every event S.
+- Approx(e, d):       P(S) <= e^e Q(S) + d.
+- Renyi(a, e, d):     outside events of probability d on each side, D_a(P || Q) <= e.
+- RenyiCurve({a: e}): the same at several orders.
+
+`g <= h` reads "g is at least as strong as h" and is decided by proofs (`order`). `conversion` goes from Rényi
+divergences to (epsilon, delta); `parallel` speaks of independent data sets.
+"""
+
+from fugu.guarantee.conversion import balle as balle
+from fugu.guarantee.conversion import exact_delta as exact_delta
+from fugu.guarantee.conversion import exact_epsilon as exact_epsilon
+from fugu.guarantee.conversion import mironov as mironov
+from fugu.guarantee.curve import Guarantee as Guarantee
+from fugu.guarantee.curve import RenyiCurve as RenyiCurve
+from fugu.guarantee.kinds import Approx as Approx
+from fugu.guarantee.kinds import Pure as Pure
+from fugu.guarantee.kinds import Renyi as Renyi
+from fugu.guarantee.order import implies as implies
+from fugu.guarantee.order import pure_as_renyi as pure_as_renyi
+from fugu.guarantee.parallel import independent as independent
+from fugu.guarantee.parallel import parallel as parallel

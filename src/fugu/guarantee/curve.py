@@ -1,0 +1,146 @@
+"""Rényi guarantees at several orders at once, and what they imply at every other order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fugu.errors import BadBudget
+from fugu.exact import Real
+from fugu.guarantee.kinds import Approx, Pure, Renyi, renyi_delta_at, renyi_to_approx
+from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
+from fugu.guarantee.order import Ordered, pure_as_renyi
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class RenyiCurve(Ordered):
+    """D_alpha(P || Q) <= epsilon(alpha) for every listed order, in both orders of the pair (alpha = inf is pure).
+
+    With delta > 0 the divergences are those of the laws outside events of probability delta on each side, the same
+    events for all orders. D_alpha grows with alpha, so a smaller epsilon at a larger order replaces a larger one.
+
+    >>> curve = RenyiCurve({2: 0.1, 8: 0.5})
+    >>> curve(2), curve(5), curve(9)
+    (0.1, 0.45, inf)
+    >>> RenyiCurve({2: 1, 4: 0.5})
+    RenyiCurve({2: 0.5, 4: 0.5})
+    """
+
+    points: tuple[tuple[Real, Real], ...]
+    delta: Real
+
+    def __init__(self, epsilons: Mapping[Any, Real], delta: Real = 0.0) -> None:
+        if not isinstance(epsilons, Mapping) or not epsilons:
+            raise BadBudget("a Rényi curve needs {alpha: epsilon} with at least one order")
+        for alpha, epsilon in epsilons.items():
+            check_alpha(alpha)
+            check_epsilon(epsilon)
+        check_delta(delta)
+        points: list[tuple[Real, Real]] = []
+        for alpha in sorted(epsilons, key=exact, reverse=True):
+            later = points[-1][1] if points else math.inf
+            points.append((alpha, min(epsilons[alpha], later, key=exact)))
+        if len({exact(a) for a, _ in points}) < len(points):
+            raise BadBudget("a Rényi curve lists an order twice; give each order one epsilon")
+        object.__setattr__(self, "points", tuple(reversed(points)))
+        object.__setattr__(self, "delta", delta)
+
+    @property
+    def epsilons(self) -> dict[Real, Real]:
+        """{alpha: epsilon} of the listed orders."""
+        return dict(self.points)
+
+    def __repr__(self) -> str:
+        return f"RenyiCurve({self.epsilons!r}{f', delta={self.delta!r}' if self.delta else ''})"
+
+    def __call__(self, alpha: Real) -> float:
+        """The least proved epsilon at any order, rounded up; inf if the listed orders imply none.
+
+        Let z(a) = (a - 1) D_a = ln E_Q (dP/dQ)^a. Then z(1) = 0 and z is convex: for a = u b + (1 - u) c, Hölder gives
+        E_Q L^a = E_Q (L^b)^u (L^c)^(1-u) <= (E_Q L^b)^u (E_Q L^c)^(1-u). So z lies below the lower hull of (1, 0) and
+        the listed (a, (a - 1) epsilon). Its slope never exceeds lim z(a)/a = D_inf, so beyond a listed order z grows at
+        most by D_inf for each unit. A pure pair is also never worse than randomised response."""
+        check_alpha(alpha)
+        vertices, pure = self._hull()
+        if math.isinf(alpha):
+            return math.inf if pure is None else outward(pure)
+        found, a = self._on_hull(exact(alpha), vertices, pure), exact(alpha)
+        if pure is not None and self.delta == 0 and found is not None:
+            found = min(found, Fraction(pure_as_renyi(pure, a)))
+        return math.inf if found is None else outward(found)
+
+    @staticmethod
+    def _on_hull(a: Fraction, vertices: list[tuple[Fraction, Fraction]], pure: Fraction | None) -> Fraction | None:
+        before = max((v for v in vertices if v[0] <= a), key=lambda v: v[0])
+        after = min((v for v in vertices if v[0] > a), key=lambda v: v[0], default=None)
+        if a == before[0]:
+            return before[1] / (a - 1)
+        if after is not None:
+            slope = (after[1] - before[1]) / (after[0] - before[0])
+        elif pure is not None:
+            slope = pure
+        else:
+            return None
+        return (before[1] + slope * (a - before[0])) / (a - 1)
+
+    def _hull(self) -> tuple[list[tuple[Fraction, Fraction]], Fraction | None]:
+        """The corners (a, (a-1) epsilon) of the lower hull, from (1, 0) on, and the pure epsilon if one is listed."""
+        pure = next((exact(e) for a, e in self.points if math.isinf(a) and not math.isinf(e)), None)
+        corners = [(Fraction(1), Fraction(0))]
+        for alpha, epsilon in self.points:
+            if math.isinf(alpha) or math.isinf(epsilon):
+                continue
+            a = exact(alpha)
+            new = (a, (a - 1) * exact(epsilon))
+            while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-1], new):
+                corners.pop()
+            corners.append(new)
+        while pure is not None and len(corners) > 1 and _slope(corners[-2], corners[-1]) >= pure:
+            corners.pop()
+        return corners, pure
+
+    def _key(self) -> tuple[object, ...]:
+        corners, pure = self._hull()
+        if len(corners) == 1:
+            return Approx(math.inf if pure is None else pure, self.delta)._key()
+        if len(corners) == 2 and pure is None:
+            a, z = corners[1]
+            return Renyi(a, z / (a - 1), self.delta)._key()
+        return ("curve", tuple(corners), pure, exact(self.delta))
+
+    def to_approx(self, delta: Real) -> Approx:
+        """The least epsilon at `delta` that all orders imply jointly; never above what any order alone implies.
+
+        The optimal conversion (docs/proofs/conversions.md); with delta > 0 at (delta - this delta) / (1 - this delta).
+
+        >>> round(RenyiCurve({2: 0.1, 8: 0.5}).to_approx(1e-5).epsilon, 4)
+        1.7097
+        """
+        corners, pure = self._hull()
+        orders: dict[Real, Real] = {a: z / (a - 1) for a, z in corners[1:]}
+        if pure is not None:
+            plain = Approx(pure, self.delta).to_approx(delta)
+            if not orders or exact(delta) == exact(self.delta):
+                return plain
+            joint = renyi_to_approx({**orders, math.inf: pure}, self.delta, delta)
+            return min(plain, joint, key=lambda g: exact(g.epsilon))
+        return renyi_to_approx(orders or {2: math.inf}, self.delta, delta)
+
+    def delta_at(self, epsilon: Real) -> float:
+        """The least delta at `epsilon` that all orders imply jointly, rounded up; the optimal conversion.
+
+        >>> round(RenyiCurve({2: 0.1}).delta_at(1), 9)
+        0.015167864
+        """
+        return renyi_delta_at(self.epsilons, self.delta, epsilon)
+
+
+def _slope(one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction]) -> Fraction:
+    return (two[1] - one[1]) / (two[0] - one[0])
+
+
+Guarantee = Pure | Approx | Renyi | RenyiCurve
+"""Any guarantee. A budget is a guarantee."""

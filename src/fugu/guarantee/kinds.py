@@ -1,0 +1,130 @@
+"""Guarantees of one number or two: `Pure`, `Approx`, `Renyi`, and what each implies at another delta."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fugu.errors import NotProvable
+from fugu.exact import Real, meant_up
+from fugu.guarantee.conversion import exact_delta, exact_epsilon
+from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
+from fugu.guarantee.order import Ordered
+
+
+@dataclass(frozen=True, eq=False)
+class Pure(Ordered):
+    """P(S) <= e^epsilon Q(S) for every event, in both orders (Kifer and Machanavajjhala 2014, Definition 3.4).
+
+    >>> Pure(0.5) <= Pure(1) <= Approx(1, 1e-6)
+    True
+    """
+
+    epsilon: Real
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    def _key(self) -> tuple[object, ...]:
+        return ("pure", exact(self.epsilon))
+
+    def to_approx(self, delta: Real) -> Approx:
+        """The least epsilon that this guarantee implies at `delta`: ln(e^e - delta (1 + e^e)), rounded up.
+
+        Tight for randomised response (Kairouz, Oh, Viswanath 2015, Theorem 2.1 with one round)."""
+        return Approx(self.epsilon, 0).to_approx(delta)
+
+
+@dataclass(frozen=True, eq=False)
+class Approx(Ordered):
+    """P(S) <= e^epsilon Q(S) + delta for every event, in both orders.
+
+    >>> Approx(1, 0) == Pure(1)
+    True
+    """
+
+    epsilon: Real
+    delta: Real
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+
+    def _key(self) -> tuple[object, ...]:
+        return ("pure", exact(self.epsilon)) if self.delta == 0 else ("approx", exact(self.epsilon), exact(self.delta))
+
+    def to_approx(self, delta: Real) -> Approx:
+        """The least proved epsilon at another delta >= this one.
+
+        delta(e') = d + (1 - d) (e^e - e^e') / (1 + e^e) for e' < e: the trade-off curve of every (e, d) pair."""
+        from fugu import balls
+
+        check_delta(delta)
+        wanted, have = exact(delta), exact(self.delta)
+        if wanted < have:
+            raise NotProvable(
+                f"Approx with delta {float(have):g} implies nothing at the smaller delta {float(wanted):g}"
+            )
+        if wanted == have or math.isinf(self.epsilon):
+            return Approx(self.epsilon, delta)
+        with balls.precision(128):
+            e = balls.of(exact(self.epsilon)).exp()
+            share = balls.of((wanted - have) / (1 - have))
+            least = balls.upper(e - share * (1 + e))
+        return Approx(meant_up(max(0.0, balls.log_upper(least))) if least > 0 else 0.0, delta)
+
+
+@dataclass(frozen=True, eq=False)
+class Renyi(Ordered):
+    """D_alpha(P || Q) <= epsilon in both orders, outside events of probability delta (alpha = inf is pure)."""
+
+    alpha: Real
+    epsilon: Real
+    delta: Real = 0.0
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+
+    def _key(self) -> tuple[object, ...]:
+        if math.isinf(self.alpha):
+            return Approx(self.epsilon, self.delta)._key()
+        return ("renyi", exact(self.alpha), exact(self.epsilon), exact(self.delta))
+
+    def to_approx(self, delta: Real) -> Approx:
+        """The least epsilon at `delta`, by the optimal conversion at d0 = (delta - this delta) / (1 - this delta).
+
+        Outside the events delta + (1 - delta) d0 (Pierquin et al. 2024, Proposition 4.1); optimal, and never above
+        the rule of Canonne, Kamath and Steinke 2020 (docs/proofs/conversions.md).
+
+        >>> round(Renyi(2, 0.1).to_approx(1e-5).epsilon, 6)
+        7.874843
+        """
+        if math.isinf(self.alpha):
+            return Approx(self.epsilon, self.delta).to_approx(delta)
+        return renyi_to_approx({self.alpha: self.epsilon}, self.delta, delta)
+
+    def delta_at(self, epsilon: Real) -> float:
+        """The least delta at `epsilon` that this guarantee implies, rounded up; the optimal conversion."""
+        return renyi_delta_at({self.alpha: self.epsilon}, self.delta, epsilon)
+
+
+def renyi_delta_at(orders: dict[Real, Real], have: Real, epsilon: Real) -> float:
+    """have + (1 - have) d0 with the optimal d0 at `epsilon`; both orders of the pair are used for have = 0 only."""
+    old = exact(have)
+    return outward(old + (1 - old) * exact(exact_delta(orders, epsilon, symmetric=old == 0)))
+
+
+def renyi_to_approx(orders: dict[Real, Real], have: Real, wanted: Real) -> Approx:
+    """(epsilon, have + (1 - have) d0) from divergences of finite order that hold outside events of probability `have`.
+
+    Both orders of the pair are used together only for have = 0: else they may hold outside different events."""
+    check_delta(wanted)
+    old, new = exact(have), exact(wanted)
+    if new <= old:
+        raise NotProvable(
+            f"Renyi with delta {float(old):g} implies no (epsilon, delta) guarantee at delta "
+            f"{float(new):g}; ask for a larger delta"
+        )
+    return Approx(exact_epsilon(orders, (new - old) / (1 - old), symmetric=old == 0), wanted)

@@ -1,0 +1,105 @@
+"""`VectorAdditive`: round every coordinate onto the lattice, add independent exact lattice noise to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fugu.errors import BadLaw, MissingValues
+from fugu.mechanism.additive import sampler_of
+from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.noise.bits import BitSource
+from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import Lattice
+
+_BLOCK = 10_000_000
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VectorAdditive(Mechanism):
+    """Y = value(index(nearest supported X) + (N_1, ..., N_d)), the N_j independent lattice noises of one scale."""
+
+    noise: Laplace | Gaussian
+    lattice: Lattice | None
+    """Where coordinates are rounded; None if neither noise nor rounding is applied."""
+    dimension: int
+    support: NDArray[np.float64] | None
+    """The atoms of all laws, one a row; None for translates of an unknown law."""
+
+    @cached_property
+    def sampler(self) -> LatticeLaplaceSampler | LatticeGaussianSampler:
+        """The exact sampler of one coordinate's noise."""
+        return sampler_of(self.noise)
+
+    def expected_error(self, objective: str = "absolute") -> float:
+        """E ||N||_1 or E ||N||_2^2: the sum over coordinates."""
+        return self.dimension * self.noise.expected_error(objective)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """(-h, h): all coordinates lie in it together with at least this probability."""
+        half = self.noise.quantile(level ** (1 / self.dimension) * (1 + 1e-15)) + self._rounding
+        return (-half, half)
+
+    @property
+    def _rounding(self) -> float:
+        if self.lattice is None:
+            return 0.0
+        if self.support is None:
+            return float(self.lattice.grid) / 2
+        return float(np.max(np.abs(self.lattice.value(self.lattice.index(self.support)) - self.support)))
+
+    def then(self, f: Step, name: str | None = None) -> VectorAdditive:
+        """The same noise followed by `f`; the two share one release."""
+        kept = self._with_post(f, name)
+        return VectorAdditive(
+            **kept, noise=self.noise, lattice=self.lattice, dimension=self.dimension, support=self.support
+        )
+
+    def _silent(self) -> bool:
+        return self.noise.scale == 0
+
+    def _draw(self, column: Column, source: BitSource) -> Column:
+        clean = column if self.support is None else nearest_rows(self.support, column)
+        if self.lattice is None:
+            return clean
+        noise = self.sampler.draw(clean.size, source).reshape(clean.shape) if self.noise.scale else np.int64(0)
+        return self.lattice.value(self.lattice.index(clean) + noise)
+
+    def _column(self, values: ArrayLike) -> tuple[Column, bool]:
+        """One vector, or one a row; errors name no value."""
+        try:
+            array = np.asarray(values, dtype=np.float64) + 0.0
+        except (TypeError, ValueError):
+            raise BadLaw("the values to release must be vectors of numbers") from None
+        if array.ndim not in (1, 2) or array.shape[-1] != self.dimension:
+            raise BadLaw(f"release takes one vector of {self.dimension} numbers, or one a row, got shape {array.shape}")
+        if not np.all(np.isfinite(array)):
+            raise MissingValues("the vectors to release have missing or infinite coordinates; impute them first")
+        return np.atleast_2d(array), array.ndim == 1
+
+    def __repr__(self) -> str:
+        return f"VectorAdditive({self.noise!r}, {self.dimension} coordinates, {self.guarantee!r})"
+
+
+def nearest_rows(support: NDArray[np.float64], rows: Column) -> Column:
+    """Each vector moved to the supported one that is nearest in the l2 norm, the first in the list on ties.
+
+    >>> nearest_rows(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.9, 0.1], [5.0, 5.0]]))
+    array([[0., 0.],
+           [2., 0.]])
+    """
+    out = np.empty_like(rows)
+    step = max(1, _BLOCK // support.size)
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        gaps = ((block[:, None, :] - support[None, :, :]) ** 2).sum(axis=2)
+        out[start : start + step] = support[np.argmin(gaps, axis=1)]
+    return out

@@ -1,0 +1,125 @@
+"""Generalised Cauchy noise, continuous, for analysis: polynomial tails, so a finite loss at every order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from fugu import balls
+from fugu.errors import BadNoise, UnknownName
+from fugu.exact import Real, as_fraction
+from fugu.noise.laplace import OBJECTIVES
+from fugu.noise.lattice import check_scale
+
+_BITS = 128
+
+
+@dataclass(frozen=True)
+class GeneralizedCauchy:
+    """Density beta (1 + (x / scale)^2)^(-tail / 2), tail > 1; tail 2 is the Cauchy law. Scale 0 is no noise.
+
+    beta = Gamma(k/2) / (sqrt(pi) Gamma((k-1)/2) scale) with k = tail: scale T / sqrt(k - 1) for a Student T with k - 1
+    degrees of freedom. For analysis only: no exact sampler of this law on a lattice is proved here, so a grid is
+    refused (release `Laplace` or `Gaussian` noise instead).
+
+    >>> GeneralizedCauchy(2, tail=4).expected_error("squared"), GeneralizedCauchy(1).expected_error()
+    (4.0, inf)
+    >>> round(GeneralizedCauchy(2, tail=4).density(0.7), 14)
+    0.25262564069328
+    """
+
+    scale: Real
+    tail: Real = 2
+    grid: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        check_scale(self.scale)
+        k = self.tail
+        if not isinstance(k, int | float | Fraction) or isinstance(k, bool) or not 1 < k < math.inf:
+            raise BadNoise(f"the tail exponent of generalised Cauchy noise must be a finite number > 1, got {k!r}")
+        if self.grid is not None:
+            raise BadNoise(
+                "generalised Cauchy noise is for analysis only: no exact sampler on a lattice is proved; leave out the"
+                " grid, and release Laplace or Gaussian noise"
+            )
+
+    def density(self, x: float) -> float:
+        """The density at x, in doubles; inf at 0 and 0 elsewhere for scale 0."""
+        if self.scale == 0:
+            return math.inf if x == 0 else 0.0
+        s, k = float(self.scale), float(self.tail)
+        return math.exp(-k / 2 * math.log1p((x / s) ** 2)) * self._peak() / s
+
+    def expected_error(self, objective: str = "absolute") -> float:
+        """E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2; E N^2 = scale^2 / (k - 3), inf for k <= 3."""
+        if objective not in OBJECTIVES:
+            raise UnknownName("objective", objective, OBJECTIVES)
+        if self.scale == 0:
+            return 0.0
+        s, k = as_fraction(self.scale), as_fraction(self.tail)
+        if objective == "squared":
+            return float(s**2 / (k - 3)) if k > 3 else math.inf
+        return float(2 * s / (k - 2)) * self._peak() if k > 2 else math.inf
+
+    def tail_probability(self, error: float) -> float:
+        """P(|N| > error) = I_x((k-1)/2, 1/2) at x = 1 / (1 + (error/scale)^2), from above.
+
+        (x = tan t has cos^2 t ~ Beta((k-1)/2, 1/2).)
+
+        >>> round(GeneralizedCauchy(1).tail_probability(1.0), 12)
+        0.5
+        """
+        if not error >= 0:
+            raise BadNoise(f"an error must be a number >= 0, got {error!r}")
+        if self.scale == 0 or error == math.inf:
+            return 0.0
+        with balls.precision(_BITS):
+            ratio = balls.of(as_fraction(error)) / balls.of(as_fraction(self.scale))
+            return min(1.0, balls.upper(_beyond(ratio, as_fraction(self.tail))))
+
+    def quantile(self, level: float) -> float:
+        """An error h with P(|N| <= h) >= level, at most a relative 1e-12 above the least such error.
+
+        >>> round(GeneralizedCauchy(1).quantile(0.5), 9)
+        1.0
+        """
+        if not 0 <= level < 1:
+            raise BadNoise(f"a level must be in [0, 1), got {level!r}")
+        if self.scale == 0 or level == 0:
+            return 0.0
+        miss, low, high = 1 - as_fraction(level), 0.0, float(self.scale)
+        while not self._misses_less(high, miss):
+            low, high = high, 2 * high
+            if high == math.inf:
+                return high
+        while high - low > 5e-13 * high:
+            middle = (low + high) / 2
+            if self._misses_less(middle, miss):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _misses_less(self, error: float, miss: Fraction) -> bool:
+        """Whether P(|N| > error) <= miss, proved (False means not proved)."""
+        with balls.precision(_BITS):
+            ratio = balls.of(Fraction(error)) / balls.of(as_fraction(self.scale))
+            return bool(_beyond(ratio, as_fraction(self.tail)) <= balls.of(miss))
+
+    def _peak(self) -> float:
+        """beta scale, the density at 0 of the law of scale 1."""
+        with balls.precision(_BITS):
+            return float(peak(as_fraction(self.tail)).mid())
+
+
+def peak(k: Fraction) -> arb:
+    """Gamma(k/2) / (sqrt(pi) Gamma((k-1)/2)), as a ball: the density at 0 of the law of scale 1."""
+    return balls.of(k / 2).gamma() / (arb.pi().sqrt() * balls.of((k - 1) / 2).gamma())
+
+
+def _beyond(ratio: arb, k: Fraction) -> arb:
+    """P(|N| > ratio) of the law of scale 1, as a ball."""
+    return (1 / (1 + ratio**2)).beta_lower(balls.of((k - 1) / 2), arb(0.5), regularized=True)

@@ -1,0 +1,100 @@
+"""Small matrices of exact rationals: what conditioning a Gaussian vector needs, without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import BadLaw, UsageError
+from fugu.scenario.moves import number
+
+Matrix = list[list[Fraction]]
+MOST = 64
+
+
+def read_matrix(given: Any, name: str, columns: int | None = None) -> Matrix:
+    """Rows of numbers, each the decimal it stands for; a flat list is one row."""
+    rows = plain(given)
+    if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
+        raise UsageError(f"{name} must be a list of rows of numbers")
+    if not isinstance(rows[0], Sequence):
+        rows = [rows]
+    if any(isinstance(row, str) or not isinstance(row, Sequence) or not row for row in rows):
+        raise UsageError(f"{name} must be a list of rows of numbers")
+    wide = columns or len(rows[0])
+    if any(len(row) != wide for row in rows):
+        raise UsageError(f"{name} must have {wide} numbers in every row, got {[len(row) for row in rows]}")
+    if max(wide, len(rows)) > MOST:
+        raise UsageError(f"{name} must have at most {MOST} rows and columns: the algebra is exact")
+    return [[number(x, f"each entry of {name}", least=None) for x in row] for row in rows]
+
+
+def plain(given: Any) -> Any:
+    """Lists in place of an array."""
+    return given.tolist() if isinstance(given, np.ndarray) else given
+
+
+def read_covariance(given: Any) -> Matrix:
+    """A symmetric matrix with x' S x >= 0 for all x, checked exactly by elimination."""
+    found = read_matrix(given, "covariance")
+    size = len(found)
+    if any(len(row) != size for row in found):
+        raise BadLaw(f"covariance must be square, got {size} rows of {len(found[0])}")
+    if found != transpose(found):
+        raise BadLaw("covariance must be symmetric; average it with its transpose if rounding made it otherwise")
+    rest = [row[:] for row in found]
+    for k in range(size):  # symmetric elimination: every pivot >= 0, and a zero pivot has a zero row
+        if rest[k][k] < 0 or (rest[k][k] == 0 and any(rest[k][k:])):
+            raise BadLaw("covariance must be positive semidefinite: some combination has a negative variance")
+        for i in range(k + 1, size):
+            if factor := (rest[i][k] / rest[k][k] if rest[k][k] else Fraction(0)):
+                rest[i] = [x - factor * y for x, y in zip(rest[i], rest[k], strict=True)]
+    return found
+
+
+def transpose(a: Matrix) -> Matrix:
+    """The matrix with rows and columns exchanged."""
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def product(a: Matrix, b: Matrix) -> Matrix:
+    """The matrix product."""
+    columns = transpose(b)
+    return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in a]
+
+
+def minus(a: Matrix, b: Matrix) -> Matrix:
+    """The difference, entry by entry."""
+    return [[x - y for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)]
+
+
+def solve(a: Matrix, b: Matrix) -> Matrix | None:
+    """Some X with a X = b, by exact elimination, free unknowns 0; None if there is none.
+
+    >>> one, two = Fraction(1), Fraction(2)
+    >>> solve([[two, one], [two, one]], [[one], [two]]) is None
+    True
+    """
+    size, wide = len(a), len(a[0])
+    rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
+    pivots: list[int] = []
+    for column in range(wide):
+        at = len(pivots)
+        best = next((i for i in range(at, size) if rows[i][column]), None)
+        if best is None:
+            continue
+        rows[at], rows[best] = rows[best], rows[at]
+        rows[at] = [x / rows[at][column] for x in rows[at]]
+        for i in range(size):
+            if i != at and (factor := rows[i][column]):
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[at], strict=True)]
+        pivots.append(column)
+    if any(any(row[wide:]) for row in rows[len(pivots) :]):
+        return None
+    found = [[Fraction(0)] * len(b[0]) for _ in range(wide)]
+    for at, column in enumerate(pivots):
+        found[column] = rows[at][wide:]
+    return found
