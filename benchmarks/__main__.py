@@ -14,7 +14,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import calibration, gaussian, growth, imports, memory, pairs, sampler, tight, transport
+from benchmarks import (
+    calibration,
+    covariance,
+    gaussian,
+    growth,
+    imports,
+    memory,
+    pairs,
+    renyi,
+    sampler,
+    tight,
+    transport,
+    vectors,
+)
 from benchmarks.measure import Row, Size
 
 TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
@@ -24,7 +37,10 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "pairs": (pairs.together,),
     "sampler": (sampler.draws,),
     "gaussian": (gaussian.calibration, gaussian.sums),
+    "renyi": (renyi.divergence, renyi.calibration),
     "transport": (transport.line, transport.plane, transport.plans),
+    "vectors": (vectors.vectors,),
+    "covariance": (covariance.optimum,),
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),

@@ -27,6 +27,7 @@ NAMES = [
     "Scenario",
     "Shifted",
     "Verdict",
+    "attack",
     "calibrate",
     "closeness",
     "compare",

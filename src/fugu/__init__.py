@@ -14,6 +14,7 @@ from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from fugu.auditing.against import guarantee_against as guarantee_against
+    from fugu.auditing.attack import attack as attack
     from fugu.auditing.verify import Verdict as Verdict
     from fugu.auditing.verify import verify as verify
     from fugu.calibration.calibrate import calibrate as calibrate
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fugu.laws import Discrete as Discrete
     from fugu.laws import LawPair as LawPair
     from fugu.laws import Shifted as Shifted
+    from fugu.laws.multinormal import MultivariateNormal as MultivariateNormal
     from fugu.laws.normal import Normal as Normal
     from fugu.laws.normal import NormalMixture as NormalMixture
     from fugu.loss import delta as delta
@@ -50,6 +52,7 @@ _ROOMS = {
     "Laplace": "noise",
     "LawPair": "laws",
     "Mechanism": "mechanism",
+    "MultivariateNormal": "laws",
     "Normal": "laws",
     "NormalMixture": "laws",
     "Pure": "guarantee",
@@ -58,6 +61,7 @@ _ROOMS = {
     "Scenario": "scenario",
     "Shifted": "laws",
     "Verdict": "auditing",
+    "attack": "auditing",
     "calibrate": "calibration",
     "closeness": "transport",
     "compare": "calibration",

@@ -125,6 +125,22 @@ def test_verify_exits_4_for_an_edited_or_failing_certificate(small):
     assert failing.code == 4 and json.loads(failing.out)["holds"] is False
 
 
+def test_verify_within_tells_what_holds_for_nearby_beliefs(small):
+    release(small)
+    path = small / "out.certificate.json"
+    shown = Result("verify", path, "--within", "1")
+    assert shown.code == 0 and "holds" in shown.out
+    assert "within 1 of these: Pure(epsilon=" in " ".join(shown.out.split())
+    told = json.loads(Result("verify", path, "--within", "1", "--json").out)
+    scale = Certificate.load(path).noise.scale
+    assert told["holds"] and told["within"]["distance"] == 1 and told["within"]["guarantee"]["kind"] == "Pure"
+    assert told["epsilon"] < told["within"]["guarantee"]["epsilon"] <= 0.5 + 2 / scale + 1e-9
+    assert "within" not in json.loads(Result("verify", path, "--json").out)
+    assert Result("verify", path, "--within", "-1").code == 2
+    both = Result("verify", path, "--within", "1", "--reference", small / "ref.csv")
+    assert both.code == 2 and "without --reference" in both.message
+
+
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fugu import Discrete, Laplace, LawPair, Shifted, delta, epsilon
-from fugu.errors import BadNoise, NotProvable
+from fugu.errors import BadNoise
 from fugu.laws import families
 from fugu.loss import prove_delta, prove_pure
 from fugu.noise import Lattice

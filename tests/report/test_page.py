@@ -70,8 +70,8 @@ def student():
 def test_sections_come_in_order(student):
     titles = [html.unescape(t) for t in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", own(student))]
     assert titles == ["Privacy report", "What this means", "What the values look like, secret by secret",
-                      "How much a single value gives away", "How the noise was chosen",
-                      "What it rests on, and what is not promised"]  # fmt: skip
+                      "How much a single value gives away", "If the beliefs are not quite right",
+                      "How the noise was chosen", "What it rests on, and what is not promised"]  # fmt: skip
 
 
 def test_nothing_is_loaded_from_anywhere(student):
@@ -106,9 +106,9 @@ def test_figures_are_valid_and_finite(student):
 def test_every_figure_has_a_caption_that_names_it(student):
     outline = Outline(own(student))
     pictures = [v for k, v in outline.attributes if k == "aria-labelledby" and v.endswith("-caption")]
-    assert sorted(pictures) == ["laws-caption", "methods-caption", "ratio-caption"]
+    assert sorted(pictures) == ["laws-caption", "methods-caption", "nearby-caption", "ratio-caption"]
     assert {v for k, v in outline.attributes if k == "id"} >= set(pictures)
-    assert outline.tags.count("figcaption") == outline.tags.count("figure") == 3
+    assert outline.tags.count("figcaption") == outline.tags.count("figure") == 4
 
 
 def test_table_of_beliefs_is_on_the_page(student):

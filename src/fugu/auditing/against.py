@@ -16,14 +16,17 @@ from fugu.calibration.renyi.target import Target, plain
 from fugu.errors import NotProvable
 from fugu.exact import as_fraction, float_up, meant_up
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.numbers import exact, outward
 from fugu.guarantee.numbers import plain as plain_number
 from fugu.laws.analytic import Analytic
+from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.pair import PairsLike
 from fugu.loss.bounds import Noise, pure_bounds
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
+from fugu.noise import Laplace
+from fugu.transport.wasserstein import w_inf_index
 
 Source = Mechanism | Certificate | str | os.PathLike[str]
 
@@ -78,11 +81,39 @@ def proved(laws: tuple[Item, ...], noise: Noise, budget: Guarantee) -> Guarantee
     proof = prove(laws, noise, asked)
     if proof.delta == 0 and (proof.holds or not isinstance(asked, Approx) or asked.delta == 0):
         found = meant_up(proof.epsilon)
-        return Pure(asked.epsilon if proof.holds and exact(found) > exact(asked.epsilon) else found)
+        if proof.holds:
+            return Pure(min(found, asked.epsilon, key=exact))
+        return Pure(min(found, _largest_pure(laws, noise), key=exact))
     delta = meant_up(proof.delta)
     if delta >= 1:
-        return Pure(meant_up(max(loss.value for item in laws for loss in pure_bounds(item, noise, Fraction(0)))))
+        return Pure(_largest_pure(laws, noise))
     return Approx(asked.epsilon, delta) if delta > 0 else Pure(asked.epsilon)
+
+
+def _largest_pure(laws: tuple[Item, ...], noise: Noise) -> float:
+    found = [pure_loss(item, noise) for item in laws]
+    return math.inf if None in found else outward(max(e for e in found if e is not None))
+
+
+def pure_loss(item: Item, noise: Noise) -> Fraction | None:
+    """The largest pure loss of an item, W_inf rate in exact rationals where that is less; None if it is not finite."""
+    worst = Fraction(0)
+    for loss in pure_bounds(item, noise, Fraction(0)):
+        i, j = loss.pair
+        if (
+            isinstance(noise, Laplace)
+            and noise.scale
+            and isinstance(item, Family)
+            and i != j
+            and not item.blurred((i, j))
+        ):
+            known = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
+            worst = max(worst, known if math.isinf(loss.value) else min(known, Fraction(loss.value)))
+        elif math.isinf(loss.value):
+            return None
+        else:
+            worst = max(worst, Fraction(loss.value))
+    return worst
 
 
 @dataclass(frozen=True, eq=False)

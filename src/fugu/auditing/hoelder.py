@@ -21,7 +21,8 @@ from fugu.noise import Laplace
 
 Distance = Callable[[Real], float]
 """A divergence between the two beliefs, both ways, by order; inf where none is known."""
-_SHARES = (Fraction(0), *(Fraction(n, 32) for n in (1, 2, 4, 6, 8, 12, 16)))
+_SHARES = (Fraction(0), *(Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 24)))
+_STEPS = (Fraction(1, 16), Fraction(1, 32), Fraction(1, 64))
 _ENOUGH = 2
 
 
@@ -49,25 +50,34 @@ def straight(loss: float, alpha: Fraction, distance: Real) -> float:
 
 
 def _ranked(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> list[tuple[float, Fraction, Fraction]]:
-    """(estimate, 1/p, 1/r), the least first; the divergence at order q (a - 1/p) in floats."""
+    """(estimate, 1/p, 1/r), the least first: a coarse grid, then finer steps around its best."""
+    known: dict[tuple[Fraction, Fraction], float] = {}
+    places = [(u, w) for u in _SHARES for w in _SHARES]
+    for step in (*_STEPS, None):
+        for u, w in places:
+            if 0 < u + w < 1 and min(u, w) >= 0 and (u, w) not in known:
+                known[u, w] = _estimate(item, noise, alpha, distance, _exponents(u, w))
+        best = min(known, key=lambda place: (known[place], place))
+        if step is not None:
+            places = [(best[0] + m * step, best[1] + n * step) for m in (-1, 0, 1) for n in (-1, 0, 1)]
+    return sorted((value, *place) for place, value in known.items() if math.isfinite(value))
+
+
+def _estimate(
+    item: Item, noise: Noise, alpha: Fraction, distance: Distance, exponents: tuple[Real, Real, Real]
+) -> float:
+    """`theorem_a4` with the divergence at order q (a - 1/p) in floats; inf where it is not known."""
+    ahead, order, behind = orders_a4(alpha, *exponents)
+    there, back = distance(ahead), distance(behind)
+    if math.isinf(there) or math.isinf(back):
+        return math.inf
     kind = "laplace" if isinstance(noise, Laplace) else "gaussian"
     steps = float(1 / noise.rate) if isinstance(noise, Laplace) else math.sqrt(0.5 / float(noise.precision))
-    listed = []
-    for u in _SHARES:
-        for w in _SHARES:
-            if not 0 < u + w < 1:
-                continue
-            ahead, order, behind = orders_a4(alpha, *_exponents(u, w))
-            there, back = distance(ahead), distance(behind)
-            if math.isinf(there) or math.isinf(back):
-                continue
-            try:
-                epsilon = fast_renyi(item, kind, steps, float(order))
-            except NotProvable:
-                continue
-            if math.isfinite(epsilon):
-                listed.append((theorem_a4(alpha, *_exponents(u, w), there, max(0.0, epsilon), back), u, w))
-    return sorted(listed)
+    try:
+        epsilon = fast_renyi(item, kind, steps, float(order))
+    except NotProvable:
+        return math.inf
+    return theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back) if math.isfinite(epsilon) else math.inf
 
 
 def _exponents(u: Fraction, w: Fraction) -> tuple[Real, Real, Real]:

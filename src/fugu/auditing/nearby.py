@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.auditing.against import Source, conditioned, halves, proved, stated, weakest
+from fugu.auditing.against import Source, conditioned, halves, proved, pure_loss, stated, weakest
 from fugu.auditing.hoelder import best_a4, straight
 from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
 from fugu.auditing.reach import Reach, checked, reach
@@ -28,12 +28,11 @@ from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, exact, outward
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
+from fugu.loss.bounds import Noise, delta_bounds
 from fugu.loss.shift import shift_renyi
 from fugu.loss.slack import require_exact
 from fugu.mechanism.certificate import Certificate
 from fugu.noise import Laplace
-from fugu.transport.wasserstein import w_inf_index
 
 KINDS = ("wasserstein", "renyi")
 _SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
@@ -49,8 +48,8 @@ def guarantee_within(
 
     >>> import fugu
     >>> m = fugu.calibrate(fugu.Shifted(1), fugu.Pure(1))
-    >>> guarantee_within(m, 0), guarantee_within(m, 1), guarantee_within(m, 0.1, kind="renyi")
-    (Pure(epsilon=1), Pure(epsilon=3.0), Pure(epsilon=1.2))
+    >>> guarantee_within(m, 0), guarantee_within(m, 1), guarantee_within(m, 0.125, kind="renyi")
+    (Pure(epsilon=1.0), Pure(epsilon=3.0), Pure(epsilon=1.25))
     """
     certificate = _certificate(mechanism_or_certificate)
     budget = certificate.budget
@@ -79,43 +78,28 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
         return stated(asked, found, max(piece.left_out for piece in pieces))
     if not isinstance(asked, Approx) or asked.delta == 0:
         _exact_laws(laws)
-        return Pure(_moved_pure(laws, noise, far))
-    pure = _moved_pure(laws, noise, far)
+        return Pure(pure_within(laws, noise, far))
+    pure = pure_within(laws, noise, far)
     if exact(pure) <= exact(asked.epsilon):
         return Pure(pure)
-    delta = meant_up(_moved_delta(laws, noise, as_fraction(asked.epsilon), far))
+    delta = meant_up(delta_within(laws, noise, as_fraction(asked.epsilon), far))
     return Approx(asked.epsilon, delta) if 0 < delta < 1 else Pure(pure if delta else asked.epsilon)
 
 
-def _moved_pure(laws: tuple[Item, ...], noise: Noise, far: Reach) -> float:
+def pure_within(laws: tuple[Item, ...], noise: Noise, far: Reach) -> float:
     """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
 
     epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
     if not isinstance(noise, Laplace) or noise.scale == 0:
         return math.inf
-    found = max((_pure_of(item, noise) for item in laws), key=lambda e: exact(math.inf) if e is None else e)
+    found = max((pure_loss(item, noise) for item in laws), key=lambda e: exact(math.inf) if e is None else e)
     ends = [] if far.span is None else [far.span * noise.rate]
     if not any(isinstance(item, Family) and item.inexact for item in laws) and found is not None:
         ends.append(found + 2 * far.steps * noise.rate)
     return min((outward(end) for end in ends), default=math.inf)
 
 
-def _pure_of(item: Item, noise: Laplace) -> Fraction | None:
-    """The largest pure loss of an item; None if it is not finite."""
-    worst = Fraction(0)
-    for loss in pure_bounds(item, noise, Fraction(0)):
-        i, j = loss.pair
-        if isinstance(item, Family) and i != j and not item.blurred(loss.pair):
-            known = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
-            worst = max(worst, known if math.isinf(loss.value) else min(known, Fraction(loss.value)))
-        elif math.isinf(loss.value):
-            return None
-        else:
-            worst = max(worst, Fraction(loss.value))
-    return worst
-
-
-def _moved_delta(laws: tuple[Item, ...], noise: Noise, epsilon: Fraction, far: Reach) -> float:
+def delta_within(laws: tuple[Item, ...], noise: Noise, epsilon: Fraction, far: Reach) -> float:
     """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
 
     Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
@@ -163,7 +147,7 @@ def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: R
     if isinstance(known, Approx):
         return proposition_a7(known.epsilon, float(known.delta), distance, distance)
     assert isinstance(known, Pure)
-    capped = _moved_pure(laws, noise, Reach(2**62, span))
+    capped = pure_within(laws, noise, Reach(2**62, span))
     return min(theorem_a3(known.epsilon, distance, distance), Pure(capped), key=lambda g: exact(g.epsilon))
 
 

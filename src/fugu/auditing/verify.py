@@ -53,6 +53,8 @@ def verify(
         return _verify_mixed(certificate, scenario_or_pairs)
     if certificate.kind == "vector":
         return _verify_vectors(certificate, scenario_or_pairs)
+    if certificate.kind == "correlated":
+        return _verify_normal(certificate, scenario_or_pairs)
     if certificate.kind == "analysis":
         return _verify_analysis(certificate, scenario_or_pairs)
     budget = certificate.budget
@@ -65,6 +67,17 @@ def verify(
     return _verdict(prove(laws, certificate.noise, budget), budget)
 
 
+def _verify_normal(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
+    """Correlated noise on normal laws of vectors, in the Gaussian model."""
+    from fugu.calibration.property.calibrate import normal_pairs
+    from fugu.calibration.property.prove import prove_normal
+
+    laws = certificate.normal_pairs if scenario_or_pairs is None else normal_pairs(as_pairs(scenario_or_pairs))
+    if any(pair.p.dimension != certificate.body["dimension"] for pair in laws):
+        return Verdict(False, float("inf"), 1.0, "", "these are laws of vectors of another dimension")
+    return _verdict(prove_normal(laws, certificate.correlated, certificate.budget), certificate.budget)
+
+
 def _verify_analysis(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
     """The divergence of noise that is never drawn, in real arithmetic."""
     from fugu.calibration.renyi.analysis import prove_cauchy
@@ -74,7 +87,10 @@ def _verify_analysis(certificate: Certificate, scenario_or_pairs: PairsLike | No
     if not isinstance(budget, Renyi | RenyiCurve):
         return Verdict(False, float("inf"), 1.0, "", "Cauchy noise is analysed for Renyi budgets only")
     if scenario_or_pairs is not None:
-        laws = _laws(scenario_or_pairs, certificate)
+        try:
+            laws = _laws(scenario_or_pairs, certificate)
+        except BadNoise as error:
+            return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
     return _verdict(prove_cauchy(laws, certificate.analysed, Target.of(budget)), budget)
 
 

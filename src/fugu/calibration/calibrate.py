@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from fugu.calibration.exact import exact_with
 from fugu.calibration.method import AnyBudget, Budget, Method, Proposal, find_method, methods
 from fugu.calibration.problem import Problem, problem
 from fugu.calibration.renyi.target import plain
 from fugu.calibration.sealing import mechanism
-from fugu.errors import BadBudget, NotProvable, UnknownName
+from fugu.errors import BadBudget, NotProvable, UnknownName, UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.family import Family
+from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.pair import LawPair, PairsLike, as_pairs
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.context import Context
+from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import OBJECTIVES
 
 NOISES = ("best", "laplace", "gaussian", "cauchy")
 _MANY = 200_000
-Calibrated = Additive | VectorAdditive | Analysis
+Calibrated = Additive | VectorAdditive | Analysis | CorrelatedAdditive
 
 
 def calibrate(
@@ -33,8 +38,16 @@ def calibrate(
     method: str = "best",
     grid: Real | str = "auto",
     objective: str = "absolute",
+    *,
+    declared_exact: bool = False,
+    floor: float | None = None,
+    weight: ArrayLike | None = None,
 ) -> Calibrated:
     """The mechanism of least expected error among the noises and methods, its guarantee proved in ball arithmetic.
+
+    For MultivariateNormal laws only: `floor` is the least noise variance in every direction, `weight` the matrix W of
+    the error tr(W S), and `declared_exact=True` says that the laws are exactly normal, which allows noise of deficient
+    rank and no noise at all.
 
     >>> import fugu
     >>> student = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]))
@@ -48,11 +61,29 @@ def calibrate(
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
     try:
+        if any(isinstance(pair.p, MultivariateNormal) for pair in as_pairs(scenario_or_pairs)):
+            wishes = {"declared_exact": declared_exact, "floor": floor, "weight": weight, "objective": objective}
+            return _normal(scenario_or_pairs, budget, noise, method, grid, **wishes)
+        if declared_exact or floor is not None or weight is not None:
+            raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
         return _calibrate(scenario_or_pairs, budget, noise, method, grid, objective)
     except (OverflowError, ZeroDivisionError) as error:
         raise NotProvable(
             "the budget, the grid or the values are beyond the range of doubles; rescale the values"
         ) from error
+
+
+def _normal(
+    source: PairsLike, budget: AnyBudget, noise: str, method: str, grid: Real | str, **wishes: Any
+) -> CorrelatedAdditive:
+    """Normal laws of vectors: correlated Gaussian noise."""
+    from fugu.calibration.property.calibrate import calibrate_normal, normal_pairs
+    from fugu.calibration.property.wishes import Wishes
+
+    if noise not in ("best", "gaussian"):
+        raise NotProvable(f"normal vectors are protected by Gaussian noise here, not by {noise}; leave out noise=")
+    asked = Wishes.of(method, grid, model=getattr(source, "property", None), **wishes)
+    return calibrate_normal(normal_pairs(as_pairs(source)), budget, asked, Context.of(source))
 
 
 def _calibrate(

@@ -17,6 +17,7 @@ from fugu.exact import decimal_up
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.pair import LawPair, PairsLike, as_pairs
 from fugu.loss.bounds import Noise, pure_bounds
 from fugu.loss.fast import pure_loss
@@ -37,6 +38,12 @@ def compare(scenario_or_pairs: PairsLike, budget: AnyBudget) -> Comparison:
     budget = plain(budget)
     check_budget(budget)
     pairs = as_pairs(scenario_or_pairs)
+    if any(isinstance(pair.p, MultivariateNormal) for pair in pairs):
+        from fugu.calibration.property.calibrate import normal_pairs
+        from fugu.calibration.property.compare import compare_normal
+        from fugu.calibration.property.wishes import Wishes
+
+        return compare_normal(normal_pairs(pairs), budget, Wishes(model=getattr(scenario_or_pairs, "property", None)))
     if pairs[0].dimension > 1:
         from fugu.calibration.vectors.compare import compare_vectors
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fugu.calibration.method import AnyBudget
+from fugu.errors import NotProvable
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,12 @@ class Comparison:
 
     @property
     def best(self) -> Row:
-        """The proven row of least expected error among the noises that can be released."""
-        return min(
-            (r for r in self.rows if r.proven and r.released), key=lambda r: (r.expected_absolute, r.method != "exact")
-        )
+        """The proven row of least expected error among the noises that can be released; an error if there is none."""
+        proven = [r for r in self.rows if r.proven and r.released]
+        if not proven:
+            reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)
+            raise NotProvable(f"no method is proved for {self.budget!r}: " + "; ".join(reasons))
+        return min(proven, key=lambda r: (r.expected_absolute, r.method != "exact"))
 
     def to_json(self) -> dict[str, Any]:
         """Rows as plain data; infinite numbers as null."""
@@ -59,4 +62,4 @@ class Comparison:
 
 def refused(method: str, noise: str, why: str) -> Row:
     """The row of a method that has nothing to offer here, and why."""
-    return Row(method, noise, math.inf, math.inf, math.inf, 0.0, False, why, "")
+    return Row(method, noise, math.inf, math.inf, math.inf, math.inf, False, why, "")

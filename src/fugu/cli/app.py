@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from fugu.cli import calibrating, demo, releasing, verifying
+from fugu.cli import calibrating, demo, property, releasing, verifying
 from fugu.cli.console import fail
 from fugu.errors import FuguError, UsageError
 
@@ -21,6 +21,7 @@ app.command("demo")(demo.demo)
 app.command("compare")(calibrating.compare)
 app.command("plan")(calibrating.plan)
 app.command("calibrate")(calibrating.calibrate)
+app.command("property")(property.property_)
 app.command("release")(releasing.release)
 app.command("verify")(verifying.verify)
 

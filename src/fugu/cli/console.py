@@ -72,10 +72,9 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
     best = comparison.best
-    several = len({row.noise for row in comparison.rows}) > 1
+    methods = [row.method for row in comparison.rows]
     names = {
-        row: f"{row.method} ({row.noise})" if several and row.method == "exact" else row.method
-        for row in comparison.rows
+        row: f"{row.method} ({row.noise})" if methods.count(row.method) > 1 else row.method for row in comparison.rows
     }
     for row in comparison.rows:
         style = "bold green" if row == best else ""

@@ -8,7 +8,6 @@ import typer
 from rich.markup import escape
 
 import fugu
-from fugu.auditing import guarantee_within
 from fugu.cli import options
 from fugu.cli.console import out, print_json, progress
 from fugu.errors import CertificateError, UsageError
@@ -33,6 +32,8 @@ def verify(
     as_json: options.AsJson = False,
 ) -> None:
     """Re-prove a certificate from its own laws, or from a reference table; exit 4 if it does not hold."""
+    from fugu.auditing import guarantee_within
+
     document = Certificate.load(certificate)
     if within is not None and reference is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --reference")

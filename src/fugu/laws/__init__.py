@@ -6,6 +6,7 @@ from fugu.laws.family import Family as Family
 from fugu.laws.family import families as families
 from fugu.laws.items import Item as Item
 from fugu.laws.items import items as items
+from fugu.laws.multinormal import MultivariateNormal as MultivariateNormal
 from fugu.laws.normal import Normal as Normal
 from fugu.laws.normal import NormalMixture as NormalMixture
 from fugu.laws.pair import Law as Law

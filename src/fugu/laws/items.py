@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fugu.laws.analytic import Analytic
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, families
+from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Components, Normal, NormalMixture, components
 from fugu.laws.pair import Law, LawPair, Shifted
 
@@ -42,5 +43,5 @@ def _read(law: Law) -> Law | Components:
 def _components(law: Law | Components) -> Components:
     if isinstance(law, Components):
         return law
-    assert not isinstance(law, Shifted)
+    assert not isinstance(law, Shifted | MultivariateNormal)
     return components(law)

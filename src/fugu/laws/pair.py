@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from fugu.errors import BadLaw, UsageError
 from fugu.exact import Real, as_fraction
 from fugu.laws.discrete import Discrete
+from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Normal, NormalMixture
 
 
@@ -44,7 +45,7 @@ class Shifted:
         return tuple(as_fraction(x) for x in (self.by if isinstance(self.by, tuple) else (self.by,)))
 
 
-Law = Discrete | Shifted | Normal | NormalMixture
+Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal
 
 
 @dataclass(frozen=True)

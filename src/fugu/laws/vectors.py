@@ -49,13 +49,14 @@ class VectorFamily(PairsOfLaws):
 
     def _translates_on(self, lattice: Lattice) -> VectorFamily:
         """Rounding commutes with a shift only if the shift is a whole number of grid steps in every coordinate."""
-        shift = (self.points[1] - self.points[0]).tolist()
+        shift = (self.points[-1] - self.points[0]).tolist()
         steps = [as_fraction(x) / lattice.grid for x in shift]
         if any(s.denominator != 1 for s in steps):
             raise BadNoise(
                 f"a grid of {lattice.grid} does not divide the shift of pair {self.labels[0]!r}; choose one that does"
             )
-        return replace(self, points=np.array([[0] * len(steps), [int(s) for s in steps]], dtype=np.int64))
+        points = np.array([[0] * len(steps), [int(s) for s in steps]], dtype=np.int64)
+        return replace(self, points=points[: len(self.points)])
 
     @cached_property
     def same_points(self) -> bool:
@@ -65,14 +66,16 @@ class VectorFamily(PairsOfLaws):
 
 def vector_families(pairs: Sequence[LawPair]) -> tuple[VectorFamily, ...]:
     """One family for all discrete laws, one for each pair of translates; all of one dimension."""
+    if len(dimensions := sorted({pair.dimension for pair in pairs})) > 1:
+        raise BadLaw(f"the laws have several dimensions: {dimensions}; publish vectors of one length")
+    if dimensions == [1]:
+        raise BadLaw("these are laws of numbers, and vectors are expected")
     found = [_translates(pair) for pair in pairs if isinstance(pair.p, Shifted)]
     discrete = [pair for pair in pairs if not isinstance(pair.p, Shifted)]
     if any(not isinstance(law, Discrete) for pair in discrete for law in (pair.p, pair.q)):
         raise NotProvable("laws of vectors must be Discrete or Shifted here")
     if discrete:
         found.append(_family(discrete))
-    if len({family.dimension for family in found}) > 1:
-        raise BadLaw(f"the laws have several dimensions: {sorted({family.dimension for family in found})}")
     return tuple(found)
 
 
@@ -84,6 +87,14 @@ def distinct(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     where = np.empty(len(points), dtype=np.int64)
     where[order] = np.cumsum(fresh) - 1
     return ordered[fresh], where
+
+
+def reached(families: Sequence[VectorFamily], lattice: Lattice | None, support: NDArray[np.float64]) -> bool:
+    """Whether rounding the supported vectors onto the lattice leads to every atom of the laws, as a release does."""
+    if lattice is None:
+        return False
+    places = set(map(tuple, lattice.index(support).tolist()))
+    return all(tuple(point) in places for family in families for point in family.points.tolist())
 
 
 def _family(pairs: Sequence[LawPair]) -> VectorFamily:
@@ -112,8 +123,4 @@ def _translates(pair: LawPair) -> VectorFamily:
         raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; round it outward, or rescale the values")
     points = np.array([[0.0] * len(gap), [float(x) for x in gap]])
     one, other = (Discrete(points[k : k + 1]) for k in (0, 1))
-    return (
-        replace(_family([LawPair(one, other, pair.label)]), translates=True)
-        if any(gap)
-        else replace(_family([LawPair(one, one, pair.label)]), translates=False)
-    )
+    return replace(_family([LawPair(one, other, pair.label)]), translates=True)

@@ -17,7 +17,7 @@ from fugu.noise.lattice import Lattice
 
 
 def vector_epsilon(noise: Noise, pairs: tuple[LawPair, ...]) -> float:
-    """The largest log ratio: exact on the product grid of coordinates up to 60,000 vertices, else W_inf (l1) / scale."""
+    """The largest log ratio: exact on the product grid of coordinates up to 60,000 vertices, else W_inf / scale."""
     families, drawn = _on_lattice(noise, pairs)
     return max((loss.value for f in families for loss in vector_pure(f, drawn, Fraction(0))), default=0.0)
 

@@ -5,6 +5,7 @@ Points are lattice indices, distances whole steps. Laplace noise goes with the l
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,15 +16,16 @@ from fugu import balls
 from fugu.errors import NotProvable
 from fugu.exact import Real, float_up
 from fugu.guarantee.conversion import exact_delta
+from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.laws.vectors import VectorFamily
 from fugu.loss.bounds import Noise
 from fugu.loss.cost import ball_log_cost, log_cost
-from fugu.loss.decay import Reader
 from fugu.loss.proof import PairLoss
 from fugu.loss.shift import shift_renyi
 from fugu.loss.vector_exact import LARGEST, prove_vector_pure, vertices
+from fugu.loss.vector_laws import law_divergence, law_excess, law_ratio, law_weights, require_exact
 from fugu.noise import Gaussian, Laplace
 from fugu.transport.bottleneck import bottleneck, kept_within
 from fugu.transport.cells import SubCoupling
@@ -32,74 +34,112 @@ from fugu.transport.space import Space, in_space
 
 _PRECISION = 128
 ORDERS = (Fraction(5, 4), Fraction(3, 2), *map(Fraction, (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)))
+IMPLIED = 2_000
+"""Vertices of the product grid up to which a divergence is also bounded by the exact pure epsilon."""
 PLANNED = 4_000_000
 """Pairs of atoms up to which an optimal plan is looked for."""
 
 
 def vector_pure(family: VectorFamily, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
-    """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate."""
-    _require_exact(family)
+    """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate, or
+    what the laws lose without noise."""
+    require_exact(family)
     if noise.scale == 0 or isinstance(noise, Gaussian):
         # Gaussian noise bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either
-        return [PairLoss(label, _ratio(family, pair), pair) for pair, label in family.different]
+        return [PairLoss(label, law_ratio(family, pair), pair) for pair, label in family.different]
     tight = {loss.pair: loss for loss in prove_vector_pure(family, noise.rate)} if vertices(family) <= LARGEST else {}
     found = []
     for pair, label in family.different:
         if (loss := tight.get(pair)) is not None and loss.within(epsilon):
             found.append(loss)
             continue
-        moved = Fraction(bottleneck(space_of(family, pair, 1), Fraction(0))[0]) * noise.rate
-        value = min(float_up(moved), loss.value if loss else math.inf)
+        space = space_of(family, pair, 1)
+        if loss is not None and len(space.x) * len(space.y) > PLANNED:
+            found.append(loss)  # the distance would only settle equality, and its flow could be refused as too large
+            continue
+        moved = Fraction(bottleneck(space, Fraction(0))[0]) * noise.rate
+        value = min(float_up(moved), loss.value if loss else law_ratio(family, pair))
         found.append(PairLoss(label, value, pair, met=moved <= epsilon))
     return found
 
 
 def vector_renyi(family: VectorFamily, noise: Noise, alpha: Fraction) -> list[PairLoss]:
-    """D_alpha of every pair: the least of R_alpha(noise, W_inf) and the expected cost of a plan (joint convexity)."""
-    _require_exact(family)
+    """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
+    divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
+    require_exact(family)
     found = []
+    tight = _implied(family, noise, alpha)
     for pair, label in family.different:
-        if noise.scale == 0:
-            found.append(PairLoss(label, max(_divergence(family, p, alpha) for p in (pair, pair[::-1])), pair))
-            continue
-        space = space_of(family, pair, 1 if isinstance(noise, Laplace) else 2)
-        reach = bottleneck(space, Fraction(0))[0]
-        value = _within(noise, reach, alpha)
-        if len(space.x) * len(space.y) <= PLANNED:
-            value = min(value, plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
+        value = law_divergence(family, pair, alpha)
+        if noise.scale > 0:
+            space = space_of(family, pair, 1 if isinstance(noise, Laplace) else 2)
+            reach = bottleneck(space, Fraction(0))[0]
+            value = min(value, _within(noise, reach, alpha), tight.get(pair, math.inf))
+            if len(space.x) * len(space.y) <= PLANNED:
+                value = min(value, plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
         found.append(PairLoss(label, value, pair))
     return found
 
 
-def vector_delta(family: VectorFamily, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
-    """delta(epsilon) of every pair. Laplace: the mass that no coupling brings within epsilon x scale in l1 (Chen and
-    Ohrimenko 2023, Theorem 4.2). Gaussian: the best conversion of the divergences at several orders."""
-    _require_exact(family)
+def _implied(family: VectorFamily, noise: Noise, alpha: Fraction) -> dict[tuple[int, int], float]:
+    """D_alpha <= `pure_as_renyi` of the largest ratio on the product grid, where that is small."""
+    if noise.scale == 0 or not isinstance(noise, Laplace) or vertices(family) > IMPLIED:
+        return {}
+    losses = prove_vector_pure(family, noise.rate)
+    return {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
+
+
+def vector_delta(
+    family: VectorFamily, noise: Noise, epsilon: Fraction, target: Fraction = Fraction(0)
+) -> list[PairLoss]:
+    """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling brings
+    within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with the `target` in rationals; or,
+    where that is above the target, what the pure epsilon implies. Gaussian: the best conversion of the divergences."""
+    require_exact(family)
+    bare = {pair: law_excess(family, pair, epsilon) for pair, _ in family.different}
     if noise.scale == 0:
-        return [
-            PairLoss(label, max(_excess(family, p, epsilon) for p in (pair, pair[::-1])), pair)
-            for pair, label in family.different
-        ]
+        return [PairLoss(label, bare[pair], pair) for pair, label in family.different]
     if isinstance(noise, Laplace):
-        steps = epsilon / noise.rate
-        found = []
-        for pair, label in family.different:
-            space = space_of(family, pair, 1)
-            kept = kept_within(space, math.floor(steps / _unit(space)))
-            found.append(PairLoss(label, float_up(1 - kept), pair))
-        return found
+        return _laplace_delta(family, noise, epsilon, target, bare)
     losses = [vector_renyi(family, noise, alpha) for alpha in ORDERS]
     found = []
     for k, (pair, label) in enumerate(family.different):
         values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
         orders: dict[Real, Real] = {a: Fraction(value) for a, value in values.items() if math.isfinite(value)}
-        found.append(PairLoss(label, exact_delta(orders, epsilon) if orders else 1.0, pair))
+        found.append(PairLoss(label, min(bare[pair], exact_delta(orders, epsilon) if orders else 1.0), pair))
     return found
+
+
+def _laplace_delta(
+    family: VectorFamily, noise: Laplace, epsilon: Fraction, target: Fraction, bare: dict[tuple[int, int], float]
+) -> list[PairLoss]:
+    """The least of the coupling bound, the laws' own delta, and that of randomised response at the pure epsilon."""
+    found = []
+    for pair, label in family.different:
+        space = space_of(family, pair, 1)
+        missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / _unit(space)))
+        found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= target))
+    if all(loss.within(target) for loss in found):
+        return found
+    pure = [pure_as_delta(loss.value, epsilon) for loss in vector_pure(family, noise, epsilon)]
+    return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
+
+
+def pure_as_delta(pure: float, epsilon: Fraction) -> float:
+    """The largest delta(epsilon) of a pair that is `pure`-pure: (e^pure - e^epsilon)_+ / (e^pure + 1), that of
+    randomised response (Kairouz, Oh and Viswanath 2015, Theorem 3.4; docs/proofs/vectors.md)."""
+    if math.isinf(pure):
+        return 1.0
+    if Fraction(pure) <= epsilon:
+        return 0.0
+    with balls.precision(_PRECISION):
+        most = balls.of(pure).exp()
+        return min(1.0, max(0.0, balls.upper((most - balls.of(epsilon).exp()) / (most + 1))))
 
 
 def space_of(family: VectorFamily, pair: tuple[int, int], norm: int) -> Space:
     """The two laws of a pair, in lattice steps."""
-    p, q = (Discrete(family.points, _weights(family.laws[k])) for k in pair)
+    p, q = (Discrete(family.points, law_weights(family.laws[k])) for k in pair)
     return in_space(p, q, norm)
 
 
@@ -154,53 +194,3 @@ def _within(noise: Noise, steps: float, alpha: Fraction) -> float:
         return shift_renyi(noise, int(steps) * (noise.grid or 1), alpha)
     with balls.precision(_PRECISION):
         return balls.upper(balls.of(alpha * noise.precision) * balls.of(steps) ** 2)
-
-
-def _ratio(family: VectorFamily, pair: tuple[int, int]) -> float:
-    """The largest |log ratio| of the masses themselves; inf where one law has an atom that the other lacks."""
-    p, q = (family.laws[k] for k in pair)
-    held = (p.parts != 0) | (q.parts != 0)
-    if np.any((p.parts != 0)[held] != (q.parts != 0)[held]):
-        return math.inf
-    (a, s), (b, t) = p.whole(), q.whole()
-    ratios = [Fraction(x * t, y * s) for x, y in zip(a, b, strict=True) if x]
-    with balls.precision(_PRECISION):
-        return balls.upper(balls.of(max(*ratios, *(1 / r for r in ratios))).log())
-
-
-def _divergence(family: VectorFamily, order: tuple[int, int], alpha: Fraction) -> float:
-    """D_alpha of the masses themselves."""
-    p, q = (family.laws[k] for k in order)
-    if np.any((p.parts != 0) & (q.parts == 0)):
-        return math.inf
-    with balls.precision(_PRECISION):
-        read, a = (Reader(p), Reader(q)), balls.of(alpha)
-        share = (balls.of(1 / p.total), balls.of(1 / q.total))
-        total = arb(0)
-        for k in np.flatnonzero(p.parts != 0).tolist():
-            total += (read[0](k) * share[0]) ** a * (read[1](k) * share[1]) ** (1 - a)
-        return max(0.0, balls.upper(total.log() / (a - 1)))
-
-
-def _excess(family: VectorFamily, order: tuple[int, int], epsilon: Fraction) -> float:
-    """sum of (p - e^epsilon q)_+ over the atoms."""
-    p, q = (family.laws[k] for k in order)
-    with balls.precision(_PRECISION):
-        e = balls.of(epsilon).exp()
-        read, share = (Reader(p), Reader(q)), (balls.of(1 / p.total), balls.of(1 / q.total))
-        total = arb(0)
-        for k in range(len(family.points)):
-            part = (read[0](k) * share[0] - e * read[1](k) * share[1]).upper()
-            if part > 0:
-                total += part
-        return min(1.0, balls.upper(total))
-
-
-def _weights(law: Masses) -> list[Fraction]:
-    numerators, total = law.whole()
-    return [Fraction(n, total) for n in numerators]
-
-
-def _require_exact(family: VectorFamily) -> None:
-    if family.inexact:
-        raise NotProvable("laws of vectors that are known up to an error only are not supported; give them exactly")

@@ -22,20 +22,32 @@ from fugu.errors import CertificateError, FuguError
 from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
-from fugu.mechanism.encoding import budget_from, item_from, item_json, vectors_from, vectors_json
+from fugu.mechanism.checks import check_correlated, check_lattice, check_support, check_vectors
+from fugu.mechanism.encoding import (
+    budget_from,
+    item_from,
+    item_json,
+    normal_pair_from,
+    normal_pair_json,
+    vectors_from,
+    vectors_json,
+)
 from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
+Laws = tuple[Item, ...] | tuple[VectorFamily, ...] | tuple[NormalPair, ...]
 SCHEMA = "fugu/certificate/1"
 _MAX_BYTES = 2 * 1024**3
 _REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
              "families", "fingerprint", "digest")  # fmt: skip
 _NOISES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
 _KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts"), "vector": ("noise", "lattice", "dimension"),
-          "analysis": ("noise", "lattice")}  # fmt: skip
+          "analysis": ("noise", "lattice"), "correlated": ("noise", "lattice", "dimension")}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,9 +57,9 @@ class Certificate:
     body: dict[str, Any]
 
     @staticmethod
-    def seal(body: dict[str, Any], items: tuple[Item, ...] | tuple[VectorFamily, ...]) -> Certificate:
+    def seal(body: dict[str, Any], items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
-        laws = [vectors_json(item) if isinstance(item, VectorFamily) else item_json(item) for item in items]
+        laws = [_law_json(item) for item in items]
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
         return Certificate({**full, "digest": _sha256(full)})
 
@@ -89,8 +101,26 @@ class Certificate:
         return tuple(vectors_from(found) for found in self.body["families"])
 
     @property
-    def laws(self) -> tuple[Item, ...] | tuple[VectorFamily, ...]:
+    def normal_pairs(self) -> tuple[NormalPair, ...]:
+        """The laws of a certificate for normal vectors."""
+        return tuple(normal_pair_from(found) for found in self.body["families"])
+
+    @property
+    def correlated(self) -> CorrelatedGaussian:
+        """The correlated noise that is drawn."""
+        noise = self.body["noise"]
+        if noise["kind"] != "correlated":
+            raise CertificateError(f"this version of fugu knows no correlated noise {noise['kind']!r}")
+        columns = tuple(tuple(column) for column in noise["columns"])
+        scales = tuple(Fraction(x) for x in noise["scales"])
+        dimension = int(self.body["dimension"])
+        return CorrelatedGaussian(Fraction(noise["base"]), columns, scales, Fraction(noise["grid"]), dimension)
+
+    @property
+    def laws(self) -> Laws:
         """The laws, whatever their dimension."""
+        if self.kind == "correlated":
+            return self.normal_pairs
         return self.vectors if self.kind == "vector" else self.items
 
     @property
@@ -204,13 +234,15 @@ class Certificate:
         try:
             _ = certificate.budget, certificate.laws, certificate.parts
             if body["kind"] == "additive":
-                _check_lattice(certificate.noise, certificate.lattice)
-                _check_support(certificate)
+                check_lattice(certificate.noise, certificate.lattice)
+                check_support(certificate)
             if body["kind"] == "analysis":
                 _ = certificate.analysed
+            if body["kind"] == "correlated":
+                check_correlated(certificate)
             if body["kind"] == "vector":
-                _check_lattice(certificate.noise, certificate.lattice)
-                _check_vectors(certificate)
+                check_lattice(certificate.noise, certificate.lattice)
+                check_vectors(certificate)
             if not certificate.laws:
                 raise CertificateError("the certificate holds no laws")
         except CertificateError:
@@ -220,31 +252,10 @@ class Certificate:
         return certificate
 
 
-def _check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:
-    """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
-    if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
-        raise CertificateError("the noise of the certificate is not on its lattice")
-
-
-def _check_support(certificate: Certificate) -> None:
-    """Sorted finite numbers, or "lattice" where there is one."""
-    if certificate.body.get("support") == "lattice" and (certificate.lattice is None or not certificate.families):
-        raise CertificateError("the certificate's support is on a lattice that it does not have")
-    support = certificate.support
-    if support is not None and (
-        support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
-    ):
-        raise CertificateError("the certificate's support is not a list of increasing numbers")
-
-
-def _check_vectors(certificate: Certificate) -> None:
-    """Laws and support of the dimension stated."""
-    stated = certificate.body["dimension"]
-    support = certificate.body.get("support")
-    rows = None if support is None else np.array(support, dtype=np.float64)
-    wrong = rows is not None and (rows.ndim != 2 or rows.shape[1] != stated or not np.all(np.isfinite(rows)))
-    if wrong or any(family.dimension != stated for family in certificate.vectors):
-        raise CertificateError("the certificate's vectors are not of the dimension that it states")
+def _law_json(item: Item | VectorFamily | NormalPair) -> dict[str, Any]:
+    if isinstance(item, NormalPair):
+        return normal_pair_json(item)
+    return vectors_json(item) if isinstance(item, VectorFamily) else item_json(item)
 
 
 def _sha256(content: Any) -> str:

@@ -15,6 +15,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Components, NormalMixture, components
 from fugu.laws.vectors import VectorFamily, distinct
 from fugu.noise.lattice import Lattice
@@ -89,7 +90,31 @@ def vectors_from(found: dict[str, Any]) -> VectorFamily:
     points = np.array(found["points"], dtype=np.int64)
     if found.get("kind") != "vectors" or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
         raise CertificateError("the certificate's laws are no laws of vectors in order")
-    return VectorFamily(points, *_laws_and_pairs(found, len(points)), translates=bool(found["translates"]))
+    errors = tuple(_error_from(law) for law in found["laws"])
+    laws, pairs, labels = _laws_and_pairs(found, len(points))
+    return VectorFamily(points, laws, pairs, labels, bool(found["translates"]), errors)
+
+
+def normal_pair_json(pair: NormalPair) -> dict[str, Any]:
+    """Two normal laws of a vector, exactly."""
+    return {"kind": "normal-vectors", "label": pair.label, "p": _normal_json(pair.p), "q": _normal_json(pair.q)}
+
+
+def normal_pair_from(found: dict[str, Any]) -> NormalPair:
+    """The pair that `normal_pair_json` wrote; `MultivariateNormal` refuses what is no covariance."""
+    if found.get("kind") != "normal-vectors":
+        raise CertificateError("the certificate's laws are no normal laws of vectors")
+    return NormalPair(_normal_from(found["p"]), _normal_from(found["q"]), str(found["label"]))
+
+
+def _normal_json(law: MultivariateNormal) -> dict[str, Any]:
+    return {"mean": [str(x) for x in law.mean], "cov": [[str(x) for x in row] for row in law.cov]}
+
+
+def _normal_from(found: dict[str, Any]) -> MultivariateNormal:
+    return MultivariateNormal(
+        [Fraction(x) for x in found["mean"]], [[Fraction(x) for x in row] for row in found["cov"]]
+    )
 
 
 def family_json(family: Family | VectorFamily) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -9,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.errors import BadLaw, MissingValues
+from fugu.errors import BadLaw, BadNoise, MissingValues
 from fugu.mechanism.additive import sampler_of
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
@@ -45,7 +46,12 @@ class VectorAdditive(Mechanism):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """(-h, h): all coordinates lie in it together with at least this probability."""
-        half = self.noise.quantile(level ** (1 / self.dimension) * (1 + 1e-15)) + self._rounding
+        if not 0 <= level < 1:
+            raise BadNoise(f"a level must be in [0, 1), got {level!r}")
+        each = level ** (1 / self.dimension) * (1 + 1e-15)
+        if self.noise.scale and not each < 1:
+            raise BadNoise(f"the level {level!r} is nearer to 1 than doubles can tell; give a lower one")
+        half = (self.noise.quantile(each) if self.noise.scale else 0.0) + self._rounding
         return (-half, half)
 
     @property
@@ -98,8 +104,11 @@ def nearest_rows(support: NDArray[np.float64], rows: Column) -> Column:
     """
     out = np.empty_like(rows)
     step = max(1, _BLOCK // support.size)
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        gaps = ((block[:, None, :] - support[None, :, :]) ** 2).sum(axis=2)
-        out[start : start + step] = support[np.argmin(gaps, axis=1)]
+    scale = 2.0 ** -math.frexp(float(np.max(np.abs(support))))[1] if support.any() else 1.0
+    placed = support * scale  # a power of two, so that no square of a gap between supported vectors underflows
+    with np.errstate(over="ignore", under="ignore"):
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step] * scale
+            gaps = ((block[:, None, :] - placed[None, :, :]) ** 2).sum(axis=2)
+            out[start : start + step] = support[np.argmin(gaps, axis=1)]
     return out

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Table
-from fugu.errors import BadTable, NoiselessRelease, PriorNotPublic, UsageError
+from fugu.errors import BadBudget, BadTable, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
@@ -84,6 +84,8 @@ def answer(
     >>> [cell.group for cell in found.cells]
     ['a']
     """
+    if not isinstance(budget, Pure | Approx):
+        raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
     statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
     private = table if isinstance(table, Table) else Table(table)
     known = reference if isinstance(reference, Table) else Table(reference)

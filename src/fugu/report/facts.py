@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Renyi
+from fugu.exact import as_fraction
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.loss.bounds import Noise
 from fugu.mechanism.certificate import Certificate
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison, Row
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
+REMAINDER = 1e-6
+"""The delta at which a Rényi promise is put in terms of odds."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ class Facts:
     noises: tuple[tuple[str, float], ...]
     """Name and scale of each noise that may run."""
     empirical: Empirical | None
+    renyi: tuple[tuple[float, float], ...] = ()
+    """(alpha, epsilon) of a Rényi promise; `epsilon` and `delta` are then what it implies for the odds."""
+    left_out: float = 0.0
+    """The delta of a Rényi promise itself."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +98,10 @@ class Belief:
 
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
     """Read a certificate; names not given come from the recipe in it, if it has one."""
-    budget = certificate.budget
-    if isinstance(budget, Renyi):
-        raise NotProvable("a page for Renyi guarantees is not available yet; convert with budget.to_approx(delta)")
+    if certificate.kind not in ("additive", "mixed"):
+        raise NotProvable(f"a page for certificates of kind {certificate.kind!r} is not available yet")
+    promise = plain(certificate.budget)
+    budget = _odds(promise)
     running = parts(certificate)
     named = certificate if certificate.kind != "mixed" else running[0].certificate
     items = [(part, item) for part in running for item in part.certificate.items]
@@ -104,7 +113,9 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         secret=secret_name or _protected(named) or SECRET,
         epsilon=float(budget.epsilon),
         delta=float(getattr(budget, "delta", 0)),
-        proved=min(float(certificate.proved["epsilon"]), float(budget.epsilon)),
+        proved=float(budget.epsilon)
+        if _renyi(promise)
+        else min(float(certificate.proved["epsilon"]), float(budget.epsilon)),
         leak=leak,
         unlimited="only" if "only" in reasons else reasons[0] if reasons else "",
         error=sum(float(part.share) * part.noise.expected_error() for part in running),
@@ -117,7 +128,26 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         post=tuple(str(step) for step in certificate.body.get("post", ())),
         noises=tuple(dict.fromkeys((noise_name(p.noise), float(p.noise.scale)) for p in running if p.noise.scale > 0)),
         empirical=_empirical(running),
+        renyi=_renyi(promise),
+        left_out=float(getattr(promise, "delta", 0)) if _renyi(promise) else 0.0,
     )
+
+
+def _renyi(promise: Guarantee) -> tuple[tuple[float, float], ...]:
+    """(alpha, epsilon) of every order of a Rényi promise; nothing for others."""
+    if isinstance(promise, RenyiCurve):
+        return tuple((float(a), float(e)) for a, e in promise.points)
+    return ((float(promise.alpha), float(promise.epsilon)),) if isinstance(promise, Renyi) else ()
+
+
+def _odds(promise: Guarantee) -> Pure | Approx:
+    """What a promise says about odds: itself, or of a Rényi promise the best (epsilon, delta) that it implies.
+
+    Outside the events that it leaves out, with a remainder of `REMAINDER`."""
+    if isinstance(promise, Pure | Approx):
+        return promise
+    left_out = as_fraction(promise.delta)
+    return promise.to_approx(left_out + (1 - left_out) * as_fraction(REMAINDER))
 
 
 def posterior(prior: float, loss: float) -> float:

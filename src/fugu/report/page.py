@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fugu.errors import UsageError
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
-from fugu.report import curves, figures, style, text, words
+from fugu.report import curves, figures, nearby, style, text, words
 from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
 
@@ -33,7 +33,7 @@ def page(
     >>> pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
     >>> html = page(fugu.calibrate(pair, fugu.Pure(0.5)), query_name="grade", secret_name="support")
     >>> "odds" in html, html.count("<figure")
-    (True, 3)
+    (True, 4)
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -42,6 +42,7 @@ def page(
     certificate = _certificate(mechanism)
     f = facts(certificate, query_name, secret_name)
     lines = methods(certificate, comparison)
+    losses = nearby.curve(certificate)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("fugu.report").joinpath("page.html.j2").read_text("utf-8"))
     drawn = [_drawn(view, f, _categories(certificate)) for view in views(certificate)]
@@ -57,6 +58,8 @@ def page(
         lines=lines,
         compared=comparison is not None,
         bars=figures.methods_figure(lines, f),
+        nearby=nearby.nearby_figure(losses, f),
+        nearby_caption=nearby.nearby_caption(losses, f),
         config=style.CONFIG,
         plotly=Markup(get_plotlyjs()),
     )

@@ -18,6 +18,9 @@ METHODS = {
     "gaussian-prior-lambert": "how far the middles and the widths of two bell curves lie apart, by a simple formula",
     "gaussian-prior": "the same, with a sharper rule for the share of probability that δ allows",
     "mixture-coupling": "how far the bell curves that make up one law must be moved to give the other",
+    "transport": "the average over how far probability must be moved, weighing far moves more",
+    "partial-transport": "the same average, leaving out the share of probability that δ allows",
+    "cauchy-moments": "averages of powers of how far probability must be moved",
     "exact": "the least noise for which the promise holds, computed from the two laws themselves",
 }
 SHAPES = {
@@ -86,6 +89,29 @@ def odds(f: Facts) -> str:
         f"{quoted(f.secret)} against another to be, afterwards these odds are at most {factor(f.epsilon)} times as "
         f"large, and at least 1/{factor(f.epsilon)} as large. This holds {pairs}, in both directions{every}."
     )
+
+
+def divergence(f: Facts) -> str:
+    """A Rényi promise in words: e^D_alpha is the mean of order alpha - 1 of P/Q over P; nothing for others."""
+    if not f.renyi:
+        return ""
+    told = "; ".join(f"of order {number(a)} at most {number(e, 'up', 6)}" for a, e in f.renyi)
+    alpha, least = f.renyi[0]
+    outside = f", outside events of probability {number(f.left_out, 'up')}," if f.left_out else ""
+    return (
+        "The promise itself is a limit on the Rényi divergence between the published values under two answers"
+        f"{outside} {told}. It limits an average instead of every single value: how many times likelier a published "
+        f"value is under one answer than under the other is, as a mean of order {number(alpha - 1)} over what is "
+        f"published, at most {factor(least)}. The limit on the odds above is the best that follows from it with a "
+        f"remainder {delta(f.delta)}."
+    )
+
+
+def proof(f: Facts, proved: dict[str, float]) -> str:
+    """What was proved, with its numbers."""
+    what = "Rényi divergence" if f.renyi else "ε"
+    most = proved["epsilon"] if f.renyi else f.proved
+    return f"{what} ≤ {number(most, 'up', 10)}, δ ≤ {number(proved['delta'], 'up', 4)}"
 
 
 def remainder(f: Facts) -> str:

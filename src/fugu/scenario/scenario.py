@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from fugu.errors import UnknownName, UsageError
 from fugu.laws import Law, LawPair
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
+
+if TYPE_CHECKING:
+    from fugu.scenario.property_model import PropertyModel
 
 Beliefs = Mapping[str, Law]
 INDEPENDENT = "rows are independent given their own secret"
@@ -45,6 +48,8 @@ class Scenario:
     """What `from_table` was told, in JSON types; None if it was told something that JSON cannot say."""
     empirical: Beliefs | None = None
     """The empirical laws beside which fitted beliefs were fitted, for comparison only."""
+    property: PropertyModel | None = None
+    """What `from_property` made of the reference: sizes, ranges and records, for baselines and record swaps."""
     adversaries: tuple[Beliefs, ...] = field(init=False)
     secrets: tuple[str, ...] = field(init=False)
 
@@ -161,6 +166,23 @@ class Scenario:
         from fugu.scenario.attributes import attribute_summary
 
         return attribute_summary(covariance, release, protect, count, statistic, values, box, radius, mean, pairs)
+
+    @staticmethod
+    def from_property(
+        reference: object,
+        statistics: Sequence[str],
+        property: str,
+        size: int,
+        values: Sequence[Any] | None = None,
+        tolerance: Any = 0.1,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        replacement: bool = True,
+        missing: str = "error",
+    ) -> Scenario:
+        """Statistics of `size` records, given the share that has a property; see `fugu.scenario.property`."""
+        from fugu.scenario.property import from_property
+
+        return from_property(reference, statistics, property, size, values, tolerance, bounds, replacement, missing)
 
     @staticmethod
     def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:

@@ -16,6 +16,7 @@ _NEAREST = 12
 _FULL = 4_200_000
 """Up to this many cells (2,000 x 2,000 and some) all are priced until none helps; beyond it, twice."""
 _PIVOTS = 60
+_LEVELS = 8
 
 
 def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
@@ -27,21 +28,34 @@ def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64],
     known = _nearest(costs)
     tree, first = _start(costs, a, b, known)
     logs = np.where((first[0] == costs.n) & (first[1] == costs.m), -np.inf, costs.logs(*first))
-    costs.level(_value(logs, list(tree.mass.values())), math.log(sum(a)), costs.logs(*known))
+    value, near = _value(logs, list(tree.mass.values())), costs.logs(*known)
+    costs.level(value, math.log(sum(a)), near)
     known = _joined(m, known, first, _spare(costs))
-    rounds = 40 if n * m <= _FULL else 2
     tree.hang(costs.of(*first))
-    most = _PIVOTS * (n + m) + 1000
+    rounds, most = 40 if n * m <= _FULL else 2, _PIVOTS * (n + m) + 1000
+    for _ in range(_LEVELS):
+        known, most = _improved(costs, tree, known, rounds, most)
+        rows, columns, masses = tree.plan()
+        before, value = value, _value(costs.logs(rows, columns), masses.tolist())
+        if most <= 0 or not value < before - 1:
+            break
+        costs.level(value, math.log(sum(a)), near)  # what was lost beside dear cells shows once these are cut
+        tree.reprice(costs.of(*tree.arcs()))
+    return rows, columns, masses
+
+
+def _improved(costs: Costs, tree: Tree, known: _Cells, rounds: int, most: int) -> tuple[_Cells, int]:
+    """Pivot among the known cells, then add those that would help; the cells known at the end, the pivots left."""
     for _ in range(rounds + 1):
         most -= optimise(tree, *known, costs.of(*known), most)
         if most <= 0 or rounds == 0:
             break
         rounds -= 1
-        more = _priced(costs, np.array(tree.potential), n)
+        more = _priced(costs, np.array(tree.potential), costs.shape[0])
         if not len(more[0]):
             break
-        known = _joined(m, known, more)
-    return tree.plan()
+        known = _joined(costs.shape[1], known, more)
+    return known, most
 
 
 def _start(costs: Costs, a: list[int], b: list[int], known: _Cells) -> tuple[Tree, _Cells]:

@@ -66,6 +66,16 @@ class Tree:
                     order.append(other)
         self.refresh()
 
+    def arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The cells (row, column) of the arcs above the nodes 1, 2, ..."""
+        nodes, above = np.arange(1, self.n + self.m), np.array(self.parent[1:], dtype=np.int64)
+        return np.where(nodes < self.n, nodes, above), np.where(nodes < self.n, above, nodes) - self.n
+
+    def reprice(self, costs: NDArray[np.float64]) -> None:
+        """Other costs for the same arcs, in the order of `arcs`."""
+        self.cost[1:] = costs.tolist()
+        self.refresh()
+
     def refresh(self) -> None:
         """The potentials afresh from the root: u_i + v_j = cost on every arc."""
         potential, cost, children = self.potential, self.cost, self.children

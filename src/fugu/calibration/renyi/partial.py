@@ -67,7 +67,8 @@ def kept(family: Family, pair: tuple[int, int], noise: object, alpha: Fraction, 
     if len(x) * len(y) > _CELLS or not isinstance(noise, Laplace | Gaussian):
         return close_coupling(family.points, p, q, closeness_index(family.points, p, q, delta))
     distances = np.abs(family.points[x][:, None] - family.points[y][None, :])
-    costs = log_cost(noise, float(alpha), distances.ravel()).reshape(distances.shape)
+    step = float(noise.grid or 1)  # the points are lattice indices, the noise is in the unit of the values
+    costs = log_cost(noise, float(alpha), distances.ravel() * step).reshape(distances.shape)
     found = partial_plan(costs, Masses(p.parts[x], p.total), Masses(q.parts[y], q.total), delta)
     rows, columns = x[found.rows], y[found.columns]
     return Coupling(rows, columns, found.masses, distances[found.rows, found.columns], sum(found.masses.tolist()))

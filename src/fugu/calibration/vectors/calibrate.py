@@ -76,7 +76,8 @@ def calibrate_vectors(
             dimension=given[0].dimension,
             support=support,
         )
-    raise NotProvable(f"no scale could be proved for {budget!r} on these vectors; " + "; ".join(refusals or ("",)))
+    told = "; ".join(refusals) or "no method asked for knows a finite scale; try noise='best' and method='best'"
+    raise NotProvable(f"no scale could be proved for {budget!r} on these vectors; {told}")
 
 
 def kinds_for(budget: AnyBudget) -> tuple[str, ...]:
@@ -92,14 +93,13 @@ def lattice_for(given: tuple[VectorFamily, ...], budget: AnyBudget, kind: str, g
         return Lattice(as_grid(grid))
     lattice = Lattice.holding([family.points for family in given])
     if lattice is None:
-        spread = min(float(s) for family in given for s in np.std(family.points, axis=0) if s > 0)
-        return Lattice(short_step(spread / 64))
-    lattice = Lattice(lattice.grid)
+        spreads = [float(s) for family in given for s in np.std(family.points, axis=0) if s > 0]
+        return Lattice(short_step(min(spreads, default=1.0) / 64))
     if any(family.translates for family in given):
         found = propose(tuple(family.on(lattice) for family in given), budget, kind)
         steps = min((p.steps for p in found.values()), default=math.inf)
         if 0 < steps < _FINER:
-            lattice = Lattice(lattice.grid / math.ceil(_FINER / steps))
+            lattice = Lattice(lattice.grid / math.ceil(_FINER / steps), lattice.origin)
     return lattice
 
 

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu import balls
 from fugu.calibration.l1 import over
 from fugu.calibration.method import AnyBudget, Proposal
 from fugu.calibration.renyi.kinds import Kind, kind_of
@@ -18,12 +20,14 @@ from fugu.calibration.search import least_scale
 from fugu.exact import Real, as_fraction, float_down
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.guarantee.conversion import exact_delta
+from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.vectors import VectorFamily
 from fugu.loss.bounds import Noise
 from fugu.loss.cost import log_cost
 from fugu.loss.shift import shift_renyi
-from fugu.loss.vector_bounds import ORDERS, plan_for, space_of, steps_moved
+from fugu.loss.vector_bounds import IMPLIED, ORDERS, plan_for, space_of, steps_moved
 from fugu.loss.vector_exact import LARGEST, fast_vector_pure, vertices
+from fugu.loss.vector_laws import law_divergence, law_excess
 from fugu.noise import Gaussian
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.transport.bottleneck import bottleneck
@@ -32,6 +36,8 @@ from fugu.transport.plan import plan_log_cost
 from fugu.transport.space import Space
 
 _CELLS = 40_000
+_LARGE = 600.0
+"""A pure epsilon of this size implies nothing useful."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +79,27 @@ def _laplace(budget: AnyBudget) -> dict[str, Finder]:
     delta = as_fraction(budget.delta) if isinstance(budget, Approx) else Fraction(0)
 
     def exact(family: VectorFamily) -> float:
-        if vertices(family) > LARGEST or budget.epsilon == 0:
+        epsilon = as_fraction(budget.epsilon)
+        if delta and all(law_excess(family, pair, epsilon) <= delta for pair, _ in family.different):
+            return 0.0
+        target = _pure_target(epsilon, delta)
+        if vertices(family) > LARGEST or target <= 0:
             return math.inf
-        upper = over(reach(family, 1, Fraction(0)), budget) * (1 + 1e-9)
-        target = float_down(as_fraction(budget.epsilon))
+        upper = float(reach(family, 1, Fraction(0)) / target) * (1 + 1e-9)
         return least_scale(lambda b: fast_vector_pure(family, b), target, upper) if upper else 0.0
 
     finders: dict[str, Finder] = {"wasserstein": lambda f: over(reach(f, 1, Fraction(0)), budget), "exact": exact}
     if delta:
         finders["closeness"] = lambda f: over(reach(f, 1, delta), budget)
     return finders
+
+
+def _pure_target(epsilon: Fraction, delta: Fraction) -> float:
+    """The pure epsilon that implies (epsilon, delta): ln((e^epsilon + delta) / (1 - delta)), see `pure_as_delta`."""
+    if not delta:
+        return float_down(epsilon)
+    with balls.precision(128):
+        return balls.lower(((balls.of(epsilon).exp() + balls.of(delta)) / balls.of(1 - delta)).log())
 
 
 def _gaussian(budget: AnyBudget) -> dict[str, Finder]:
@@ -93,13 +110,7 @@ def _gaussian(budget: AnyBudget) -> dict[str, Finder]:
 
     def wasserstein(family: VectorFamily) -> float:
         distance = reach(family, 2, Fraction(0))
-
-        def loss(scale: float) -> float:
-            if scale == 0:
-                return 1.0 if distance else 0.0
-            return exact_delta({a: a * Fraction(distance / scale) ** 2 / 2 for a in ORDERS}, epsilon)
-
-        return least_scale(loss, delta, 2 * distance / max(float(epsilon), 0.05)) if distance else 0.0
+        return distance * _unit_scale(epsilon, delta) if distance else 0.0
 
     def transport(family: VectorFamily) -> float:
         upper = wasserstein(family)
@@ -107,23 +118,34 @@ def _gaussian(budget: AnyBudget) -> dict[str, Finder]:
             return upper
         spaces = [space_of(family, pair, 2) for pair, _ in family.different]
         plans = [{a: plan_for(space, Gaussian(upper, Fraction(1)), a) for a in ORDERS} for space in spaces]
+        bare = [law_excess(family, pair, epsilon) for pair, _ in family.different]
 
         def loss(scale: float) -> float:
             if scale == 0:
-                return 1.0
+                return max(bare)
             noise = Gaussian(scale, Fraction(1))
             found = []
-            for space, known in zip(spaces, plans, strict=True):
+            for space, known, alone in zip(spaces, plans, bare, strict=True):
                 values = {a: plan_log_cost(plan, _cells(space, plan, noise, a)) for a, plan in known.items()}
                 orders: dict[Real, Real] = {
                     a: Fraction(max(0.0, value)) / (a - 1) for a, value in values.items() if value < 600
                 }
-                found.append(exact_delta(orders, epsilon) if orders else 1.0)
+                found.append(min(alone, exact_delta(orders, epsilon) if orders else 1.0))
             return max(found)
 
         return least_scale(loss, delta, upper * (1 + 1e-9))
 
     return {"wasserstein": wasserstein, "transport": transport}
+
+
+@lru_cache(maxsize=64)
+def _unit_scale(epsilon: Fraction, delta: float) -> float:
+    """The least Gaussian scale for a shift by 1; the bound depends on distance / scale alone."""
+
+    def loss(scale: float) -> float:
+        return exact_delta({a: a / Fraction(scale) ** 2 / 2 for a in ORDERS}, epsilon) if scale else 1.0
+
+    return least_scale(loss, delta, 2 / max(float(epsilon), 0.05))
 
 
 def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:
@@ -138,9 +160,26 @@ def _renyi(target: Target, kind: Kind) -> dict[str, Finder]:
         "wasserstein": lambda f: _within(f, target, kind),
         "transport": lambda f: _planned(f, target, kind),
     }
+    if kind.name == "laplace":
+        finders["exact"] = lambda f: _implied(f, target)
     if target.delta:
         finders["closeness"] = lambda f: _within(f, target, kind, target.delta)
     return finders
+
+
+def _implied(family: VectorFamily, target: Target) -> float:
+    """The least scale whose exact pure epsilon implies the divergences (`pure_as_renyi`); Laplace noise only."""
+    if vertices(family) > IMPLIED:
+        return math.inf
+
+    def loss(scale: float, alpha: Fraction) -> float:
+        pure = fast_vector_pure(family, scale)
+        return pure_as_renyi(Fraction(pure), alpha) if pure < _LARGE else math.inf
+
+    least = min(epsilon for _, epsilon in target.orders)
+    distance = reach(family, 1, Fraction(0))  # D_a <= D_inf <= distance / scale
+    upper = distance / float(least) * (1 + 1e-9) if least else math.inf
+    return target.least(loss, upper) if distance else 0.0
 
 
 def reach(family: VectorFamily, norm: int, delta: Fraction) -> float:
@@ -174,15 +213,23 @@ def _planned(family: VectorFamily, target: Target, kind: Kind) -> float:
     spaces = [space_of(family, pair, norm) for pair, _ in family.different]
     plans: dict[tuple[int, Fraction], SubCoupling] = {}
 
+    bare = {
+        (k, alpha): law_divergence(family, pair, alpha)
+        for k, (pair, _) in enumerate(family.different)
+        for alpha, _ in target.orders
+    }
+
     def cost(k: int, scale: float, alpha: Fraction) -> float:
+        if scale == 0 or bare[k, alpha] == 0:
+            return bare[k, alpha]
         space, noise = spaces[k], kind.make(scale)
         assert not isinstance(noise, GeneralizedCauchy)
         if len(space.x) * len(space.y) <= _CELLS or (k, alpha) not in plans:
             plans[k, alpha] = plan_for(space, noise, alpha)
         plan = plans[k, alpha]
-        return plan_log_cost(plan, _cells(space, plan, noise, alpha)) / float(alpha - 1)
+        return min(bare[k, alpha], plan_log_cost(plan, _cells(space, plan, noise, alpha)) / float(alpha - 1))
 
     def loss(scale: float, alpha: Fraction) -> float:
-        return max(cost(k, scale, alpha) for k in range(len(spaces))) if scale else math.inf
+        return max(cost(k, scale, alpha) for k in range(len(spaces)))
 
     return target.least(loss, upper * (1 + 1e-9))

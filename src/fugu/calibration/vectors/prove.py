@@ -33,9 +33,10 @@ def prove_vectors(families: tuple[VectorFamily, ...], noise: Noise, budget: AnyB
         return Proof(pure.value, 0.0, pure.label, holds=True)
     if not isinstance(budget, Approx) or budget.delta == 0:
         return Proof(pure.value, 0.0, pure.label, holds=False)
-    deltas = [loss for family in families for loss in vector_delta(family, noise, epsilon)] or [_NOTHING]
+    delta = as_fraction(budget.delta)
+    deltas = [loss for family in families for loss in vector_delta(family, noise, epsilon, delta)] or [_NOTHING]
     worst = max(deltas, key=lambda loss: loss.value)
-    holds = all(loss.within(as_fraction(budget.delta)) for loss in deltas)
+    holds = all(loss.within(delta) for loss in deltas)
     return Proof(float_up(epsilon), worst.value, worst.label, holds)
 
 

@@ -1,0 +1,69 @@
+"""The covariance of least trace for many pairs of normal vectors, in units of one Cholesky factorisation."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from benchmarks.measure import Row, Size, race
+
+_TARGET = (10, 50)
+_LIMIT = 3000.0
+_GROWTH = ((10, 100), (20, 200), (50, 500))
+_CALLS = 500
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def optimum(size: Size) -> Iterator[Row]:
+    """50 pairs of 10 coordinates against one Cholesky factor of that size; growth to 500 pairs of 50 coordinates."""
+    found = _child(*_TARGET, size.laps)
+    case = "least trace, {} coordinates, {} pairs"
+    yield Row("covariance", case.format(*_TARGET), found["trace"] / found["root"], "x Cholesky 10 x 10", _LIMIT)
+    yield Row("covariance", "largest variance, the same", found["max"] / found["root"], "x Cholesky 10 x 10")
+    yield Row("covariance", "gap to the lower bound, the same", found["gap"], "relative", 1e-6)
+    unit, took = found["root"], {}
+    for d, k in _GROWTH[: 2 if size.quick else 3]:
+        took[d] = _child(d, k, 1 if d > 20 else size.laps)["trace"] / unit
+        yield Row("covariance", case.format(d, k), took[d], "x Cholesky 10 x 10")
+    low, high = sorted(took)[-2:]
+    exponent = math.log(took[high] / took[low]) / math.log(high / low)
+    yield Row("covariance", f"exponent of d from {low} to {high}, 10 d pairs", exponent, "", 6.0)
+
+
+def _child(d: int, k: int, laps: int) -> dict[str, float]:
+    """The times in a process of its own with one thread: matrices this small gain nothing from several."""
+    command = [sys.executable, "-m", "benchmarks.covariance", str(d), str(k), str(laps)]
+    environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return dict(json.loads(done.stdout))
+
+
+def _measure(d: int, k: int, laps: int) -> dict[str, float]:
+    import numpy as np
+
+    from fugu.calibration.property import optimal_covariance
+
+    rng = np.random.default_rng(0)
+    D, R = rng.normal(size=(k, d)), rng.normal(size=(k, d, d))
+    C = R @ np.swapaxes(R, 1, 2) / d
+    C = (C + np.swapaxes(C, 1, 2)) / 2
+    warm = optimal_covariance(D[:3], C[:3], 0.4)
+
+    def roots() -> None:
+        for _ in range(_CALLS):
+            np.linalg.cholesky(C[0])
+
+    sides = {"trace": lambda: optimal_covariance(D, C, 0.4), "root": roots}
+    if d <= 20:
+        warm = optimal_covariance(D, C, 0.4)
+        sides["max"] = lambda: optimal_covariance(D, C, 0.4, objective="max")
+    took = race(laps, **sides)
+    return {**took, "root": took["root"] / _CALLS, "gap": warm.value / warm.lower_bound - 1}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(*map(int, sys.argv[1:4]))))

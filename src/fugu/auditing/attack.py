@@ -1,0 +1,196 @@
+"""`attack`: how well can somebody guess which of two hypotheses is true from what a mechanism puts out?
+
+Guessers are trained on PROTECTED shadow outputs: a guesser trained on clean statistics understates the leakage (this
+is how Table 4 of the paper on distribution privacy came about). The attack proves a lower bound on epsilon at a stated
+confidence; a low bound never proves privacy. All draws come from a seeded generator: experiments only, nothing is
+released and nothing is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fugu.auditing.attack_report import AttackReport, Attempt
+from fugu.auditing.bounds import accuracy_implies, clopper_pearson, implied_epsilon
+from fugu.auditing.guessers import DecoderGuess, Score, likelihood_ratio, logistic
+from fugu.auditing.shadows import Floats, Hypothesis, Protection, draw, hypotheses, protect
+from fugu.errors import UnknownName, UsageError
+from fugu.exact import Real, as_fraction
+from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
+from fugu.guarantee.numbers import exact, outward
+from fugu.laws.pair import LawPair
+from fugu.mechanism.mechanism import Mechanism
+from fugu.scenario.scenario import Scenario
+
+ATTACKS = ("logistic", "likelihood-ratio", "decoder")
+_LEAST = 100
+_THRESHOLDS = 400
+
+
+def attack(
+    mechanism: Protection,
+    first: Scenario | LawPair | Hypothesis | Sequence[Hypothesis],
+    second: Hypothesis | None = None,
+    *,
+    pair: Sequence[str] | None = None,
+    attacks: str | Iterable[str] = "all",
+    directions: ArrayLike | None = None,
+    steps: ArrayLike | None = None,
+    bounds: ArrayLike | None = None,
+    shadow: int = 2000,
+    test: int = 2000,
+    confidence: Real = 0.99,
+    delta: Real | None = None,
+    guarantee: Guarantee | None = None,
+    shadows: str = "protected",
+    rng: np.random.Generator | None = None,
+) -> AttackReport:
+    """Train guessers on `shadow` outputs of each hypothesis, then try them on `test` outputs with fair random labels.
+
+    mechanism: a Mechanism (its `simulate` runs, never `release`), a function (values, rng) -> outputs that treats the
+    rows independently, or None. first, second: laws, or samplers rng -> one draw; or a Scenario, with pair= naming two
+    secrets. "decoder" is tried where the `directions` of rank-deficient noise and the lattice `steps` of the statistics
+    are given (`bounds` default to what the clean shadows show, widened). Thresholds are chosen on the shadows only, and
+    1 - confidence is divided by all statements made (Bonferroni): an interval and a bound for each attack.
+
+    A function has no guarantee of its own: state what it claims with `guarantee`. The guarantee of a mechanism speaks
+    of the pairs it was calibrated for. shadows="clean" trains on unprotected draws, to show what that understates.
+
+    >>> import fugu
+    >>> p, q = fugu.Discrete([0]), fugu.Discrete([1])
+    >>> m = fugu.calibrate(fugu.LawPair(p, q), fugu.Pure(1))
+    >>> report = attack(m, p, q, rng=np.random.default_rng(1))
+    >>> report.consistent, 0.5 < report.epsilon_lower <= 1, report.guarantee
+    (True, True, Pure(epsilon=1))
+    """
+    laws = hypotheses(first, second, pair)
+    promised = _promised(mechanism, guarantee)
+    at = _delta(promised, delta)
+    rng = _checked(mechanism, shadow, test, shadows, rng)
+    names = _names(attacks, directions, steps)
+    level = _share(confidence) / (2 * len(names))
+    clean = tuple(draw(law, shadow, rng) for law in laws)
+    if clean[0].shape != clean[1].shape:
+        raise UsageError(f"the hypotheses give {_size(clean[0])} and {_size(clean[1])} statistics; they must agree")
+    train = clean if shadows == "clean" else tuple(protect(mechanism, values, rng) for values in clean)
+    right = int(rng.binomial(test, 0.5))
+    fresh = [protect(mechanism, draw(law, n, rng), rng) for law, n in zip(laws, (right, test - right), strict=True)]
+    if len({x.shape[1:] for x in (*train, *fresh)}) != 1:
+        raise UsageError("the outputs under the two hypotheses have different dimensions; they must agree")
+    attempts = []
+    for name in names:
+        if name == "logistic":
+            score, note = logistic(train[0], train[1])
+        elif name == "decoder" and directions is not None and steps is not None:
+            ends = _widened(np.concatenate(clean)) if bounds is None else bounds
+            score, note = DecoderGuess(directions, steps, ends).fit(train[0], train[1])
+        else:
+            known = None if shadows == "clean" else laws
+            score, note = likelihood_ratio(train[0], train[1], known, mechanism)
+        attempts.append(_attempt(name, note, score, train, fresh, level, at))
+    known_epsilon = None if promised is None else promised.to_approx(at).epsilon
+    return AttackReport(tuple(attempts), promised, known_epsilon, at, confidence, shadow, test)
+
+
+def _attempt(
+    name: str, note: str, score: Score, train: Sequence[Floats], fresh: Sequence[Floats], level: Fraction, delta: Real
+) -> Attempt:
+    """Fix two thresholds on the training scores, then count guesses on fresh ones."""
+    s1, s0 = score(train[0]), score(train[1])
+    for_accuracy, for_epsilon = _thresholds(s1, s0, len(fresh[0]), len(fresh[1]), float(level), float(delta))
+    t1, t0 = score(fresh[0]), score(fresh[1])
+    n1, n0 = len(t1), len(t0)
+    correct = int(np.sum(t1 > for_accuracy)) + int(np.sum(t0 <= for_accuracy))
+    interval = clopper_pearson(correct, n1 + n0, 1 - level)
+    k1, k0 = int(np.sum(t1 > for_epsilon)), int(np.sum(t0 > for_epsilon))
+    implied = implied_epsilon(k1, n1, k0, n0, level, delta)
+    lower = max(implied.epsilon, accuracy_implies(interval[0], delta))
+    return Attempt(name, correct / (n1 + n0), interval, k1 / n1, k0 / n0, implied, lower, note)
+
+
+def _thresholds(s1: Floats, s0: Floats, n1: int, n0: int, level: float, delta: float) -> tuple[float, float]:
+    """The threshold of most right guesses on the training scores, and that of the largest bound on epsilon there."""
+    from scipy.special import betainccinv, betaincinv
+
+    seen = np.unique(np.concatenate([s1, s0, [0.0]]))
+    if len(seen) > _THRESHOLDS:
+        ends = np.linspace(0, len(seen) - 1, _THRESHOLDS).astype(np.int64)
+        seen = np.unique(np.concatenate([seen[ends], [0.0]]))
+    above = [1 - np.searchsorted(np.sort(s), seen, side="right") / len(s) for s in (s1, s0)]
+    n1, n0 = min(n1, len(s1)), min(n0, len(s0))  # rare events seen in few shadows are no safer with many tests
+    k1, k0 = n1 * above[0], n0 * above[1]
+    low = np.where(k1 > 0, betaincinv(np.maximum(k1, 1e-9), n1 - k1 + 1, level / 2), 0.0)
+    high = np.where(k0 < n0, betainccinv(k0 + 1, np.maximum(n0 - k0, 1e-9), level / 2), 1.0)
+    ratios = [(low - delta) / high, (1 - high - delta) / (1 - low)]
+    return float(seen[np.argmax(above[0] - above[1])]), float(seen[np.argmax(np.maximum(*ratios))])
+
+
+def _promised(mechanism: Protection, stated: Guarantee | None) -> Guarantee | None:
+    if isinstance(mechanism, Mechanism):
+        if stated is not None:
+            raise UsageError("a mechanism brings its own guarantee; guarantee= is for functions")
+        return mechanism.guarantee
+    return stated
+
+
+def _delta(promised: Guarantee | None, delta: Real | None) -> Real:
+    """The delta asked for, else that of the guarantee; a Rényi guarantee implies something only above its own."""
+    if delta is not None:
+        return delta
+    if isinstance(promised, Renyi | RenyiCurve):
+        return outward(exact(promised.delta) + Fraction(1, 1000))
+    return promised.delta if isinstance(promised, Approx) else 0.0
+
+
+def _names(attacks: str | Iterable[str], directions: object, steps: object) -> tuple[str, ...]:
+    if (directions is None) != (steps is None):
+        raise UsageError("the decoder needs both directions= (of the noise) and steps= (of the statistics)")
+    asked = (attacks,) if isinstance(attacks, str) else tuple(attacks)
+    if asked == ("all",):
+        asked = ATTACKS if directions is not None else ATTACKS[:2]
+    for name in asked:
+        if name not in ATTACKS:
+            raise UnknownName("attack", name, ATTACKS)
+    if "decoder" in asked and directions is None:
+        raise UsageError("the decoder needs directions= (of the noise) and steps= (of the statistics)")
+    if not asked:
+        raise UsageError("no attack is asked for; leave attacks='all'")
+    return tuple(dict.fromkeys(asked))
+
+
+def _checked(
+    mechanism: object, shadow: object, test: object, shadows: str, rng: np.random.Generator | None
+) -> np.random.Generator:
+    if mechanism is not None and not isinstance(mechanism, Mechanism) and not callable(mechanism):
+        raise UsageError(f"expected a Mechanism, a function (values, rng) or None, got {type(mechanism).__name__}")
+    for name, size in (("shadow", shadow), ("test", test)):
+        if isinstance(size, bool) or not isinstance(size, int) or size < _LEAST:
+            raise UsageError(f"{name} must be a whole number of at least {_LEAST}, got {size!r}")
+    if shadows not in ("protected", "clean"):
+        raise UnknownName("kind of shadows", shadows, ("protected", "clean"))
+    if rng is None:
+        return np.random.Generator(np.random.PCG64())
+    if not isinstance(rng, np.random.Generator):
+        raise UsageError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+    return rng
+
+
+def _share(confidence: Real) -> Fraction:
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float | Fraction) or not 0 < confidence < 1:
+        raise UsageError(f"a confidence lies strictly between 0 and 1, got {confidence!r}")
+    return 1 - as_fraction(confidence)
+
+
+def _widened(clean: Floats) -> Floats:
+    """Bounds for statistics of which some draws were seen: their range, and half of it more at both ends."""
+    low, high = np.atleast_1d(clean.min(axis=0)), np.atleast_1d(clean.max(axis=0))
+    half = (high - low) / 2
+    return np.stack([low - half, high + half], axis=1)
+
+
+def _size(values: Floats) -> int:
+    return 1 if values.ndim == 1 else values.shape[1]

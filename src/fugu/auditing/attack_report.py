@@ -1,0 +1,119 @@
+"""`AttackReport`: what the attacks reach, beside what the mechanism promises."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from fugu.auditing.bounds import Implied
+from fugu.exact import Real
+from fugu.guarantee import Guarantee
+from fugu.guarantee.numbers import exact
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One guesser on the test outputs."""
+
+    attack: str
+    accuracy: float
+    interval: tuple[float, float]
+    """Clopper and Pearson, of the accuracy against fair random labels."""
+    tpr: float
+    fpr: float
+    """Rates at the threshold that the training data made best for refuting."""
+    implied: Implied
+    epsilon_lower: float
+    note: str
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """What the attacks reach, beside what the mechanism promises. All bounds hold together with the confidence."""
+
+    attempts: tuple[Attempt, ...]
+    guarantee: Guarantee | None
+    """What the mechanism promises for the pairs it was calibrated for; None if nothing is known."""
+    epsilon: Real | None
+    """The guarantee's epsilon at `delta`."""
+    delta: Real
+    confidence: Real
+    shadow: int
+    test: int
+
+    @property
+    def best(self) -> Attempt:
+        """The attempt with the largest lower bound on epsilon, then the most accurate one."""
+        return max(self.attempts, key=lambda a: (a.epsilon_lower, a.accuracy))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right guesses of the best attempt."""
+        return self.best.accuracy
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidence interval of that accuracy."""
+        return self.best.interval
+
+    @property
+    def epsilon_lower(self) -> float:
+        """With the confidence stated, no smaller epsilon holds at `delta` for the two hypotheses."""
+        return self.best.epsilon_lower
+
+    @property
+    def consistent(self) -> bool | None:
+        """Whether the lower bound leaves the guarantee standing; None if there is no guarantee to compare with."""
+        return None if self.epsilon is None else self.epsilon_lower <= exact(self.epsilon)
+
+    @property
+    def ceiling(self) -> float:
+        """The best accuracy against fair labels that the guarantee allows: (e^epsilon + delta) / (1 + e^epsilon)."""
+        if self.epsilon is None:
+            return 1.0
+        small = math.exp(-float(self.epsilon))
+        return (1 + float(self.delta) * small) / (1 + small)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; an infinite epsilon as null."""
+        finite = self.epsilon is not None and math.isfinite(self.epsilon)
+        rows = [
+            {
+                "attack": a.attack,
+                "accuracy": a.accuracy,
+                "interval": list(a.interval),
+                "tpr": a.tpr,
+                "fpr": a.fpr,
+                "tpr_lower": a.implied.tpr_lower,
+                "fpr_upper": a.implied.fpr_upper,
+                "epsilon_lower": a.epsilon_lower if math.isfinite(a.epsilon_lower) else None,
+                "note": a.note,
+            }
+            for a in self.attempts
+        ]
+        return {
+            "best": self.best.attack,
+            "attempts": rows,
+            "guarantee": None if self.guarantee is None else repr(self.guarantee),
+            "epsilon": float(self.epsilon) if finite and self.epsilon is not None else None,
+            "delta": float(self.delta),
+            "consistent": self.consistent,
+            "ceiling": self.ceiling,
+            "confidence": float(self.confidence),
+            "shadow": self.shadow,
+            "test": self.test,
+        }
+
+    def __str__(self) -> str:
+        level = f"{float(self.confidence):.6g} interval"
+        lines = [f"{'attack':<18}{'accuracy':>9}  {level:<18}{'TPR >=':>9}{'FPR <=':>9}{'epsilon >=':>12}  note"]
+        for a in self.attempts:
+            ends = f"{a.interval[0]:.4f} .. {a.interval[1]:.4f}"
+            rates = f"{a.implied.tpr_lower:>9.4f}{a.implied.fpr_upper:>9.4f}{a.epsilon_lower:>12.4f}"
+            lines.append(f"{a.attack:<18}{a.accuracy:>9.4f}  {ends:<18}{rates}  {a.note}".rstrip())
+        if self.guarantee is None or self.epsilon is None:
+            return "\n".join([*lines, "guarantee: none stated"])
+        said = "leave it standing (which proves nothing)" if self.consistent else "REFUTE it for these two hypotheses"
+        at = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}, accuracy at most {self.ceiling:.4f}"
+        return "\n".join([*lines, f"guarantee: {self.guarantee!r} ({at}); the attacks {said}"])

@@ -1,0 +1,164 @@
+"""What counts of right and wrong guesses prove about a mechanism, at a stated confidence: lower bounds on its loss.
+
+n1 outputs under the first hypothesis, n0 under the second; k1 and k0 of them are guessed to be of the first. The guess
+must have been fixed on other data. Clopper and Pearson (1934): with probability at least 1 - a each, the rate of right
+guesses is at least Beta^-1(a; k1, n1 - k1 + 1), and that of wrong ones at most Beta^-1(1 - a; k0 + 1, n0 - k0). The
+quantiles are moved outward until ball arithmetic proves them. A low bound never proves privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+from fugu import balls
+from fugu.errors import UsageError
+from fugu.exact import Real, as_fraction
+from fugu.guarantee.numbers import check_delta
+
+_BITS = 128
+
+
+@dataclass(frozen=True)
+class Implied:
+    """What the counts imply at once with one confidence: a bound on each rate, and the epsilon they leave possible."""
+
+    tpr_lower: float
+    fpr_upper: float
+    forward: float
+    """P(guess) <= e^epsilon Q(guess) + delta refutes any epsilon below this; 0 if it refutes none."""
+    reverse: float
+    """The same for the event "not guessed", with the two laws swapped."""
+
+    @property
+    def epsilon(self) -> float:
+        """The larger of the two: the guarantee is for both orders."""
+        return max(self.forward, self.reverse)
+
+    @property
+    def mu(self) -> float:
+        """Phi^-1(TPR_lo) - Phi^-1(FPR_hi): two Gaussians N(0, 1), N(m, 1) need m at least this; 0 if it is negative."""
+        if self.tpr_lower <= 0 or self.fpr_upper >= 1:
+            return 0.0
+        normal = NormalDist()
+        return max(0.0, (normal.inv_cdf(self.tpr_lower) - normal.inv_cdf(self.fpr_upper)) * (1 - 1e-12) - 1e-12)
+
+
+def rate_lower(count: int, trials: int, alpha: Real) -> float:
+    """The largest p, nearly, with P(Bin(trials, p) >= count) <= alpha: a lower bound at confidence 1 - alpha.
+
+    >>> round(rate_lower(90, 100, 0.025), 11)
+    0.82377740226
+    """
+    level = _checked(count, trials, alpha)
+    if count == 0:
+        return 0.0
+    from scipy.special import betaincinv
+
+    guess = float(betaincinv(count, trials - count + 1, float(level)))
+    return _proved(guess, -1.0, lambda x: balls.of(x).beta_lower(count, trials - count + 1, True), level)
+
+
+def rate_upper(count: int, trials: int, alpha: Real) -> float:
+    """The least p, nearly, with P(Bin(trials, p) <= count) <= alpha: an upper bound at confidence 1 - alpha.
+
+    >>> round(rate_upper(10, 100, 0.025), 11)
+    0.17622259774
+    """
+    level = _checked(count, trials, alpha)
+    if count == trials:
+        return 1.0
+    from scipy.special import betainccinv
+
+    guess = float(betainccinv(count + 1, trials - count, float(level)))
+    return _proved(guess, 1.0, lambda x: (1 - balls.of(x)).beta_lower(trials - count, count + 1, True), level)
+
+
+def clopper_pearson(count: int, trials: int, confidence: Real = 0.99) -> tuple[float, float]:
+    """The two-sided interval of a rate: each end misses with probability at most (1 - confidence) / 2."""
+    half = (1 - as_fraction(confidence)) / 2 if _is_share(confidence) else Fraction(-1)
+    if not 0 < half < 1:
+        raise UsageError(f"a confidence lies strictly between 0 and 1, got {confidence!r}")
+    return rate_lower(count, trials, half), rate_upper(count, trials, half)
+
+
+def implied_epsilon(k1: int, n1: int, k0: int, n0: int, alpha: Real, delta: Real = 0.0) -> Implied:
+    """epsilon >= max(0, ln((TPR_lo - delta) / FPR_hi), ln((1 - FPR_hi - delta) / (1 - TPR_lo))), confidence 1 - alpha.
+
+    TPR <= e^epsilon FPR + delta, and the same of the complements in the other order; alpha / 2 for each rate serves
+    both (Kairouz, Oh, Viswanath 2015, Theorem 2.1). Terms without a positive numerator say nothing.
+
+    >>> found = implied_epsilon(99, 1000, 3, 1000, alpha=0.01, delta=0.001)
+    >>> round(found.tpr_lower, 10), round(found.fpr_upper, 10), round(found.epsilon, 9)
+    (0.0761351802, 0.0109337774, 1.92743205)
+    """
+    check_delta(delta)
+    half = _level(alpha) / 2
+    tpr, fpr = rate_lower(k1, n1, half), rate_upper(k0, n0, half)
+    right, wrong, slack = Fraction(tpr), Fraction(fpr), as_fraction(delta)
+    return Implied(tpr, fpr, _log_ratio(right - slack, wrong), _log_ratio(1 - wrong - slack, 1 - right))
+
+
+def accuracy_epsilon(correct: int, trials: int, alpha: Real, delta: Real = 0.0) -> tuple[float, float]:
+    """(acc_lo, epsilon) with epsilon >= ln((acc_lo - delta) / (1 - acc_lo)): accuracy <= (e^epsilon + delta) / (1 +
+    e^epsilon).
+
+    For labels drawn by a fair coin for each output. acc_lo is one-sided at alpha. It uses both orders of the pair, so
+    it refutes the guarantee for the pair, never for one order alone.
+
+    >>> [round(x, 9) for x in accuracy_epsilon(180, 200, 0.05)]
+    [0.858010748, 1.798865265]
+    """
+    least = rate_lower(correct, trials, alpha)
+    return least, accuracy_implies(least, delta)
+
+
+def accuracy_implies(accuracy: float, delta: Real = 0.0) -> float:
+    """max(0, ln((accuracy - delta) / (1 - accuracy))): the least epsilon that allows this accuracy on fair labels."""
+    check_delta(delta)
+    return _log_ratio(Fraction(accuracy) - as_fraction(delta), 1 - Fraction(accuracy))
+
+
+def _log_ratio(top: Fraction, bottom: Fraction) -> float:
+    """max(0, ln(top / bottom)), rounded down; 0 where the ratio says nothing, inf where nothing is below."""
+    if top <= 0 or top <= bottom:
+        return 0.0
+    if bottom <= 0:
+        return math.inf
+    with balls.precision(_BITS):
+        return max(0.0, balls.lower(balls.of(top / bottom).log()))
+
+
+def _proved(guess: float, outward: float, tail: Callable[[float], Any], level: Fraction) -> float:
+    """The guess, moved outward in growing steps until the tail probability there is proved to be at most the level."""
+    with balls.precision(_BITS):
+        bound, step = balls.of(level), 2.0**-51
+        while 0 < guess < 1:
+            if tail(guess) <= bound:
+                return guess
+            guess *= 1 + outward * step
+            step *= 2
+    return 0.0 if outward < 0 else 1.0
+
+
+def _checked(count: int, trials: int, alpha: Real) -> Fraction:
+    for name, value in (("count", count), ("number of trials", trials)):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise UsageError(f"the {name} must be a whole number, got {value!r}")
+    if trials < 1 or not 0 <= count <= trials:
+        raise UsageError(f"a count lies between 0 and the number of trials, at least 1; got {count} of {trials}")
+    return _level(alpha)
+
+
+def _level(alpha: Real) -> Fraction:
+    if not _is_share(alpha):
+        raise UsageError(f"alpha, the probability of error, lies strictly between 0 and 1, got {alpha!r}")
+    return as_fraction(alpha)
+
+
+def _is_share(x: Real) -> bool:
+    return isinstance(x, int | float | Fraction) and 0 < x < 1

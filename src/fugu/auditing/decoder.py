@@ -1,0 +1,138 @@
+"""The lattice decoder: noise that leaves out a direction hides nothing of statistics that lie on a lattice.
+
+Outputs z = F + Y V, the noise Y V in the span of r < d known directions (the rows of V), each coordinate of F a
+multiple of a known step within known bounds: counts, means of whole numbers over n records. For V in general position
+two lattice points never differ by a vector of the span, so z determines F: run through the values of r coordinates,
+solve for Y, and keep the candidate whose other coordinates lie on the lattice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fugu.errors import UsageError
+
+Floats = NDArray[np.float64]
+LARGEST = 5_000_000
+"""Candidates tried for one output at most."""
+_BLOCK = 500_000
+_WORST_CONDITION = 1e6
+_FACTOR = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The nearest candidates, one a row, with how far each is from the lattice (in steps), and the next best one."""
+
+    values: Floats
+    residual: Floats
+    runner_up: Floats
+    decoded: NDArray[np.bool_]
+    """Whether the candidate lies on the lattice within the tolerance and no other comes near it."""
+
+    @property
+    def share(self) -> float:
+        """The share of outputs that were decoded."""
+        return float(self.decoded.mean())
+
+    @property
+    def gap(self) -> float:
+        """The least distance of a runner-up among the decoded outputs, in steps; 0 if there are none."""
+        return float(self.runner_up[self.decoded].min()) if self.decoded.any() else 0.0
+
+    def __repr__(self) -> str:
+        return f"Decoded({int(self.decoded.sum())} of {len(self.values)} outputs, runner-up {self.gap:.2g} steps off)"
+
+
+def decode(
+    outputs: ArrayLike, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike, tolerance: float = 1e-6
+) -> Decoded:
+    """The lattice vectors F behind outputs F + Y V; rows of noise of full rank are not decoded.
+
+    bounds: (d, 2), the least and the largest value of each statistic. An output counts as decoded if all coordinates
+    that were not enumerated lie within `tolerance` steps of the lattice, and the next candidate is 100 times as far.
+
+    >>> v = np.array([0.61, 0.65, 0.4532])
+    >>> F = np.array([[3.25, 40.0, 7.0]])
+    >>> found = decode(F + 12.3456789 * v, v, [0.01, 1, 1], [[0, 10], [0, 100], [0, 100]])
+    >>> found.values.round(9), found.share
+    (array([[ 3.25, 40.  ,  7.  ]]), 1.0)
+    """
+    z, V, step, low, high = _checked(outputs, directions, steps, bounds, tolerance)
+    picked = _picked(V, high - low + 1)
+    rest = [j for j in range(z.shape[1]) if j not in picked]
+    shares: Floats = np.asarray(np.linalg.solve(V[:, picked], V[:, rest]), dtype=np.float64)
+    # F_rest = z_rest - (z_picked - F_picked) V_picked^-1 V_rest
+    counts = [int(high[j] - low[j]) + 1 for j in picked]
+    size = int(np.prod(counts))
+    best, second = np.full(len(z), np.inf), np.full(len(z), np.inf)
+    values = np.zeros_like(z)
+    rows = max(1, min(len(z), _BLOCK // size))
+    for start in range(0, len(z), rows):
+        part = slice(start, start + rows)
+        for first in range(0, size, _BLOCK):
+            index = np.arange(first, min(size, first + _BLOCK))
+            tried = np.stack(np.unravel_index(index, counts), axis=1) + low[picked]
+            _try(z[part], tried, picked, rest, shares, step, low, high, best[part], second[part], values[part])
+    lone = second > _FACTOR * np.maximum(best, tolerance)
+    return Decoded(values, best, second, (best <= tolerance) & lone)
+
+
+def _try(
+    z: Floats, tried: Floats, picked: list[int], rest: list[int], shares: Floats, step: Floats, low: Floats,
+    high: Floats, best: Floats, second: Floats, values: Floats,
+) -> None:  # fmt: skip
+    """Measure these candidates for all outputs of a block, and keep the two nearest to the lattice."""
+    moved = z[:, None, picked] - (tried * step[picked])[None]
+    others = (z[:, None, rest] - moved @ shares) / step[rest]
+    whole = np.clip(np.rint(others), low[rest], high[rest])
+    far = np.abs(others - whole).max(axis=2)  # a value out of bounds is as far as the nearest bound
+    rows, nearest = np.arange(len(z)), far.argmin(axis=1)
+    distance = far[rows, nearest]
+    far[rows, nearest] = np.inf
+    other = far.min(axis=1)
+    won = distance < best
+    second[:] = np.where(won, np.minimum(best, other), np.minimum(second, distance))
+    best[won] = distance[won]
+    at = nearest[won]
+    values[np.ix_(won, picked)] = tried[at] * step[picked]
+    values[np.ix_(won, rest)] = whole[rows[won], at] * step[rest]
+
+
+def _picked(V: Floats, sizes: Floats) -> list[int]:
+    """The r coordinates with the fewest candidates among those that determine the noise in a stable way."""
+    choices = []
+    for chosen in combinations(range(V.shape[1]), V.shape[0]):
+        condition = np.linalg.cond(V[:, chosen])
+        if condition < _WORST_CONDITION:
+            choices.append((float(np.prod(sizes[list(chosen)])), float(condition), list(chosen)))
+    if not choices:
+        raise UsageError("the directions are not independent in a stable way; give a basis of the span of the noise")
+    size, _, picked = min(choices)
+    if size > LARGEST:
+        raise UsageError(f"{size:.3g} candidates for one output are too many (at most {LARGEST}); give tighter bounds")
+    return picked
+
+
+def _checked(outputs: Any, directions: Any, steps: Any, bounds: Any, tolerance: float) -> tuple[Floats, ...]:
+    z, V = np.atleast_2d(np.asarray(outputs, dtype=np.float64)), np.atleast_2d(np.asarray(directions, dtype=np.float64))
+    d = z.shape[1]
+    step, ends = np.asarray(steps, dtype=np.float64), np.asarray(bounds, dtype=np.float64)
+    if z.ndim != 2 or V.ndim != 2 or V.shape[1] != d or step.shape != (d,) or ends.shape != (d, 2):
+        raise UsageError(
+            f"for outputs of {d} statistics give directions of {d} coordinates, {d} steps and {d} rows of bounds; "
+            f"got shapes {V.shape}, {step.shape} and {ends.shape}"
+        )
+    if V.shape[0] >= d:
+        raise UsageError(f"noise along {V.shape[0]} directions of {d} leaves nothing out; fewer are needed to decode")
+    if not all(np.all(np.isfinite(a)) for a in (z, V, step, ends)) or np.any(step <= 0) or not 0 < tolerance < 0.5:
+        raise UsageError("outputs, directions and bounds must be finite, steps positive, the tolerance below 1/2")
+    low, high = np.ceil(ends[:, 0] / step - 1e-9), np.floor(ends[:, 1] / step + 1e-9)
+    if np.any(low > high):
+        raise UsageError("no multiple of the step lies within the bounds of some statistic")
+    return z, V, step, low, high

@@ -1,0 +1,183 @@
+"""What `fugu property` prints: tables for people, or everything as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table as Rich
+
+from fugu.auditing import AttackReport
+from fugu.auditing.property_attack import steps_of
+from fugu.calibration.calibrate import Calibrated
+from fugu.calibration.method import AnyBudget
+from fugu.cli.calibrating import figures
+from fugu.cli.console import out
+from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.report.property_facts import MethodLine, SwapFigure, best, deviations, error_of
+from fugu.scenario import Scenario
+from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.swap import model_of
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """All that the command computed."""
+
+    scenario: Scenario
+    budget: AnyBudget
+    name: str
+    asked: str
+    """The property as the user wrote it."""
+    mechanism: Calibrated
+    lines: tuple[MethodLine, ...]
+    swap: SwapFigure | str
+    """The record-swap figure, or why there is none."""
+    attacks: tuple[AttackReport, AttackReport] | None
+    by_tolerance: Mapping[float, tuple[MethodLine, ...]] | None
+    declared_exact: bool
+
+    @property
+    def model(self) -> PropertyModel:
+        """The records behind it."""
+        return model_of(self.scenario)
+
+    @property
+    def used(self) -> MethodLine | None:
+        """The line of the mechanism's own method."""
+        kind = "gaussian" if isinstance(self.mechanism, CorrelatedAdditive) else type(self.mechanism.noise).__name__
+        method = self.mechanism.certificate.method
+        return next((x for x in self.lines if (x.method, x.noise) == (method, kind.lower())), None)
+
+    @property
+    def warning(self) -> str:
+        """A declaration that the records themselves contradict."""
+        if not self.declared_exact or steps_of(self.model) is None:
+            return ""
+        return (
+            "the laws were declared exactly normal, but every record adds whole numbers: the statistics are multiples "
+            "of a step, no normal law is exact for them, and noise that leaves out directions can be decoded"
+        )
+
+
+def content(found: Found) -> dict[str, Any]:
+    """Everything as plain data."""
+    model = found.model
+    swap = found.swap.to_json() if isinstance(found.swap, SwapFigure) else {"refused": found.swap}
+    return {
+        "property": found.name,
+        "statistics": [str(s) for s in model.statistics],
+        "size": model.size,
+        "tolerance": float(model.tolerance),
+        "counts": dict(zip(model.labels, model.counts, strict=True)),
+        "budget": repr(found.budget),
+        "methods": [line.to_json() for line in found.lines],
+        "chosen": {
+            **figures(found.mechanism),
+            "error": error_of(found.mechanism),
+            "deviations": dict(zip(map(str, model.statistics), deviations(found.mechanism), strict=True)),
+        },
+        "record_swap": swap,
+        "attack": None
+        if found.attacks is None
+        else {"before": found.attacks[0].to_json(), "after": found.attacks[1].to_json()},
+        "sweep": None
+        if found.by_tolerance is None
+        else [{"tolerance": t, "methods": [x.to_json() for x in xs]} for t, xs in found.by_tolerance.items()],
+        "warning": found.warning or None,
+        "released": False,
+    }
+
+
+def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
+    """The same for people."""
+    model, mechanism = found.model, found.mechanism
+    if found.asked.strip() != found.name.strip():
+        out.print(f"hidden is {found.name!r}, the rarer of the two values of {found.asked.strip()!r}", markup=False)
+    out.print(_methods(found))
+    each = ", ".join(f"{s} {x:.4g}" for s, x in zip(model.statistics, deviations(mechanism), strict=True))
+    chosen = escape(mechanism.certificate.method)
+    out.print(
+        f"[bold]{chosen}[/] is used: expected l2 error {error_of(mechanism):.5g} under "
+        f"{escape(repr(mechanism.guarantee))}; standard deviation of the noise: {escape(each)}"
+    )
+    if found.warning:
+        out.print(f"[bold red]warning[/]: {escape(found.warning)}")
+    out.print(_swapped(found.swap), markup=False)
+    if found.attacks is not None:
+        out.print(_attacked(*found.attacks))
+    if sweep and found.by_tolerance is not None:
+        out.print(_swept(found.by_tolerance))
+    out.print("assumptions: " + "; ".join(mechanism.certificate.assumptions), markup=False)
+    out.print("nothing was released" + (f"; wrote {', '.join(files)}" if files else ""), markup=False)
+
+
+def _methods(found: Found) -> Rich:
+    title = (
+        f"Noise to publish {len(found.model.statistics)} statistics of {found.model.size} records while hiding the share "
+        f"of {found.name} at {found.budget}"
+    )
+    table = Rich(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("method", no_wrap=True)
+    for name in ("total noise std", "expected l2 error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("proven", no_wrap=True)
+    methods = [line.method for line in found.lines]
+    remarks: dict[str, list[str]] = {}
+    for line in found.lines:
+        name = f"{line.method} ({line.noise})" if methods.count(line.method) > 1 else line.method
+        numbers = (f"{x:.6g}" if math.isfinite(x) else "-" for x in (line.deviation, line.error))
+        style = "bold green" if line == found.used else ""
+        table.add_row(name, *numbers, "yes" if line.proven else "no", style=style)
+        if line.why:
+            remarks.setdefault(line.why, []).append(name)
+    table.caption = escape("\n".join(f"{', '.join(names)}: {why}" for why, names in remarks.items()))
+    return table
+
+
+def _swapped(swap: SwapFigure | str) -> str:
+    if isinstance(swap, str):
+        return f"record swap, without a Gaussian model: none ({swap})"
+    b = swap.bound
+    return (
+        f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma {b.value:.5g} on "
+        f"every statistic, expected l2 error {swap.error:.5g} (delta <= {b.bound:.3g} over {b.draws} draws of up to "
+        f"{b.records} swapped records; analysis, not released)"
+    )
+
+
+def _attacked(before: AttackReport, after: AttackReport) -> Rich:
+    level = f"{float(after.confidence):g} interval"
+    title = "Guessing the share from data sets drawn from the reference's records"
+    table = Rich(title=title, title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("published", no_wrap=True)
+    table.add_column("best attack", no_wrap=True)
+    for name in ("right guesses", level, "epsilon at least", "guaranteed"):
+        table.add_column(name, justify="right")
+    for name, found in (("without noise", before), ("with noise", after)):
+        low, high = found.interval
+        promised = "-" if found.epsilon is None else f"{float(found.epsilon):.4g}"
+        numbers = (f"{found.accuracy:.3f}", f"{low:.3f} .. {high:.3f}", f"{found.epsilon_lower:.3f}", promised)
+        table.add_row(name, found.best.attack, *numbers)
+    if after.epsilon is not None:
+        verdict = (
+            "The attack leaves the guarantee standing, which proves nothing."
+            if after.consistent
+            else "The attack REFUTES the guarantee for these records: the Gaussian model is wrong for them."
+        )
+        table.caption = f"The guarantee allows {after.ceiling:.3f} right guesses at most, at delta {float(after.delta):g}. {verdict}"
+    return table
+
+
+def _swept(by_tolerance: Mapping[float, tuple[MethodLine, ...]]) -> Rich:
+    table = Rich(title="Least error by tolerance", title_justify="left", header_style="bold")
+    table.add_column("tolerance", justify="right")
+    table.add_column("best method")
+    table.add_column("expected l2 error", justify="right")
+    for tolerance, lines in by_tolerance.items():
+        line = best(lines)
+        table.add_row(f"{tolerance:g}", line.method if line else "none proved", f"{line.error:.5g}" if line else "-")
+    return table

@@ -1,0 +1,133 @@
+"""`MultivariateNormal`: a normal law of a vector, its mean and covariance held exactly; pairs of such laws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fugu.errors import BadLaw
+from fugu.exact import as_fraction
+
+Row = tuple[Fraction, ...]
+Matrix = tuple[Row, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateNormal:
+    """N(mean, cov). Entries are read as the decimals they are written as; cov must be symmetric positive semidefinite.
+
+    >>> law = MultivariateNormal([0, 1], [[2, 0.5], [0.5, 1]])
+    >>> law.dimension, law.cov[0][1]
+    (2, Fraction(1, 2))
+    """
+
+    mean: Row
+    cov: Matrix
+
+    def __init__(self, mean: ArrayLike | Sequence[object], cov: ArrayLike | Sequence[Sequence[object]]) -> None:
+        object.__setattr__(self, "mean", _row(mean, "the mean"))
+        object.__setattr__(self, "cov", tuple(_row(row, "the covariance") for row in _rows(cov)))
+        d = len(self.mean)
+        if d == 1:
+            raise BadLaw("a normal law of one number is fugu.Normal(mean, std); a vector has at least two coordinates")
+        if any(len(row) != d for row in self.cov) or len(self.cov) != d:
+            raise BadLaw(f"a covariance for {d} coordinates has {d} rows of {d} numbers; give one of that shape")
+        if any(self.cov[i][j] != self.cov[j][i] for i in range(d) for j in range(i)):
+            raise BadLaw("the covariance is not symmetric: entry (i, j) must equal entry (j, i)")
+        if not is_semidefinite(self.cov):
+            raise BadLaw("the covariance is not positive semidefinite: some direction would have a negative variance")
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return len(self.mean)
+
+    @cached_property
+    def mean_array(self) -> NDArray[np.float64]:
+        """The mean as doubles."""
+        return np.array([float(x) for x in self.mean])
+
+    @cached_property
+    def cov_array(self) -> NDArray[np.float64]:
+        """The covariance as doubles."""
+        return np.array([[float(x) for x in row] for row in self.cov])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MultivariateNormal) and (self.mean, self.cov) == (other.mean, other.cov)
+
+    def __hash__(self) -> int:
+        return hash((self.mean, self.cov))
+
+    def __repr__(self) -> str:
+        return f"MultivariateNormal({self.dimension} coordinates)"
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPair:
+    """Two normal laws of a vector that must look alike."""
+
+    p: MultivariateNormal
+    q: MultivariateNormal
+    label: str
+
+    @property
+    def difference(self) -> Row:
+        """mean of p - mean of q, exactly."""
+        return tuple(a - b for a, b in zip(self.p.mean, self.q.mean, strict=True))
+
+    @property
+    def shared(self) -> bool:
+        """Whether both laws have the same covariance: then they are translates."""
+        return self.p.cov == self.q.cov
+
+    @property
+    def same(self) -> bool:
+        """Whether the two laws are equal."""
+        return self.p == self.q
+
+
+def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
+    """Whether a symmetric rational matrix is positive semidefinite (or definite), decided exactly.
+
+    Gaussian elimination: every pivot must be positive, or zero with its whole row zero (Sylvester)."""
+    rows = [list(row) for row in matrix]
+    for k in range(len(rows)):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and (definite or any(rows[k][j] != 0 for j in range(k, len(rows))))):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][k] / pivot
+            if factor:
+                for j in range(k, len(rows)):
+                    rows[i][j] -= factor * rows[k][j]
+    return True
+
+
+def _rows(cov: Any) -> list[Any]:
+    rows = cov.tolist() if isinstance(cov, np.ndarray) else list(cov)
+    if not all(isinstance(row, Sequence | np.ndarray) for row in rows):
+        raise BadLaw("a covariance is a square table of numbers, one row a coordinate")
+    return rows
+
+
+def _row(values: Any, what: str) -> Row:
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    found = []
+    for x in listed:
+        if isinstance(x, bool) or not isinstance(x, int | float | Fraction):
+            raise BadLaw(f"{what} must hold numbers, found {type(x).__name__}")
+        try:
+            found.append(as_fraction(x))
+        except ValueError:
+            raise BadLaw(f"{what} must hold finite numbers, found NaN or infinity") from None
+    if not found:
+        raise BadLaw(f"{what} is empty; give one number for each coordinate")
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""`CorrelatedAdditive`: round a vector onto the lattice, add correlated lattice noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fugu.errors import BadLaw, MissingValues
+from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.noise.bits import BitSource
+from fugu.noise.correlated import CorrelatedGaussian
+from fugu.noise.lattice import Lattice
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CorrelatedAdditive(Mechanism):
+    """Y = value(index(X) + Z_0 + sum_j b_j Z_j) on the lattice; see `fugu.noise.correlated`."""
+
+    noise: CorrelatedGaussian
+    lattice: Lattice
+
+    def expected_error(self, objective: str = "absolute") -> float:
+        """E ||N||_1 or E ||N||_2^2: the sum over coordinates."""
+        return self.noise.expected_error(objective)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """(-h, h): all coordinates lie in it together with at least this probability (Bonferroni, Gaussian tails).
+
+        A discrete Gaussian is within one of its steps of a normal number: a sum over k >= m lies between the integrals
+        from m and from m - 1. A coordinate of noise of full rank is one on the lattice; without a base it is a sum of
+        multiples b_ij of such numbers. Rounding adds half a step."""
+        if self._silent():
+            return (-0.5 * float(self.lattice.grid), 0.5 * float(self.lattice.grid))
+        columns, d = self.noise.columns, self.noise.dimension
+        steps = 1 if self.noise.base else max(sum(abs(column[i]) for column in columns) for i in range(d))
+        tail = (1 - level) / (2 * d)
+        half = -NormalDist().inv_cdf(tail) * self.noise.scale * (1 + 1e-9) + (steps + 0.5) * float(self.lattice.grid)
+        return (-half, half)
+
+    def then(self, f: Step, name: str | None = None) -> CorrelatedAdditive:
+        """The same noise followed by `f`; the two share one release."""
+        return CorrelatedAdditive(**self._with_post(f, name), noise=self.noise, lattice=self.lattice)
+
+    def _silent(self) -> bool:
+        return self.noise.base == 0 and not any(self.noise.scales)
+
+    def _draw(self, column: Column, source: BitSource) -> Column:
+        return self.lattice.value(self.lattice.index(column) + self.noise.draw(len(column), source))
+
+    def _column(self, values: ArrayLike) -> tuple[Column, bool]:
+        """One vector, or one a row; errors name no value."""
+        try:
+            array = np.asarray(values, dtype=np.float64) + 0.0
+        except (TypeError, ValueError):
+            raise BadLaw("the values to release must be vectors of numbers") from None
+        d = self.noise.dimension
+        if array.ndim not in (1, 2) or array.shape[-1] != d:
+            raise BadLaw(f"release takes one vector of {d} numbers, or one a row, got shape {array.shape}")
+        if not np.all(np.isfinite(array)):
+            raise MissingValues("the vectors to release have missing or infinite coordinates; impute them first")
+        return np.atleast_2d(array), array.ndim == 1
+
+    def __repr__(self) -> str:
+        d = self.noise.dimension
+        return f"CorrelatedAdditive({d} coordinates, {self.guarantee!r}, method={self.certificate.method!r})"

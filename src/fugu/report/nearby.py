@@ -1,0 +1,185 @@
+"""The figure "loss against the distance of the adversary's beliefs", from the certificate's promise and its laws.
+
+Every point is a proved upper bound: where all values may lie up to r away from where the stated beliefs have them, the
+promised epsilon grows by at most 2 k rate under Laplace noise (k: the steps that r can make), and every loss is at most
+its mean over a coupling lengthened by 2k (`fugu.auditing.moved`; here one law of the distance stands for all pairs).
+The loss grows with r, so between two points the line stays at the height of the farther one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeGuard
+
+from fugu.auditing.hoelder import straight
+from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
+from fugu.auditing.nearby import delta_within
+from fugu.auditing.reach import Reach, reach
+from fugu.calibration.renyi.target import plain
+from fugu.exact import as_fraction, decimal_up, float_up
+from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
+from fugu.laws.family import Family
+from fugu.loss.slack import largest_slack
+from fugu.mechanism.certificate import Certificate
+from fugu.noise.laplace import Laplace
+from fugu.report import style
+from fugu.report.facts import Facts
+from fugu.report.figures import plain as plain_text
+from fugu.report.style import Figure
+from fugu.report.text import VALUE, number, quoted
+from fugu.report.views import Part, parts
+
+POINTS = 24
+_MOST_CELLS, _FEW_CELLS, _EACH = 20_000_000, 500, 200
+"""Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Proved losses by distance, in the units of the published value; the first point is the promise itself."""
+
+    distances: tuple[float, ...]
+    losses: tuple[float, ...]
+    promised: float
+    measure: str
+    """What the losses are, for the axis."""
+
+
+def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
+    """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
+    running, budget = parts(certificate), plain(certificate.budget)
+    if not running or any(part.noise.scale == 0 or part.lattice is None for part in running):
+        return None
+    promised, measure = _promise(budget)
+    pictures = [_Picture.of(part, budget) for part in running]
+    grid = max(Fraction(part.lattice.grid) for part in running if part.lattice)
+    farthest = max(grid, as_fraction(float(f"{2 * max(float(part.noise.scale) for part in running):.2g}")))
+    ends = [reach(part.certificate, 0).span for part in running]
+    if all(end is not None for end in ends):
+        farthest = min(farthest, max(Fraction(1), *(Fraction(end or 0) for end in ends)) * grid)
+    found = [(0.0, promised)]
+    for n in range(1, points + 1):
+        at = farthest * n / points
+        loss = max(picture.loss(at) for picture in pictures)
+        if loss >= (1 if _slips(budget) else math.inf):
+            break
+        found.append((float(at), max(promised, loss)))
+    if len(found) < 3:
+        return None
+    return Curve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Picture:
+    """One noise that may run, with one law of the distance for all its pairs (None if there is no bounded one)."""
+
+    part: Part
+    budget: Guarantee
+    cells: Apart | None
+    slack: float
+    small: bool
+    """Whether there is time to prove a delta anew for every point."""
+
+    @staticmethod
+    def of(part: Part, budget: Guarantee) -> _Picture:
+        laws = part.certificate.items
+        families = [item for item in laws if isinstance(item, Family)]
+        size = sum(len(f.points) * len(f.pairs) for f in families) + _EACH * (len(laws) - len(families))
+        needed = isinstance(budget, Renyi | RenyiCurve) or _slips(budget)
+        known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
+        cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
+        slack = max((largest_slack(f, budget.epsilon) for f in families), default=0.0) if _slips(budget) else 0.0
+        return _Picture(part, budget, cells, slack, size <= _FEW_CELLS)
+
+    def loss(self, distance: Fraction) -> float:
+        """The loss in the budget's own measure, for beliefs within the distance."""
+        far = reach(self.part.certificate, distance)
+        if far.steps == 0:
+            return 0.0  # nothing moves: the promise holds as it is
+        if isinstance(self.budget, Renyi | RenyiCurve):
+            return self._renyi(far)
+        if _slips(self.budget):
+            epsilon = as_fraction(self.budget.epsilon)
+            if self.small:
+                return delta_within(self.part.certificate.items, self.part.noise, epsilon, far)
+            if self.cells is None:
+                return 1.0
+            found = mean_delta(self.cells, self.part.noise, epsilon, far)
+            return float_up(Fraction(found) + Fraction(self.slack))
+        return self._pure(far)
+
+    def _pure(self, far: Reach) -> float:
+        noise = self.part.noise
+        if not isinstance(noise, Laplace) or isinstance(self.budget, Renyi | RenyiCurve):
+            return math.inf
+        end = as_fraction(self.budget.epsilon) + 2 * far.steps * noise.rate
+        return float_up(end if far.span is None else min(end, far.span * noise.rate))
+
+    def _renyi(self, far: Reach) -> float:
+        noise, (alpha, epsilon) = self.part.noise, _order(self.budget)
+        found = math.inf if self.cells is None else mean_renyi(self.cells, noise, alpha, far)
+        if isinstance(noise, Laplace):
+            found = min(found, straight(float_up(epsilon), alpha, far.steps * noise.rate))
+        return found
+
+
+def _slips(budget: Guarantee) -> TypeGuard[Approx]:
+    """Whether the promise has a remainder delta."""
+    return isinstance(budget, Approx) and budget.delta > 0
+
+
+def _order(budget: Guarantee) -> tuple[Fraction, Fraction]:
+    """The order that is drawn: the least one of a curve."""
+    if isinstance(budget, RenyiCurve):
+        alpha, epsilon = budget.points[0]
+        return as_fraction(alpha), as_fraction(epsilon)
+    assert isinstance(budget, Renyi)
+    return as_fraction(budget.alpha), as_fraction(budget.epsilon)
+
+
+def _promise(budget: Guarantee) -> tuple[float, str]:
+    if isinstance(budget, Renyi | RenyiCurve):
+        alpha, epsilon = _order(budget)
+        return float(epsilon), f"Rényi divergence of order {number(float(alpha))}"
+    if _slips(budget):
+        return float(budget.delta), f"δ at ε = {number(float(budget.epsilon), 'up', 6)}"
+    return float(budget.epsilon), "ε"
+
+
+def nearby_figure(found: Curve | None, f: Facts) -> Figure | None:
+    """The proved loss as steps over the distance, the promise as a dotted line."""
+    if found is None:
+        return None
+    line: Figure = {"type": "scatter", "mode": "lines", "name": "proved limit", "x": _short(found.distances)}
+    line |= {
+        "y": [float(decimal_up(v, 5)) for v in found.losses],
+        "line": {"color": style.CURVE, "width": 2.5, "shape": "vh"},
+    }
+    line["hovertemplate"] = "distance up to %{x}<br>at most %{y}<extra></extra>"
+    flat: Figure = {"type": "scatter", "mode": "lines", "name": "promised", "hoverinfo": "skip"}
+    flat |= {"x": _short((0.0, found.distances[-1])), "y": _short((found.promised,) * 2)}
+    flat |= {"line": {"color": style.FIRST, "width": 1.5, "dash": "dot"}}
+    layout = style.layout(330, top=44) | {"showlegend": True}
+    of = "" if f.query == VALUE else f", in units of {plain_text(f.query, 40)}"
+    layout["xaxis"] = style.axis(f"how far the beliefs may be off{of}", rangemode="tozero")
+    wide = found.promised > 0 and found.losses[-1] > 30 * found.promised
+    more: Figure = {"type": "log", "exponentformat": "power", "dtick": 1} if wide else {"rangemode": "tozero"}
+    layout["yaxis"] = style.axis(found.measure, **more)
+    return {"data": [line, flat], "layout": layout}
+
+
+def nearby_caption(found: Curve | None, f: Facts) -> str:
+    """What the figure shows, and its last point in words."""
+    if found is None:
+        return ""
+    return (
+        "What is left of the promise if an observer's beliefs are not the stated ones, but can be had from them by "
+        f"moving every value by at most the distance below: the limit rises from {number(found.promised, 'up', 4)} to "
+        f"at most {number(found.losses[-1], 'up', 4)} ({found.measure}) at a distance of "
+        f"{number(found.distances[-1])}, in the units of {quoted(f.query)}."
+    )
+
+
+def _short(values: tuple[float, ...]) -> list[float]:
+    return [float(f"{v:.5g}") for v in values]

@@ -1,0 +1,170 @@
+"""A property of the whole data set is the secret: which share of its records has it (distribution privacy).
+
+Given the share p, a data set of n records has exactly floor(n p + 1/2) records with the property; those are drawn from
+the reference's records that have it, the others from those that have not. A statistic that is a sum over records then
+has mean and covariance in closed form (`fugu.scenario.property_moments`); that it is normal is an assumption, and
+stated. `fugu.scenario.swap` needs no such assumption."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Table, read_table
+from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
+from fugu.exact import Real, as_fraction
+from fugu.scenario.conditions import Mask
+from fugu.scenario.moves import number, said
+from fugu.scenario.property_model import PropertyModel, assumptions
+from fugu.scenario.property_statistic import RecordStatistic, column_and_value, holding, present, read_bounds
+from fugu.scenario.report import Report
+from fugu.scenario.scenario import Scenario
+
+
+def from_property(
+    reference: object,
+    statistics: Sequence[str],
+    property: str,
+    size: int,
+    values: Sequence[Real] | None = None,
+    tolerance: Real = 0.1,
+    bounds: Mapping[str, tuple[Real, Real]] | None = None,
+    replacement: bool = True,
+    missing: str = "error",
+) -> Scenario:
+    """Normal laws of the statistics given each share; shares that differ by at most `tolerance` must look alike.
+
+    Mean A (k m_1 + (n - k) m_0), covariance A (k C_1 + (n - k) C_0) A, k = floor(n p + 1/2); without replacement
+    k C_1 becomes k (1 - k/N_1) C_1. m, C: mean and covariance (divided by N - 1) of the reference's records."""
+    asked = _statistics(statistics)
+    wide, shares = _size(size), _shares(values, number(tolerance, "tolerance"))
+    close = tuple(
+        (i, j) for i, j in combinations(range(len(shares)), 2) if abs(shares[i] - shares[j]) <= as_fraction(tolerance)
+    )
+    if not close:
+        raise UsageError("no two of the values differ by at most the tolerance, so there is nothing to protect")
+    column, value = column_and_value(property, "a property", "income=>50K") if isinstance(property, str) else ("", "")
+    if not column:
+        raise UsageError(f'property must be text such as "income=>50K", got {type(property).__name__}')
+    if missing not in ("error", "drop"):
+        raise UnknownName("choice for missing values", missing, ("error", "drop"))
+    ends = read_bounds(bounds, asked)
+    whole = _needed(reference, [column, *(s.column for s in asked)])
+    gone = tuple((name, int(whole.exact(name).missing.sum())) for name in whole.columns)
+    table = _complete(whole) if missing == "drop" else whole
+    having = holding(present(table, column), value)
+    _check_reference(having, f"{column}={value}", wide)
+    rows = np.column_stack([_clipped(s.numbers(table), ends.get(s.column)) for s in asked])
+    ranges = tuple(
+        Fraction(1)
+        if s.equals is not None
+        else ends[s.column][1] - ends[s.column][0]
+        if s.column in ends
+        else _range(x)
+        for s, x in zip(asked, rows.T, strict=True)
+    )
+    model = PropertyModel(
+        f"{column}={value}",
+        asked,
+        wide,
+        as_fraction(tolerance),
+        shares,
+        close,
+        ranges,
+        tuple(ends),
+        bool(replacement),
+        rows[having],
+        rows[~having],
+    )
+    _check_counts(model)
+    return Scenario(
+        {label: model.law(k) for label, k in zip(model.labels, model.counts, strict=True)},
+        [(model.labels[i], model.labels[j]) for i, j in close],
+        report=Report(rows=len(whole), used=len(table), missing=gone),
+        assumptions=assumptions(model),
+        property=model,
+    )
+
+
+def _statistics(texts: object) -> tuple[RecordStatistic, ...]:
+    if isinstance(texts, str) or not isinstance(texts, Sequence) or not texts:
+        raise UsageError('statistics must be a list such as ["mean(age)", "count(sex=Female)"]')
+    found = tuple(RecordStatistic.parse(text) for text in texts)
+    if len(set(found)) < len(found):
+        raise UsageError("one of the statistics is asked for twice; give each once")
+    return found
+
+
+def _size(size: object) -> int:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
+        raise UsageError(
+            f"size, the number of records of a data set, must be a whole number of at least 2, got {size!r}"
+        )
+    return int(size)
+
+
+def _shares(values: Sequence[Real] | None, tolerance: Fraction) -> tuple[Fraction, ...]:
+    if not 0 < tolerance <= 1:
+        raise UsageError(f"tolerance must be in (0, 1], got {said(tolerance)}")
+    if values is None:
+        return (Fraction(1, 2) - tolerance / 2, Fraction(1, 2) + tolerance / 2)
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or len(values) < 2:
+        raise UsageError("values must be a list of at least two shares, such as [0.45, 0.55]")
+    shares = tuple(number(float(x) if isinstance(x, np.floating) else x, "each of the values", None) for x in values)
+    if any(not 0 <= share <= 1 for share in shares):
+        raise UsageError("the values are shares of records, so each must be in [0, 1]")
+    if len({said(share) for share in shares}) < len(shares):
+        raise UsageError("two of the values are equal; give each share once")
+    return shares
+
+
+def _needed(reference: object, names: Sequence[str]) -> Table:
+    table = read_table(reference) if isinstance(reference, str | os.PathLike) else Table(reference)
+    for name in names:
+        if name not in table.columns:
+            raise ColumnNotFound(name, table.columns)
+    return table.select(names)
+
+
+def _complete(table: Table) -> Table:
+    columns = [table.exact(name) for name in table.columns]
+    kept = ~np.any([column.missing for column in columns], axis=0)
+    return Table({column.name: column.values[kept] for column in columns})
+
+
+def _check_reference(having: Mask, name: str, size: int) -> None:
+    if len(having) < size:
+        raise BadTable(
+            f"the reference has {len(having)} records, fewer than the {size} of a data set; give a larger reference"
+        )
+    for found, what in ((int(having.sum()), "with"), (int((~having).sum()), "without")):
+        if found < 2:
+            raise BadTable(
+                f"{found or 'no'} record{'' if found == 1 else 's'} {what} {name} in the reference, and at least 2 are "
+                "needed; check the value's spelling, blanks and dots"
+            )
+
+
+def _check_counts(model: PropertyModel) -> None:
+    if model.swapped == 0:
+        raise UsageError("all values give the same number of records; use a larger size, tolerance, or other values")
+    if not model.replacement:
+        most, least = max(model.counts), min(model.counts)
+        if most > len(model.having) or model.size - least > len(model.lacking):
+            raise BadTable(
+                "a class of the reference has fewer records than a data set would take without replacement; give a "
+                "larger reference, a smaller size, or replacement=True"
+            )
+
+
+def _clipped(numbers: NDArray[np.float64], ends: tuple[Fraction, Fraction] | None) -> NDArray[np.float64]:
+    return numbers if ends is None else np.clip(numbers, float(ends[0]), float(ends[1]))
+
+
+def _range(numbers: NDArray[np.float64]) -> Fraction:
+    return as_fraction(float(numbers.max())) - as_fraction(float(numbers.min()))

@@ -1,0 +1,105 @@
+"""The figure of losses against the distance of beliefs: proved numbers, never below the bound at a point."""
+
+import json
+import re
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+import fugu
+from fugu.auditing import guarantee_against, guarantee_within
+from fugu.report import page, words
+from fugu.report.facts import REMAINDER, facts
+from fugu.report.nearby import curve, nearby_caption, nearby_figure
+
+VALUES = list(range(8))
+PAIR = fugu.LawPair(
+    fugu.Discrete(VALUES, [9, 5, 3, 2, 1, 1, 1, 1]), fugu.Discrete(VALUES, [1, 1, 1, 2, 3, 4, 5, 9]), "low vs high"
+)
+BUDGETS = [fugu.Pure(0.5), fugu.Approx(0.5, 0.01), fugu.Renyi(2, 0.1), fugu.RenyiCurve({2: 0.1, 4: 0.3})]
+
+
+def stated(g):
+    if isinstance(g, fugu.RenyiCurve):
+        return float(g.epsilons[2])
+    return float(g.delta if isinstance(g, fugu.Approx) else g.epsilon)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_the_curve_starts_at_the_promise_and_lies_above_what_beliefs_lose(budget, noise):
+    if isinstance(budget, fugu.Pure) and noise == "gaussian":
+        pytest.skip("no pure guarantee")
+    mechanism = fugu.calibrate(PAIR, budget, noise=noise)
+    found = curve(mechanism.certificate)
+    assert found.distances[0] == 0 and found.losses[0] == found.promised == pytest.approx(stated(budget))
+    assert list(found.losses) == sorted(found.losses) and found.losses[-1] > found.promised
+    for k in (3, 10, 20):
+        r = found.distances[k]
+        moved = fugu.LawPair(
+            fugu.Discrete([v - r for v in VALUES], [9, 5, 3, 2, 1, 1, 1, 1]),
+            fugu.Discrete([v + r for v in VALUES], [1, 1, 1, 2, 3, 4, 5, 9]),
+        )
+        lost = guarantee_against(mechanism, moved)
+        if type(lost) is type(budget):
+            assert stated(lost) <= found.losses[k] * (1 + 1e-9)
+        assert stated(guarantee_within(mechanism, r)) <= found.losses[k] * (1 + 1e-9)
+
+
+def test_the_line_never_falls_short_between_points():
+    """Steps take the height of the farther point, and drawn heights are rounded up."""
+    mechanism = fugu.calibrate(PAIR, fugu.Pure(0.5))
+    found = curve(mechanism.certificate)
+    figure = nearby_figure(found, facts(mechanism.certificate))
+    go.Figure(figure)
+    line, flat = figure["data"]
+    assert line["line"]["shape"] == "vh" and set(flat["y"]) == {0.5}
+    assert all(drawn >= true for drawn, true in zip(line["y"], found.losses, strict=True))
+    assert np.all(np.isfinite(line["y"]))
+
+
+def test_the_caption_needs_no_paper():
+    mechanism = fugu.calibrate(PAIR, fugu.Pure(0.5))
+    text = nearby_caption(curve(mechanism.certificate), facts(mechanism.certificate, "grade"))
+    assert "moving every value" in text and "“grade”" in text and "Wasserstein" not in text
+    assert nearby_caption(None, facts(mechanism.certificate)) == ""
+
+
+def test_no_figure_without_noise():
+    mechanism = fugu.calibrate(PAIR, fugu.Pure(5))
+    assert mechanism.noise.scale == 0 and curve(mechanism.certificate) is None
+    assert 'id="nearby"' not in page(mechanism)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("budget", [fugu.Renyi(2, 0.1), fugu.Renyi(3, 0.1, 0.01), BUDGETS[-1]], ids=str)
+def test_renyi_promises_have_pages(budget, noise):
+    mechanism = fugu.calibrate(PAIR, budget, noise=noise)
+    html = page(mechanism, fugu.compare(PAIR, budget), query_name="grade")
+    assert "Rényi divergence" in html and "of order" in html and 'id="nearby"' in html
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)[1])
+    go.Figure(data["nearby"])
+    f = facts(mechanism.certificate)
+    odds = budget.to_approx(f.delta)
+    assert f.delta == pytest.approx(float(budget.delta) + (1 - float(budget.delta)) * REMAINDER)
+    assert f.epsilon == pytest.approx(float(odds.epsilon), rel=1e-9) and f.renyi[0][1] == 0.1
+    told = words.divergence(f)
+    assert "0.1" in told and ("outside events" in told) == (budget.delta > 0)
+    assert fugu.verify(mechanism).holds
+
+
+def test_the_odds_on_a_renyi_page_are_not_those_of_the_divergence():
+    """e^epsilon of the divergence bounds no odds: the page must state the larger, converted factor."""
+    f = facts(fugu.calibrate(PAIR, fugu.Renyi(2, 0.1)).certificate)
+    assert f.epsilon > 1 and f.delta == REMAINDER and f.leak > 0.1
+
+
+def test_other_promises_say_nothing_of_divergences():
+    f = facts(fugu.calibrate(PAIR, fugu.Approx(0.5, 0.01)).certificate)
+    assert words.divergence(f) == "" and f.renyi == () and "Rényi" not in words.proof(f, {"epsilon": 1.0, "delta": 0.0})
+
+
+def test_analyses_have_no_page_yet():
+    with pytest.raises(fugu.errors.NotProvable, match="analysis"):
+        page(fugu.calibrate(PAIR, fugu.Renyi(2, 0.5), noise="cauchy"))
