@@ -9,7 +9,8 @@ from pathlib import Path
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
     "_version", "errors", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport", "loss",
-    "data", "scenario", "mechanism", "calibration", "auditing", "queries", "publish", "report", "examples", "cli",
+    "data", "scenario", "dependence", "mechanism", "calibration", "auditing", "queries", "ledger", "publish",
+    "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES = 300
 

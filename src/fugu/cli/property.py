@@ -17,7 +17,7 @@ from fugu.data import read_table
 from fugu.errors import NotProvable, UsageError
 from fugu.exact import Real
 from fugu.progress import report
-from fugu.report.property_facts import SwapFigure, method_lines, swap_figure, sweep
+from fugu.report.property_facts import DRAWS, SwapFigure, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
 
 Budget = fugu.Pure | fugu.Approx | fugu.Renyi
@@ -51,6 +51,7 @@ def property_(
     floor: Annotated[float | None, typer.Option(help="The least noise variance in every direction.")] = None,
     no_attack: Annotated[bool, typer.Option("--no-attack", help="Leave out the attack.")] = False,
     sweep_: Annotated[bool, typer.Option("--sweep", help="Also show the least error for other tolerances.")] = False,
+    draws: Annotated[int, typer.Option(help="Draws of the record swap; more of them find less noise.")] = DRAWS,
     seed: Annotated[int | None, typer.Option(help="Seed of the attack and the record swap; nothing else.")] = None,
     figure: Annotated[str | None, typer.Option(help="Write error by tolerance, and the attack, here (HTML).")] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
@@ -80,7 +81,7 @@ def property_(
         report("noise", _TICK, 3 * _TICK)
         lines = method_lines(scenario, budget, wishes)
         report("noise", 2 * _TICK, 3 * _TICK)
-        swap = _swap(scenario, budget, rng)
+        swap = _swap(scenario, budget, draws, rng)
         report("noise", 3 * _TICK, 3 * _TICK)
         attacks = None if no_attack else _attacks(mechanism, scenario, rng)
         by_tolerance = sweep(scenario, budget, wishes) if sweep_ or figure is not None else None
@@ -104,7 +105,8 @@ def _property(table: str, hide: str) -> str:
     codes, names = column.codes()
     if len(names) != 2:
         raise UsageError(
-            f'column {column.name!r} has {len(names)} values; say which one is hidden, such as --hide "{column.name}=..."'
+            f"column {column.name!r} has {len(names)} values; say which one is hidden, such as --hide "
+            f'"{column.name}=..."'
         )
     rarer = names[int(np.argmin(np.bincount(codes[codes >= 0], minlength=2)))]
     text = f"{float(rarer):.17g}" if column.numeric and column.values.dtype != bool else str(rarer)
@@ -138,10 +140,10 @@ def _bounds(texts: list[str]) -> dict[str, tuple[Real, Real]]:
     return found
 
 
-def _swap(scenario: Scenario, budget: Budget, rng: np.random.Generator) -> SwapFigure | str:
+def _swap(scenario: Scenario, budget: Budget, draws: int, rng: np.random.Generator) -> SwapFigure | str:
     """The figure, or why there is none."""
     try:
-        return swap_figure(scenario, budget, rng)
+        return swap_figure(scenario, budget, rng, draws)
     except NotProvable as error:
         return str(error)
 

@@ -104,6 +104,8 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
         f"[bold]{chosen}[/] is used: expected l2 error {error_of(mechanism):.5g} under "
         f"{escape(repr(mechanism.guarantee))}; standard deviation of the noise: {escape(each)}"
     )
+    if not any(deviations(mechanism)):
+        out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")
     out.print(_swapped(found.swap), markup=False)
@@ -116,9 +118,10 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
 
 
 def _methods(found: Found) -> Rich:
+    count = len(found.model.statistics)
     title = (
-        f"Noise to publish {len(found.model.statistics)} statistics of {found.model.size} records while hiding the share "
-        f"of {found.name} at {found.budget}"
+        f"Noise to publish {count} statistic{'' if count == 1 else 's'} of {found.model.size} records while hiding the "
+        f"share of {found.name} at {found.budget}"
     )
     table = Rich(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
     table.add_column("method", no_wrap=True)
@@ -143,8 +146,8 @@ def _swapped(swap: SwapFigure | str) -> str:
         return f"record swap, without a Gaussian model: none ({swap})"
     b = swap.bound
     return (
-        f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma {b.value:.5g} on "
-        f"every statistic, expected l2 error {swap.error:.5g} (delta <= {b.bound:.3g} over {b.draws} draws of up to "
+        f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma {b.value:.5g} "
+        f"on every statistic, expected l2 error {swap.error:.5g} (delta <= {b.bound:.3g} over {b.draws} draws of up to "
         f"{b.records} swapped records; analysis, not released)"
     )
 
@@ -168,7 +171,8 @@ def _attacked(before: AttackReport, after: AttackReport) -> Rich:
             if after.consistent
             else "The attack REFUTES the guarantee for these records: the Gaussian model is wrong for them."
         )
-        table.caption = f"The guarantee allows {after.ceiling:.3f} right guesses at most, at delta {float(after.delta):g}. {verdict}"
+        limit = f"The guarantee allows {after.ceiling:.3f} right guesses at most, at delta {float(after.delta):g}."
+        table.caption = f"{limit} {verdict}"
     return table
 
 

@@ -25,6 +25,7 @@ from fugu.loss.cost import ball_log_cost, log_cost
 from fugu.loss.proof import PairLoss
 from fugu.loss.shift import shift_renyi
 from fugu.loss.vector_exact import LARGEST, prove_vector_pure, vertices
+from fugu.loss.vector_gauss import shift_delta, smooth_delta, smooth_plan, wide
 from fugu.loss.vector_laws import law_divergence, law_excess, law_ratio, law_weights, require_exact
 from fugu.noise import Gaussian, Laplace
 from fugu.transport.bottleneck import bottleneck, kept_within
@@ -94,13 +95,17 @@ def vector_delta(
 ) -> list[PairLoss]:
     """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling brings
     within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with the `target` in rationals; or,
-    where that is above the target, what the pure epsilon implies. Gaussian: the best conversion of the divergences."""
+    where that is above the target, what the pure epsilon implies. Gaussian: the analytic curve, averaged over a plan,
+    or for noise of few steps the best conversion of the divergences."""
     require_exact(family)
     bare = {pair: law_excess(family, pair, epsilon) for pair, _ in family.different}
     if noise.scale == 0:
         return [PairLoss(label, bare[pair], pair) for pair, label in family.different]
     if isinstance(noise, Laplace):
         return _laplace_delta(family, noise, epsilon, target, bare)
+    if wide(noise):
+        return [PairLoss(label, min(bare[pair], _curve(family, pair, noise, epsilon)), pair)
+                for pair, label in family.different]  # fmt: skip
     losses = [vector_renyi(family, noise, alpha) for alpha in ORDERS]
     found = []
     for k, (pair, label) in enumerate(family.different):
@@ -110,6 +115,14 @@ def vector_delta(
     return found
 
 
+def _curve(family: VectorFamily, pair: tuple[int, int], noise: Gaussian, epsilon: Fraction) -> float:
+    """The analytic curve averaged over a plan, or at the largest distance where there are too many atoms for one."""
+    space = space_of(family, pair, 2)
+    if len(space.x) * len(space.y) <= PLANNED:
+        return smooth_delta(space, unit_of(space), noise, epsilon, smooth_plan(space, unit_of(space), noise, epsilon))
+    return shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
+
+
 def _laplace_delta(
     family: VectorFamily, noise: Laplace, epsilon: Fraction, target: Fraction, bare: dict[tuple[int, int], float]
 ) -> list[PairLoss]:
@@ -117,7 +130,7 @@ def _laplace_delta(
     found = []
     for pair, label in family.different:
         space = space_of(family, pair, 1)
-        missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / _unit(space)))
+        missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
         found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= target))
     if all(loss.within(target) for loss in found):
         return found
@@ -143,7 +156,7 @@ def space_of(family: VectorFamily, pair: tuple[int, int], norm: int) -> Space:
     return in_space(p, q, norm)
 
 
-def _unit(space: Space) -> int:
+def unit_of(space: Space) -> int:
     """How many lattice steps one unit of the space is: it may stand on a coarser lattice that holds all its atoms."""
     if space.unit is None:
         raise NotProvable("the vectors are too far apart, in lattice steps, to be told apart exactly; coarsen the grid")
@@ -153,7 +166,7 @@ def _unit(space: Space) -> int:
 
 def steps_moved(space: Space, plan: SubCoupling) -> NDArray[np.int64]:
     """|x - y| in lattice steps, coordinate by coordinate, for every cell of a plan."""
-    apart: NDArray[np.int64] = np.abs(space.x[plan.rows] - space.y[plan.columns]).astype(np.int64) * _unit(space)
+    apart: NDArray[np.int64] = np.abs(space.x[plan.rows] - space.y[plan.columns]).astype(np.int64) * unit_of(space)
     return apart
 
 
@@ -162,7 +175,7 @@ def costs_of(space: Space, noise: Noise, alpha: Fraction) -> NDArray[np.float64]
     grid = float(noise.grid or 1)
     costs = np.zeros((len(space.x), len(space.y)))
     for column in range(space.x.shape[1]):
-        apart = np.abs(space.x[:, None, column] - space.y[None, :, column]) * (_unit(space) * grid)
+        apart = np.abs(space.x[:, None, column] - space.y[None, :, column]) * (unit_of(space) * grid)
         costs += log_cost(noise, float(alpha), apart.ravel()).reshape(costs.shape)
     return costs
 

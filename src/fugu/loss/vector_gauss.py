@@ -68,3 +68,22 @@ def smooth_plan(space: Space, unit: int, noise: Gaussian, epsilon: Fraction) -> 
     costs[far] = fast_gaussian_log_delta(float(epsilon), moved[far])
     total = Fraction(space.total)
     return optimal_plan(costs, Masses(space.a, total), Masses(space.b, total))
+
+
+def wide(noise: Gaussian) -> bool:
+    """Whether lattice Gaussian noise has enough steps for the smoothing bound."""
+    return noise.grid is not None and 1 / (2 * noise.precision) > 2 * TAU
+
+
+def shift_delta(steps: float, dimension: int, noise: Gaussian, epsilon: Fraction) -> float:
+    """The bound where every value moves by at most that many steps in l2."""
+    left = epsilon - _SLACK
+    if left < 0 or not wide(noise):
+        return 1.0
+    with balls.precision(_PRECISION):
+        h = eta(TAU, dimension)
+        kappa = ((1 + h) / (1 - h)).log()
+        if not 2 * kappa <= balls.of(_SLACK):
+            raise NotProvable("too many coordinates for the smoothing bound")
+        moved = Fraction(steps) ** 2 / (1 / (2 * noise.precision) - TAU)
+        return min(1.0, balls.upper(kappa.exp() * _curve(left, moved))) if moved else 0.0

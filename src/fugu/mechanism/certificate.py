@@ -189,7 +189,7 @@ class Certificate:
         sealed = ("schema", "fugu", "families", "fingerprint", "digest")
         body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
-        return Certificate.seal({**body, "assumptions": stated, "unit": unit, "support": None}, self.items)
+        return Certificate.seal({**body, "assumptions": stated, "unit": unit, "support": None}, self.laws)
 
     def to_json(self) -> str:
         """The document as text."""

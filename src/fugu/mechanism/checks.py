@@ -36,7 +36,7 @@ def check_support(certificate: Certificate) -> None:
 def check_correlated(certificate: Certificate) -> None:
     """Noise, lattice and laws of one dimension and one grid."""
     noise, lattice = certificate.correlated, certificate.lattice
-    dimensions = {noise.dimension, *(pair.p.dimension for pair in certificate.normal_pairs)}
+    dimensions = {noise.dimension, *(law.dimension for pair in certificate.normal_pairs for law in (pair.p, pair.q))}
     if lattice is None or lattice.grid != noise.grid or dimensions != {certificate.body["dimension"]}:
         raise CertificateError("the certificate's noise, lattice and laws do not belong together")
 

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.errors import BadLaw, MissingValues
+from fugu.errors import BadLaw, BadNoise, MissingValues
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
 from fugu.noise.correlated import CorrelatedGaussian
@@ -34,6 +34,8 @@ class CorrelatedAdditive(Mechanism):
         A discrete Gaussian is within one of its steps of a normal number: a sum over k >= m lies between the integrals
         from m and from m - 1. A coordinate of noise of full rank is one on the lattice; without a base it is a sum of
         multiples b_ij of such numbers. Rounding adds half a step."""
+        if not 0 <= level < 1:
+            raise BadNoise(f"a level must be in [0, 1), got {level!r}")
         if self._silent():
             return (-0.5 * float(self.lattice.grid), 0.5 * float(self.lattice.grid))
         columns, d = self.noise.columns, self.noise.dimension

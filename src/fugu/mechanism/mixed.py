@@ -60,6 +60,8 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     if not 0 <= share <= 1:
         raise UsageError(f"the probability must be in [0, 1], got {p!r}")
     a, b = m1.certificate, m2.certificate
+    if any(c.kind not in ("additive", "mixed") for c in (a, b)):
+        raise NotProvable("mixing is for mechanisms that publish one number or column; vectors are released whole")
     if a.body["beliefs"] != b.body["beliefs"]:
         raise NotProvable("the two mechanisms are for different beliefs; calibrate both for the same pairs, then mix")
     proved = {key: max(a.proved[key], b.proved[key]) for key in ("epsilon", "delta")}

@@ -1,4 +1,4 @@
-"""The page of `fugu property`: error against tolerance for every method, and what an attacker guesses before and after."""
+"""The page of `fugu property`: error against tolerance for every method, and what is guessed before and after noise."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ _COLOURS = ("#56B4E9", "#E69F00", style.FIRST, "#CC79A7", style.POINTS, "#999999
 _DASHES = ("dot", "dashdot", "dash", "longdash", "longdashdot", "dot", "solid")
 _STEEP = 20.0
 """A ratio of largest to smallest error from which on the axis is logarithmic."""
+
+_COSTS = (
+    "Each line is a method that is proved, in the Gaussian model, to hide the share. The error is the average length "
+    "of the noise that is added to all statistics together. The lower, the better; the dotted line is the tolerance "
+    "asked for. On a log scale, points on the lower edge are 0: no noise is needed."
+)
+_STAR = (
+    "The star needs no Gaussian model. It is found by drawing records of the reference, holds with the confidence "
+    "stated, and is no plain guarantee; nothing is released with it."
+)
 
 
 def error_figure(
@@ -76,8 +86,10 @@ def attack_figure(before: AttackReport, after: AttackReport) -> Figure:
     edges = [(0.5, "guessing blindly", style.SOFT)]
     if after.epsilon is not None:
         edges.append((after.ceiling, f"most the guarantee allows: {percent(after.ceiling, 'up')}", style.FIRST))
-    layout["shapes"] = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
-                         "line": {"color": colour, "dash": "dash", "width": 1.5}} for y, _, colour in edges]  # fmt: skip
+    across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1}
+    layout["shapes"] = [
+        across | {"y0": y, "y1": y, "line": {"color": colour, "dash": "dash", "width": 1.5}} for y, _, colour in edges
+    ]
     layout["annotations"] = [style.note(text, y, "bottom", colour, side="right") for y, text, colour in edges]
     return {"data": [bars], "layout": layout}
 
@@ -93,36 +105,19 @@ def property_page(
     """One self-contained page, readable without the paper; it shows nothing of any private data, as none was read."""
     from plotly.offline import get_plotlyjs
 
-    asked = float(model.tolerance)
-    kept = plain(model.name, 60)
-    parts = [
-        "<h1>Hiding a property of the whole</h1>",
-        f"<p>Published: {', '.join(plain(s, 60) for s in model.statistics)}, of {model.size} records. Hidden: which "
-        f"share of the records has <b>{kept}</b>. Shares that differ by at most {asked:g} must look alike, at "
-        f"{plain(repr(budget), 90)}. Nothing was released to make this page.</p>",
-        "<h2>What it costs</h2>",
-        _drawn("error", error_figure(by_tolerance, asked, swap)),
-        "<p>Each line is a method that is proved, in the Gaussian model, to hide the share. The error is the average "
-        "length of the noise that is added to all statistics together. The lower, the better; the dotted line is the "
-        "tolerance asked for. On a log scale, points on the lower edge are 0: no noise is needed.</p>",
-    ]
+    asked, published = float(model.tolerance), ", ".join(plain(s, 60) for s in model.statistics)
+    what = (
+        f"Published: {published}, of {model.size} records. Hidden: which share of the records has "
+        f"<b>{plain(model.name, 60)}</b>. Shares that differ by at most {asked:g} must look alike, at "
+        f"{plain(repr(budget), 90)}. Nothing was released to make this page."
+    )
+    parts = ["<h1>Hiding a property of the whole</h1>", f"<p>{what}</p>", "<h2>What it costs</h2>"]
+    parts += [_drawn("error", error_figure(by_tolerance, asked, swap)), f"<p>{_COSTS}</p>"]
     if swap is not None:
-        parts.append(
-            "<p>The star needs no Gaussian model. It is found by drawing records of the reference, holds with the "
-            "confidence stated, and is no plain guarantee; nothing is released with it.</p>"
-        )
+        parts.append(f"<p>{_STAR}</p>")
     if attacks is not None:
-        before, after = attacks
-        told = "" if after.epsilon is None else f", where the guarantee says at most {number(float(after.epsilon))}"
-        parts += [
-            "<h2>What an attacker guesses</h2>",
-            _drawn("attack", attack_figure(before, after)),
-            "<p>Data sets were drawn from the reference under two shares, with equal odds, and a guesser was trained "
-            f"to tell which. It was right in {percent(before.accuracy)} of {before.test} trials on the statistics as "
-            f"they are, and in {percent(after.accuracy)} with noise. Bars at the top are intervals of confidence "
-            f"{float(after.confidence):g}. From the guesses with noise it follows that epsilon is at least "
-            f"{number(after.epsilon_lower, 'down')}{told}. That an attack fails proves nothing.</p>",
-        ]
+        parts += ["<h2>What an attacker guesses</h2>", _drawn("attack", attack_figure(*attacks))]
+        parts.append(f"<p>{_guessed(*attacks)}</p>")
     if assumptions:
         stated = "".join(f"<li>{plain(a, 400)}</li>" for a in assumptions)
         parts.append(f"<h2>What this rests on</h2><ul>{stated}</ul>")
@@ -132,6 +127,17 @@ def property_page(
         '<meta name="viewport" content="width=device-width, initial-scale=1"><style>body{max-width:56rem;margin:2rem '
         "auto;padding:0 1rem;font-family:system-ui,sans-serif;line-height:1.5;color:#1B1B1B}</style>"
         f"<script>{get_plotlyjs()}</script></head><body>{body}</body></html>"
+    )
+
+
+def _guessed(before: AttackReport, after: AttackReport) -> str:
+    told = "" if after.epsilon is None else f", where the guarantee says at most {number(float(after.epsilon))}"
+    return (
+        "Data sets were drawn from the reference under two shares, with equal odds, and a guesser was trained to tell "
+        f"which. It was right in {percent(before.accuracy)} of {before.test} trials on the statistics as they are, and "
+        f"in {percent(after.accuracy)} with noise. Bars at the top are intervals of confidence "
+        f"{float(after.confidence):g}. From the guesses with noise it follows that epsilon is at least "
+        f"{number(after.epsilon_lower, 'down')}{told}. That an attack fails proves nothing."
     )
 
 

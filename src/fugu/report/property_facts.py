@@ -29,7 +29,7 @@ from fugu.scenario.swap_monte import SwapBound, swap_sigma
 
 TIMES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))
 """The tolerances of a sweep, in units of the one asked for."""
-_DRAWS = 100_000
+DRAWS = 100_000
 _TICK = 20_000
 
 
@@ -117,7 +117,7 @@ def deviations(mechanism: Calibrated) -> tuple[float, ...]:
     return (math.sqrt(mechanism.expected_error("squared")),)
 
 
-def swap_figure(scenario: Scenario, budget: AnyBudget, rng: np.random.Generator, draws: int = _DRAWS) -> SwapFigure:
+def swap_figure(scenario: Scenario, budget: AnyBudget, rng: np.random.Generator, draws: int = DRAWS) -> SwapFigure:
     """Gaussian noise that suffices without a Gaussian model, with a confidence over the draws."""
     if not isinstance(budget, Approx) or budget.delta == 0:
         raise NotProvable("the record swap is drawn for a budget of epsilon and delta > 0")
@@ -139,7 +139,7 @@ def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
     if not moved.replacement and (most > len(moved.having) or moved.size - least > len(moved.lacking)):
         raise UsageError("the reference has too few records of a class")
     laws = {name: moved.law(k) for name, k in zip(moved.labels, moved.counts, strict=True)}
-    return Scenario(laws, [moved.labels], assumptions=assumptions(moved), property=moved)
+    return Scenario(laws, [(moved.labels[0], moved.labels[1])], assumptions=assumptions(moved), property=moved)
 
 
 def sweep(

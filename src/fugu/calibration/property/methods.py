@@ -14,6 +14,7 @@ from fugu.calibration.method import AnyBudget
 from fugu.calibration.property import baselines
 from fugu.calibration.property.directions import directional, expected_value_gaussian
 from fugu.calibration.property.optimal import optimal_covariance
+from fugu.calibration.property.scaling import enough
 from fugu.calibration.property.uncertain import directional_uncertainty, eigenvector
 from fugu.calibration.property.wishes import Wishes
 from fugu.calibration.renyi.target import Target
@@ -82,12 +83,18 @@ WAYS = {
 
 
 def propose(pairs: tuple[NormalPair, ...], budget: AnyBudget, wishes: Wishes) -> dict[str, Plan]:
-    """Every method's covariance. Laws of unequal covariance are given their mean here and settled by the proof."""
+    """Every method's covariance. Laws of unequal covariance are given their mean here, which may not be enough (their
+    means may even agree): what a method finds is then enlarged until it is, before its rank and its error count."""
     different = [pair for pair in pairs if not pair.same] or list(pairs[:1])
     D = np.array([pair.p.mean_array - pair.q.mean_array for pair in different])
     C = np.array([(pair.p.cov_array + pair.q.cov_array) / 2 for pair in different])
     task = Task(D, C, admissible(budget), wishes)
-    return {name: _plan(WAYS[name], find, task) for name, find in _FINDERS.items()}
+    alike = all(pair.shared for pair in different)
+
+    def found(find: Callable[[Task], Array]) -> Array:
+        return find(task) if alike else enough(find(task), pairs, budget)
+
+    return {name: _plan(WAYS[name], lambda f=find: found(f), wishes) for name, find in _FINDERS.items()}  # type: ignore[misc]
 
 
 def admissible(budget: AnyBudget) -> float:
@@ -100,13 +107,13 @@ def admissible(budget: AnyBudget) -> float:
     return gaussian_mu(budget.epsilon, budget.delta)
 
 
-def _plan(way: Way, find: Callable[[Task], Array], task: Task) -> Plan:
+def _plan(way: Way, find: Callable[[], Array], wishes: Wishes) -> Plan:
     try:
-        S = find(task)
+        S = find()
     except FuguError as error:
         return Plan(way, None, str(error))
     values = np.linalg.eigvalsh(S)
-    if values[0] <= _LEAST * max(values[-1], 1e-300) and not task.wishes.declared_exact:
+    if values[0] <= _LEAST * max(values[-1], 1e-300) and not wishes.declared_exact:
         return Plan(way, None, "no noise would be needed if the laws were exact" if not S.any() else DECODABLE)
     return Plan(way, S, note="" if S.any() else "the laws' own randomness suffices: no noise")
 

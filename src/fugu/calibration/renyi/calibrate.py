@@ -33,17 +33,14 @@ class Offer:
     asked: Problem
     proposals: dict[str, Proposal]
 
-    @property
-    def best(self) -> str:
-        """The method of least scale; the exact one where several agree."""
-        return min(self.proposals, key=lambda m: (self.proposals[m].steps, m != "exact"))
-
-    def error(self, objective: str) -> float:
-        """The expected error at the least scale."""
-        steps = self.proposals[self.best].steps
-        grid = float(self.asked.lattice.grid)
+    def error(self, method: str, objective: str) -> tuple[float, float, bool]:
+        """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method."""
+        steps = self.proposals[method].steps
+        if math.isinf(steps):
+            return math.inf, steps, True
         power = 1 if objective == "absolute" else 2
-        return math.inf if math.isinf(steps) else self.kind.make(steps).expected_error(objective) * grid**power
+        error = self.kind.make(steps).expected_error(objective) * float(self.asked.lattice.grid) ** power
+        return error, steps, method != "exact"
 
 
 def calibrate_renyi(
@@ -64,17 +61,19 @@ def calibrate_renyi(
             offers.append(offer(pairs, budget, name, chosen, grid))
         except NotProvable as error:
             refusals.append(f"{name}: {error}")
-    for found in sorted(offers, key=lambda o: o.error(objective)):
-        if math.isinf(found.proposals[found.best].steps):
-            refusals.append(f"{found.kind.name}: {found.proposals[found.best].note or 'no finite scale'}")
+    ways = sorted((o.error(m, objective), k, m) for k, o in enumerate(offers) for m in o.proposals)
+    for _, k, name in ways:
+        found = offers[k]
+        if math.isinf(found.proposals[name].steps):
+            refusals.append(f"{found.kind.name}, {name}: {found.proposals[name].note or 'no finite scale'}")
             continue
         try:
-            way = find_renyi_method(found.best)
+            way = find_renyi_method(name)
             if found.kind.name == "cauchy":
                 return analysis(found.asked, budget, way, found.proposals, context)
             return mechanism(found.asked, budget, way, found.proposals, found.kind.name, context)
         except NotProvable as error:
-            refusals.append(f"{found.kind.name}: {error}")
+            refusals.append(f"{found.kind.name}, {name}: {error}")
     raise NotProvable(f"no noise could be proved for {budget!r}: " + "; ".join(refusals))
 
 
@@ -102,4 +101,4 @@ def _suited(asked: Problem, target: Target, noise: str) -> tuple[RenyiMethod, ..
     found = renyi_methods(asked.items, noise)
     if cells > _MANY:
         found = tuple(m for m in found if m.name in ("wasserstein", "transport", "closeness"))
-    return tuple(m for m in found if target.delta or m.name not in ("closeness", "partial-transport"))
+    return tuple(m for m in found if target.delta or m.name not in ("closeness", "partial-transport", "conditioned"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from fugu.calibration.method import Proposal
@@ -10,6 +11,7 @@ from fugu.calibration.renyi.kinds import Kind
 from fugu.calibration.renyi.method import renyi_method
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.smooth import first_guess
+from fugu.errors import NotProvable
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 
@@ -41,7 +43,10 @@ def least_tight(item: Item, target: Target, kind: Kind) -> float:
 
     def loss(scale: float, alpha: Fraction) -> float:
         if kind.name == "cauchy":
-            return cauchy_divergence(item, kind.make(scale), alpha)
+            try:
+                return cauchy_divergence(item, kind.make(scale), alpha)
+            except NotProvable:
+                return math.inf  # too small a scale for the quadrature counts as too small
         return fast_renyi(item, kind.name, scale, float(alpha))
 
     return target.least(loss, upper)

@@ -34,7 +34,7 @@ class RenyiMethod:
 
 
 _METHODS: dict[str, RenyiMethod] = {}
-_ORDER = ("wasserstein", "closeness", "cauchy-moments", "transport", "partial-transport", "exact")
+_ORDER = ("wasserstein", "closeness", "cauchy-moments", "transport", "partial-transport", "exact", "conditioned")
 NOISES = ("laplace", "gaussian", "cauchy")
 NO_ATOMS = Proposal(math.inf, "this method is for laws with atoms")
 
@@ -53,7 +53,7 @@ def renyi_method(
 
 def renyi_methods(items: tuple[Item, ...] | None = None, noise: str | None = None) -> tuple[RenyiMethod, ...]:
     """All methods from the crudest to the exact one; with items or a noise given, those that suit them."""
-    from fugu.calibration.renyi import couplings, exact, moments, partial  # noqa: F401
+    from fugu.calibration.renyi import conditioned, couplings, exact, moments, partial  # noqa: F401
 
     found = [_METHODS[name] for name in _ORDER]
     if noise is not None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,18 @@ from fugu.calibration.method import AnyBudget, Proposal
 from fugu.calibration.renyi.kinds import Kind, kind_of
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.search import least_scale
-from fugu.exact import Real, as_fraction, float_down
+from fugu.exact import as_fraction, float_down
 from fugu.guarantee import Approx, Renyi, RenyiCurve
-from fugu.guarantee.conversion import exact_delta
 from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.vectors import VectorFamily
 from fugu.loss.bounds import Noise
 from fugu.loss.cost import log_cost
+from fugu.loss.gaussian_curve import fast_gaussian_delta, gaussian_mu
 from fugu.loss.shift import shift_renyi
-from fugu.loss.vector_bounds import IMPLIED, ORDERS, plan_for, space_of, steps_moved
+from fugu.loss.smoothing import TAU
+from fugu.loss.vector_bounds import IMPLIED, PLANNED, plan_for, space_of, steps_moved, unit_of
 from fugu.loss.vector_exact import LARGEST, fast_vector_pure, vertices
+from fugu.loss.vector_gauss import smooth_plan
 from fugu.loss.vector_laws import law_divergence, law_excess
 from fugu.noise import Gaussian
 from fugu.noise.cauchy import GeneralizedCauchy
@@ -103,49 +104,47 @@ def _pure_target(epsilon: Fraction, delta: Fraction) -> float:
 
 
 def _gaussian(budget: AnyBudget) -> dict[str, Finder]:
-    """Approximate budgets with Gaussian noise: the divergences at several orders, converted jointly."""
+    """Approximate budgets with Gaussian noise: the analytic curve at the largest distance, or averaged over a plan.
+
+    In lattice steps the noise needs tau squared steps more variance than continuous noise (`fugu.loss.smoothing`)."""
     if not isinstance(budget, Approx) or budget.delta == 0:
         return {"wasserstein": lambda f: math.inf if f.different else 0.0}
     epsilon, delta = as_fraction(budget.epsilon), float_down(as_fraction(budget.delta))
+    least = math.sqrt(2 * float(TAU)) * (1 + 1e-9)
 
     def wasserstein(family: VectorFamily) -> float:
         distance = reach(family, 2, Fraction(0))
-        return distance * _unit_scale(epsilon, delta) if distance else 0.0
+        if not distance:
+            return 0.0
+        return max(least, math.sqrt((distance / gaussian_mu(epsilon, delta)) ** 2 + float(TAU)) * (1 + 1e-12))
 
     def transport(family: VectorFamily) -> float:
         upper = wasserstein(family)
-        if upper == 0:
-            return upper
         spaces = [space_of(family, pair, 2) for pair, _ in family.different]
-        plans = [{a: plan_for(space, Gaussian(upper, Fraction(1)), a) for a in ORDERS} for space in spaces]
+        if upper == 0 or any(len(space.x) * len(space.y) > PLANNED for space in spaces):
+            return upper
         bare = [law_excess(family, pair, epsilon) for pair, _ in family.different]
+        plans: dict[int, SubCoupling] = {}
+
+        def cost(k: int, scale: float) -> float:
+            space, noise = spaces[k], Gaussian(scale, Fraction(1))
+            if k not in plans or len(space.x) * len(space.y) <= _CELLS:
+                plans[k] = smooth_plan(space, unit_of(space), noise, epsilon)
+            moved = np.sqrt((steps_moved(space, plans[k]).astype(np.float64) ** 2).sum(axis=1))
+            losses = np.zeros(len(moved))
+            far = moved > 0
+            losses[far] = fast_gaussian_delta(float(epsilon), moved[far] / math.sqrt(scale**2 - float(TAU)))
+            shares = np.array([m / plans[k].total for m in plans[k].masses.tolist()])
+            return min(bare[k], float(losses @ shares) * (1 + 1e-9))
 
         def loss(scale: float) -> float:
             if scale == 0:
                 return max(bare)
-            noise = Gaussian(scale, Fraction(1))
-            found = []
-            for space, known, alone in zip(spaces, plans, bare, strict=True):
-                values = {a: plan_log_cost(plan, _cells(space, plan, noise, a)) for a, plan in known.items()}
-                orders: dict[Real, Real] = {
-                    a: Fraction(max(0.0, value)) / (a - 1) for a, value in values.items() if value < 600
-                }
-                found.append(min(alone, exact_delta(orders, epsilon) if orders else 1.0))
-            return max(found)
+            return max(cost(k, max(scale, least)) for k in range(len(spaces)))
 
-        return least_scale(loss, delta, upper * (1 + 1e-9))
+        return max(least, found) if (found := least_scale(loss, delta, upper * (1 + 1e-9))) else 0.0
 
     return {"wasserstein": wasserstein, "transport": transport}
-
-
-@lru_cache(maxsize=64)
-def _unit_scale(epsilon: Fraction, delta: float) -> float:
-    """The least Gaussian scale for a shift by 1; the bound depends on distance / scale alone."""
-
-    def loss(scale: float) -> float:
-        return exact_delta({a: a / Fraction(scale) ** 2 / 2 for a in ORDERS}, epsilon) if scale else 1.0
-
-    return least_scale(loss, delta, 2 / max(float(epsilon), 0.05))
 
 
 def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:

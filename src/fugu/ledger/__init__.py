@@ -1,0 +1,1 @@
+"""The books: what was spent on which data, across processes and crashes."""
