@@ -65,7 +65,8 @@ def between():
 
 @cache
 def mechanism(epsilon):
-    return calibrate(scenario(), Approx(epsilon, DELTA))
+    """The covariance of least trace, with the default floor in every direction."""
+    return calibrate(scenario(), Approx(epsilon, DELTA), method="optimal")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,9 @@ def test_errors_that_a_release_really_has(epsilon, error):
     """Unequal covariances, noise of full rank on a lattice, proved."""
     found = mechanism(epsilon)
     assert error_of(found) == pytest.approx(error, rel=0.04)
-    assert verify(found).holds and found.noise.base > 0 and found.certificate.method == "optimal"
+    assert verify(found).holds and found.noise.base > 0
+    best = calibrate(scenario(), Approx(epsilon, DELTA))
+    assert best.noise.base > 0 and best.expected_error() <= found.expected_error()
 
 
 def test_the_record_swap_needs_more_noise_and_no_gaussian_model():

@@ -54,7 +54,7 @@ class Costs:
     def _cut(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
         cap = self.cap if np.isfinite(self.cap) else 0.0
         with np.errstate(under="ignore"):
-            costs = np.exp(np.minimum(logs, cap) - self.shift)
+            costs = np.exp(np.minimum(np.minimum(logs, cap) - self.shift, _CEILING + 50))  # beyond 1e18 doubles jump
         return np.where(logs > cap, costs * 4, costs)
 
     def prices(self, lo: int, hi: int) -> NDArray[np.float64]:

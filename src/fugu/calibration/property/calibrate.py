@@ -25,7 +25,7 @@ from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.encoding import budget_json
 from fugu.noise.correlated import CorrelatedGaussian
-from fugu.noise.lattice import Lattice
+from fugu.noise.lattice import MAX_INDEX, Lattice
 
 GAUSSIAN_MODEL = "Gaussian model: given each secret the published vector is normal, with the mean and covariance stated"
 DECLARED = "the laws are declared exactly normal: noise of deficient rank hides nothing of a statistic that is not"
@@ -73,10 +73,22 @@ def realised(
     covariance = enough(plan.covariance, pairs, budget)
     for stretch in _STRETCH:
         noise = realise(covariance * stretch, laws, grid)
+        _check_range(noise, pairs)
         proof = prove_normal(pairs, noise, budget)
         if proof.holds:
             return noise, proof
     raise NotProvable(f"the bound is {proof.epsilon:.6g}, delta {proof.delta:.3g} for pair {proof.worst_pair!r}")
+
+
+def _check_range(noise: CorrelatedGaussian, pairs: tuple[NormalPair, ...]) -> None:
+    """Lattice indices of the means well within 2^50, widths within the 2^52 steps that can be drawn."""
+    widths = [as_fraction(noise.base) / noise.grid, *map(as_fraction, noise.scales)]
+    means = [abs(x) for pair in pairs for law in (pair.p, pair.q) for x in law.mean]
+    if max(widths) > 2**52 or max(means) / noise.grid > MAX_INDEX // 4:
+        raise NotProvable(
+            "the grid is too fine for means or noise this large, so nothing could be released; subtract a public "
+            "constant from the values, or give a coarser grid"
+        )
 
 
 def _sealed(

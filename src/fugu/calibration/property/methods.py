@@ -92,9 +92,24 @@ def propose(pairs: tuple[NormalPair, ...], budget: AnyBudget, wishes: Wishes) ->
     alike = all(pair.shared for pair in different)
 
     def found(find: Callable[[Task], Array]) -> Array:
-        return find(task) if alike else enough(find(task), pairs, budget)
+        S = lifted(find(task), wishes.floor)
+        return S if alike else enough(S, pairs, budget)
 
     return {name: _plan(WAYS[name], lambda f=find: found(f), wishes) for name, find in _FINDERS.items()}  # type: ignore[misc]
+
+
+def lifted(S: Array, floor: float | None) -> Array:
+    """The least covariance above S with every eigenvalue at least `floor`: more noise, so no more loss.
+
+    >>> lifted(np.array([[9.0, 0.0], [0.0, 0.0]]), 4.0)
+    array([[9., 0.],
+           [0., 4.]])
+    """
+    values, vectors = np.linalg.eigh(S)
+    if not floor or values[0] >= floor:
+        return S
+    raised = S + (vectors * np.maximum(floor - values, 0.0)) @ vectors.T
+    return np.asarray((raised + raised.T) / 2)
 
 
 def admissible(budget: AnyBudget) -> float:

@@ -11,7 +11,7 @@ from fugu.calibration.method import Proposal
 from fugu.calibration.renyi.couplings import farthest
 from fugu.calibration.renyi.kinds import Kind
 from fugu.calibration.renyi.method import NO_ATOMS, renyi_method
-from fugu.calibration.renyi.partial import kept, margins
+from fugu.calibration.renyi.partial import kept, margins, unmoved
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.search import least_scale
 from fugu.laws.analytic import Analytic
@@ -54,7 +54,9 @@ def _excess(family: Family, scale: float, target: Target, kind: Kind) -> float:
     plain = target.excess(_loss(family, scale, kind))
     if plain <= 1:
         return plain
-    noise = kind.make(scale) if scale else kind.make(1e-9)
+    if scale == 0:
+        return min(plain, unmoved(family, family.pairs[0], target.delta))
+    noise = kind.make(scale)
     rest = margins(family, kept(family, family.pairs[0], noise, target.highest, target.delta), family.labels[0])
     return min(plain, target.excess(_loss(rest, scale, kind))) if rest.different else 0.0
 

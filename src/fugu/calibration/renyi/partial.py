@@ -49,7 +49,7 @@ def partial_transport(item: Item, target: Target, kind: Kind) -> Proposal:
 
     def loss(scale: float, alpha: Fraction) -> float:
         if scale == 0:
-            return max(_unmoved(item, pair, target.delta) for pair, _ in item.different)
+            return max(unmoved(item, pair, target.delta) for pair, _ in item.different)
         noise = kind.make(scale)
         plans = (kept(item, pair, noise, target.highest, target.delta) for pair, _ in item.different)
         return max(coupled(plan, scale, alpha, kind) for plan in plans)
@@ -88,7 +88,7 @@ def _margin(plan: Coupling, where: np.ndarray[tuple[int], np.dtype[np.int64]], s
     return Masses(np.array(sums, dtype=kind), Fraction(plan.total))
 
 
-def _unmoved(family: Family, pair: tuple[int, int], delta: Fraction) -> float:
+def unmoved(family: Family, pair: tuple[int, int], delta: Fraction) -> float:
     """Without noise: nothing is lost if all but delta of the mass can stay where it is."""
     i, j = pair
     return 0.0 if closeness_index(family.points, family.laws[i], family.laws[j], delta) == 0 else math.inf
