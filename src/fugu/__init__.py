@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from fugu.laws.multinormal import MultivariateNormal as MultivariateNormal
     from fugu.laws.normal import Normal as Normal
     from fugu.laws.normal import NormalMixture as NormalMixture
+    from fugu.ledger import Ledger as Ledger
     from fugu.loss import delta as delta
     from fugu.loss import epsilon as epsilon
     from fugu.loss import renyi as renyi
     from fugu.mechanism import Certificate as Certificate
     from fugu.mechanism import Mechanism as Mechanism
+    from fugu.mechanism import PerEntryDP as PerEntryDP
     from fugu.mechanism import mix as mix
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
@@ -51,10 +53,12 @@ _ROOMS = {
     "GeneralizedCauchy": "noise",
     "Laplace": "noise",
     "LawPair": "laws",
+    "Ledger": "ledger",
     "Mechanism": "mechanism",
     "MultivariateNormal": "laws",
     "Normal": "laws",
     "NormalMixture": "laws",
+    "PerEntryDP": "mechanism",
     "Pure": "guarantee",
     "Renyi": "guarantee",
     "RenyiCurve": "guarantee",

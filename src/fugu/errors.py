@@ -53,6 +53,18 @@ class TooManySecrets(BadTable):
     """More secrets than can be paired."""
 
 
+class BadLedger(UsageError):
+    """A ledger file that cannot be opened, read or written as asked; nothing that was charged is lost."""
+
+
+class LedgerBusy(BadLedger):
+    """Another process holds the ledger, or the request, for longer than the timeout."""
+
+
+class Unstorable(UsageError):
+    """A release that cannot be written down exactly, so a retry could not return the same value."""
+
+
 class MissingExtra(UsageError):
     """An optional package that this call needs; the message names the extra to install."""
 
@@ -84,6 +96,22 @@ class AlreadyReleased(BudgetRefused):
     """A law-based mechanism is for one release: Pufferfish guarantees do not add up by themselves."""
 
 
+class BudgetExceeded(BudgetRefused):
+    """A request that costs more than is left; it carries the guarantees `spent`, `asked`, `left` and `budget`."""
+
+    def __init__(self, message: str, *, spent: object, asked: object, left: object, budget: object) -> None:
+        self.spent, self.asked, self.left, self.budget = spent, asked, left, budget
+        super().__init__(message)
+
+
+class RequestReused(BudgetRefused):
+    """A request id that already stands for another question: one id, one charge, one value."""
+
+
+class DataKnown(BudgetRefused):
+    """Data that the ledger knows under another name: a renamed file is no fresh budget."""
+
+
 class PriorNotPublic(BudgetRefused):
     """The beliefs were fitted on the very data to be released, and nobody declared them public."""
 
@@ -100,6 +128,18 @@ class NotProvable(FuguError):
 
 class CertificateError(NotProvable):
     """A certificate that is truncated, edited, of an unknown version, or does not hold."""
+
+
+class NotComposable(NotProvable):
+    """Releases whose guarantees do not add up; `why` says what is missing, `advice` what can be done."""
+
+    def __init__(self, why: str, advice: str) -> None:
+        self.why, self.advice = why, advice
+        super().__init__(f"{why}; {advice}")
+
+
+class LedgerBroken(NotProvable):
+    """A ledger that was edited, truncated, rolled back or damaged: what was spent is no longer known."""
 
 
 def did_you_mean(name: str, available: tuple[str, ...]) -> str:

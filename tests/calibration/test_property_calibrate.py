@@ -91,6 +91,7 @@ FORGERIES = {
     "a finer grid": lambda b: (b["noise"].update(grid="1/1000"), b["lattice"].update(grid="1/1000")),
     "a coarse grid": lambda b: (b["noise"].update(grid="50"), b["lattice"].update(grid="50")),
     "two grids": lambda b: b["noise"].update(grid="1/1000"),
+    "another lattice": lambda b: b["lattice"].update(grid="1/1000"),
     "no lattice": lambda b: b.update(lattice=None),
     "a column of halves": column(lambda i, x: x + 0.5),
     "another dimension": lambda b: b.update(dimension=3),

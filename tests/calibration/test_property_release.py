@@ -206,6 +206,15 @@ def test_a_law_that_does_not_vary_in_some_direction_is_refused_with_the_reason(e
         fugu.calibrate(flat, Approx(1, 1e-3), declared_exact=exact)
 
 
+def test_the_grid_must_be_fine_enough_for_both_laws_of_a_pair():
+    wide, thin = normal([5, 5], [[9, 0], [0, 9]]), normal([0, 0], [[7, 0], [0, 7]])
+    wishes = {"grid": 1, "method": "expected-value"}
+    assert fugu.calibrate(LawPair(wide, normal([0, 0], [[8, 0], [0, 8]])), Approx(1, 1e-2), **wishes).noise.grid == 1
+    for pair in (LawPair(wide, thin), LawPair(thin, wide)):
+        with pytest.raises(NotProvable, match="varies too little"):
+            fugu.calibrate(pair, Approx(1, 1e-2), **wishes)
+
+
 def test_what_could_not_be_released_is_not_certified():
     far = LawPair(normal([10**15, 0], PAPER), normal([10**15 + 64, 0], PAPER))
     for pair, budget, wishes in (

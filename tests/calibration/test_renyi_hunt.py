@@ -198,7 +198,8 @@ def test_no_method_states_less_than_the_truth(start):
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(10_000, 15_000, 50))
 def test_no_method_states_less_than_the_truth_in_five_thousand_cases(start):
-    assert sum(hunt(seed) for seed in range(start, start + 50)) > 50
+    """One case in ten is a full one: all orders, all rows, small budgets."""
+    assert sum(hunt(seed, small=seed % 10 != 0) for seed in range(start, start + 50)) > 50
 
 
 def test_the_oracle_agrees_with_a_sum_to_the_end_and_with_quadrature():

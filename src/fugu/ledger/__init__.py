@@ -1,1 +1,9 @@
-"""The books: what was spent on which data, across processes and crashes."""
+"""The books: what was spent on which data, across processes and crashes.
+
+No release leaves the process before its charge is on disk; one request id, one charge, one value."""
+
+from fugu.ledger.books import Books as Books
+from fugu.ledger.books import Entry as Entry
+from fugu.ledger.charge import Charge as Charge
+from fugu.ledger.fingerprint import fingerprint as fingerprint
+from fugu.ledger.ledger import Ledger as Ledger

@@ -6,4 +6,5 @@ from fugu.mechanism.context import Context as Context
 from fugu.mechanism.mechanism import Mechanism as Mechanism
 from fugu.mechanism.mixed import Mixed as Mixed
 from fugu.mechanism.mixed import mix as mix
+from fugu.mechanism.per_entry import PerEntryDP as PerEntryDP
 from fugu.mechanism.release import Release as Release

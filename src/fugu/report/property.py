@@ -8,6 +8,7 @@ from typing import Any
 
 from fugu.auditing import AttackReport
 from fugu.calibration.method import AnyBudget
+from fugu.calibration.property.methods import WAYS
 from fugu.report import style
 from fugu.report.figures import plain
 from fugu.report.property_facts import MethodLine, SwapFigure
@@ -17,6 +18,8 @@ from fugu.scenario.property_model import PropertyModel
 
 _COLOURS = ("#56B4E9", "#E69F00", style.FIRST, "#CC79A7", style.POINTS, "#999999", style.SECOND)
 _DASHES = ("dot", "dashdot", "dash", "longdash", "longdashdot", "dot", "solid")
+_PLACES = {name: place for place, name in enumerate(WAYS)}
+"""Every method keeps its colour, whichever others are drawn."""
 _STEEP = 20.0
 """A ratio of largest to smallest error from which on the axis is logarithmic."""
 
@@ -26,8 +29,8 @@ _COSTS = (
     "asked for. On a log scale, points on the lower edge are 0: no noise is needed."
 )
 _STAR = (
-    "The star needs no Gaussian model. It is found by drawing records of the reference, holds with the confidence "
-    "stated, and is no plain guarantee; nothing is released with it."
+    "The star needs no Gaussian model. It is found by drawing records of the reference, holds with a confidence of "
+    "{confidence:.6g}, and is no plain guarantee; nothing is released with it."
 )
 
 
@@ -43,7 +46,8 @@ def error_figure(
     steep = bool(heights) and max(heights) > _STEEP * min(heights)
     floor = min(heights) / 2 if steep else 0.0
     data: list[Figure] = []
-    for place, (method, noise) in enumerate(names):
+    for number_of, (method, noise) in enumerate(names):
+        place = _PLACES.get(method, number_of)
         told = f"{method}, {noise}" if several else method
         points = [
             (t, x.error) for t, lines in by_tolerance.items() for x in lines if (x.method, x.noise) == (method, noise)
@@ -56,12 +60,12 @@ def error_figure(
         data.append(trace | {"hovertemplate": "tolerance %{x}<br>average error %{customdata}<extra></extra>"})
     if swap is not None:
         marker = {"symbol": "star", "size": 13, "color": style.CURVE}
-        name = f"record swap (confidence {swap.bound.confidence:.6g}, no Gaussian model)"
+        name = "record swap: no Gaussian model"
         trace = {"type": "scatter", "mode": "markers", "name": name, "x": [asked], "y": [swap.error], "marker": marker}
         data.append(trace | {"hovertemplate": "average error %{y:.3g}<extra></extra>"})
-    layout = style.layout(480, top=110)
+    layout = style.layout(460, top=70)
     layout["xaxis"] = style.axis("tolerance: shares that differ by at most this must look alike", rangemode="tozero")
-    words = "average error: length of the noise vector"
+    words = "average error"
     layout["yaxis"] = style.axis(f"{words} (log scale)", type="log") if steep else style.axis(words, rangemode="tozero")
     layout["shapes"] = [{"type": "line", "x0": asked, "x1": asked, "yref": "paper", "y0": 0, "y1": 1,
                          "line": {"color": style.SOFT, "dash": "dot", "width": 1}}]  # fmt: skip
@@ -82,7 +86,7 @@ def attack_figure(before: AttackReport, after: AttackReport) -> Figure:
     }
     layout = style.layout(400, top=30)
     layout["xaxis"] = style.axis("", type="category")
-    layout["yaxis"] = style.axis("share of right guesses", range=[0.4, 1.02], tickformat=".0%")
+    layout["yaxis"] = style.axis("share of right guesses", range=[0, 1.02], tickformat=".0%")
     edges = [(0.5, "guessing blindly", style.SOFT)]
     if after.epsilon is not None:
         edges.append((after.ceiling, f"most the guarantee allows: {percent(after.ceiling, 'up')}", style.FIRST))
@@ -114,7 +118,7 @@ def property_page(
     parts = ["<h1>Hiding a property of the whole</h1>", f"<p>{what}</p>", "<h2>What it costs</h2>"]
     parts += [_drawn("error", error_figure(by_tolerance, asked, swap)), f"<p>{_COSTS}</p>"]
     if swap is not None:
-        parts.append(f"<p>{_STAR}</p>")
+        parts.append(f"<p>{_STAR.format(confidence=swap.bound.confidence)}</p>")
     if attacks is not None:
         parts += ["<h2>What an attacker guesses</h2>", _drawn("attack", attack_figure(*attacks))]
         parts.append(f"<p>{_guessed(*attacks)}</p>")

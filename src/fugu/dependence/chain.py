@@ -1,0 +1,153 @@
+"""A sequence whose next entry depends on the present one: the prior that most sequence data are given."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.dependence.chain_check import read_initial, read_length, read_states, read_transition
+from fugu.dependence.products import Product, single
+from fugu.dependence.stationary import ENTRY, stationary_law
+from fugu.errors import UsageError
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class MarkovChain:
+    """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
+
+    `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
+    the numbers given (they must sum to 1 within 1e-12); every bound covers that rounding. States that the chain never
+    visits are kept in `states`, listed in `unused`, and never compared.
+
+    >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
+    >>> chain.size, chain.length, chain.stationary, chain.marginal(7).round(6).tolist()
+    (2, 100, True, [0.333333, 0.666667])
+    """
+
+    def __init__(
+        self,
+        transition: Any,
+        length: int,
+        initial: Any = "stationary",
+        states: Iterable[Hashable] | None = None,
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        self.length = read_length(length)
+        self._kernels = read_transition(transition, self.length)
+        self.size = int(self._kernels.shape[-1])
+        self.states = read_states(states, self.size)
+        self.homogeneous = self._kernels.ndim == 2
+        self.stationary = isinstance(initial, str)
+        self.assumptions = ("the transition probabilities and the law of the first entry are public", *assumptions)
+        if isinstance(initial, str):
+            if initial != "stationary":
+                raise UsageError(f"initial must be 'stationary' or a law over the states, got {initial!r}")
+            if not self.homogeneous:
+                raise UsageError("steps that differ have no stationary law; give initial= the law of the first entry")
+            self._initial, self._initial_error = stationary_law(self._kernels)
+        else:
+            self._initial, self._initial_error = read_initial(initial, self.size), ENTRY
+        self._initial.flags.writeable = False
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Iterable[Iterable[Hashable]],
+        states: Iterable[Hashable] | None = None,
+        smoothing: float = 0.0,
+        length: int | None = None,
+    ) -> MarkovChain:
+        """The chain with the transition frequencies of reference sequences; see `fugu.dependence.chain_fit`."""
+        from fugu.dependence.chain_fit import fitted
+
+        return fitted(cls, sequences, states, smoothing, length)
+
+    def __repr__(self) -> str:
+        steps = "" if self.homogeneous else ", steps differ"
+        start = "stationary" if self.stationary else "given start"
+        return f"MarkovChain({self.size} states, length {self.length}, {start}{steps})"
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether some transition between states has probability 0."""
+        return bool((self._kernels == 0).any())
+
+    @cached_property
+    def unused(self) -> tuple[Hashable, ...]:
+        """States that no entry ever takes: they are secrets of probability 0, and skipped."""
+        seen = np.asarray(self.supports.any(axis=0))
+        return tuple(state for state, used in zip(self.states, seen, strict=True) if not used)
+
+    def transition(self, t: int) -> Array:
+        """The kernel of the step from t to t + 1, t = 1 .. T-1."""
+        t = self._time(t, 1, self.length - 1)
+        return self._kernels if self.homogeneous else np.asarray(self._kernels[t - 1])
+
+    def marginal(self, t: int) -> Array:
+        """The law of X_t, t = 1 .. T."""
+        t = self._time(t, 1, self.length)
+        return self._initial.copy() if self.stationary else np.asarray(np.exp(self.log_marginals[0][t - 1]))
+
+    def backward(self, t: int) -> Array:
+        """P(X_{t-1} = y | X_t = x) in row x, t = 2 .. T; a row of zeros where X_t is never x.
+
+        The true kernel for this start: marginal(t-1)[y] transition[y, x] / marginal(t)[x]. The reversal of the
+        stationary chain is another kernel, and no bound for this one (second check of the theory notes).
+        """
+        t = self._time(t, 2, self.length)
+        joint = (self.marginal(t - 1)[:, None] * self.transition(t - 1)).T
+        total = joint.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0))
+
+    def step(self, t: int) -> Product:
+        """The kernel of the step from t to t + 1 with its error."""
+        return self._first_step if self.homogeneous else single(self.transition(t))
+
+    @cached_property
+    def _first_step(self) -> Product:
+        return single(self._kernels)
+
+    @cached_property
+    def supports(self) -> Mask:
+        """(T, k): which states have positive probability, by reachability; one row if the chain is stationary."""
+        rows = [self._initial > 0]
+        if not self.stationary:
+            for t in range(1, self.length):
+                rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
+                if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
+                    return np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))])
+        return np.array(rows)
+
+    @cached_property
+    def log_marginals(self) -> tuple[Array, Array]:
+        """The logarithms of the marginals and the errors of each row: (T, k) and (T,); one row if stationary."""
+        law = single(self._initial[None, :], self._initial_error)
+        rows, errors = [law.logs[0]], [law.error]
+        if not self.stationary:
+            for t in range(1, self.length):
+                law = law.then(self.step(t))
+                rows.append(law.logs[0])
+                errors.append(law.error)
+                if self.homogeneous and law.plain is not None and np.array_equal(rows[-1], rows[-2]):
+                    left = np.arange(1, self.length - t)  # the same floats from here on; only their error grows
+                    more = errors[-1] + left * (1.01 * (errors[-1] - errors[-2]))
+                    return np.vstack([*rows, np.tile(rows[-1], (len(left), 1))]), np.concatenate([errors, more])
+        return np.array(rows), np.array(errors)
+
+    def with_length(self, length: int) -> MarkovChain:
+        """The same homogeneous chain for sequences of another length."""
+        if not self.homogeneous:
+            raise UsageError("a chain whose steps differ has one length; give the steps of the longer one")
+        start = "stationary" if self.stationary else self._initial
+        return MarkovChain(self._kernels, length, start, self.states, self.assumptions[1:])
+
+    def _time(self, t: int, least: int, most: int) -> int:
+        if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not least <= t <= most:
+            raise UsageError(f"t must be a whole number from {least} to {most}")
+        return int(t)

@@ -1,0 +1,135 @@
+"""How much of a loss passes through a Markov kernel: the operator behind every translation of per-entry privacy.
+
+For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (composition notes, section 6.3)
+
+    L(p, p'; Lam) = max { log (p g) / (p' g) : g > 0, g(y) <= e^Lam(y, y') g(y') for all y, y' }.
+
+`passed` bounds it from above. Let u >= p and v <= p' hold entry by entry, and A(l) = {y : u(y) > l v(y)}. If
+
+    sum over A of (u - l v) e^r <= sum over the rest of (l v - u),    r(y) = max of Lam(y, z), z outside A      (rows)
+ or sum over A of (u - l v) <= sum over the rest of (l v - u) e^-c,   c(z) = max of Lam(y, z), y inside A      (columns)
+
+then p g <= l p' g for every such g: on A move g(y) <= e^r(y) min g outside A, or g(y) e^-c(z) <= g(z) for all z. A(l) is
+a prefix of the values sorted by u/v, and the two conditions say l >= rows(A) and l >= columns(A), where
+
+    rows(A) = (sum_A u e^r + sum_rest u) / (sum_A v e^r + sum_rest v),   columns(A) likewise with 1 on A, e^-c outside.
+
+So l = max over proper prefixes A of min(rows(A), columns(A)) is a bound. With Lam a constant it is the prefix formula of
+the notes; if Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
+
+Rounding: u and v are the float entries moved outward by the a-priori error of a product of d kernels; every weight is
+rounded up above the bar and down below it; the logarithm is rounded up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+U = 2.0**-53
+_TINY = 1e-290
+"""Entries below this may have lost digits to underflow: counted as this above the bar, as 0 below it."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Pairs of rows (x, x') of a stack of kernels, columns sorted by falling u/v: arrays of shape (n, k, k, k)."""
+
+    u: Array
+    v: Array
+    order: NDArray[np.intp]
+    dead: NDArray[np.bool_]
+    """Columns that neither row reaches: they bind nothing."""
+    valid: NDArray[np.bool_]
+    """(n, k, k): both values have positive probability."""
+
+
+def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDArray[np.bool_]) -> Rows:
+    """Prepare `passed` for a stack (n, k, k) of kernels whose entries have relative error at most `error` (n,).
+
+    `reach` says which entries are positive, decided without arithmetic; `valid` (k,) which values can occur."""
+    n, k, _ = kernels.shape
+    slack = (error + (2 * k + 16) * U)[:, None, None]
+    high = np.where(reach, np.maximum(kernels, _TINY), 0.0) * (1 + slack)
+    low = np.where(reach & (kernels >= _TINY), kernels, 0.0) * (1 - slack)
+    u = np.broadcast_to(high[:, :, None, :], (n, k, k, k))
+    v = np.broadcast_to(low[:, None, :, :], (n, k, k, k))
+    dead = ~(reach[:, :, None, :] | reach[:, None, :, :])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.where(dead, -1.0, np.where(v > 0, u / np.where(v > 0, v, 1.0), np.where(u > 0, np.inf, 0.0)))
+    order = np.argsort(-ratio, axis=-1, kind="stable")
+    both = np.broadcast_to(valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool), (n, k, k))
+    take = np.take_along_axis
+    return Rows(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), both)
+
+
+def passed_scalar(rows: Rows, alpha: Array) -> Array:
+    """Upper bounds (n, k, k) on L(p_x, p_x'; Lam) for a loss `alpha` (n,) that is the same for all pairs of values.
+
+    max over prefixes A of log (u(A) + q u(rest)) / (v(A) + q v(rest)) with q = e^-alpha; never above alpha."""
+    k = rows.u.shape[-1]
+    with np.errstate(under="ignore"):
+        q = np.exp(-alpha)[:, None, None, None]
+    above, below = q * (1 + 4 * U) + _TINY, q * (1 - 4 * U)
+    inside_u, inside_v = np.cumsum(rows.u, -1), np.cumsum(rows.v, -1)
+    top = inside_u + above * np.maximum(inside_u[..., -1:] - inside_u, 0) + above * (k * U)
+    bottom = inside_v + below * np.maximum(inside_v[..., -1:] - inside_v - k * U, 0)
+    return _log_of_best(top[..., :-1], bottom[..., :-1], rows, alpha[:, None, None], k)
+
+
+def passed(rows: Rows, losses: Array) -> Array:
+    """Upper bounds (n, k, k) on L(p_x, p_x'; Lam) for a stack (n, k, k) of losses Lam with zero diagonal."""
+    n, k = losses.shape[0], losses.shape[-1]
+    stack = np.arange(n)[:, None, None, None, None]
+    lam = losses[stack, rows.order[..., :, None], rows.order[..., None, :]]  # (n, x, x', p, q) in sorted order
+    lam = np.where(rows.dead[..., None, :] | rows.dead[..., :, None], 0.0, lam)
+    most = losses.max(axis=(1, 2))
+    inside = np.tri(k, dtype=bool).T  # [p, j]: the p-th value lies in the prefix that ends with the j-th
+    out = np.maximum.accumulate(lam[..., ::-1], axis=-1)[..., ::-1]  # max over q >= j
+    r = np.concatenate([out[..., 1:], np.zeros_like(out[..., :1])], axis=-1)  # [p, j]: max over q > j
+    c = np.swapaxes(np.maximum.accumulate(lam, axis=-2), -1, -2)  # [q, j]: max over p <= j
+    shift = most[:, None, None, None, None]
+    by_rows = _fraction(rows, np.where(inside, r - shift, -shift), most)
+    by_columns = _fraction(rows, np.where(inside, 0.0, -c), most)
+    return _log_of_best(*_smaller(by_rows, by_columns), rows, most[:, None, None], k)
+
+
+def _fraction(rows: Rows, exponent: Array, most: Array) -> tuple[Array, Array]:
+    """Numerator (up) and denominator (down) of the weights e^exponent [p, j], for each proper prefix j."""
+    with np.errstate(under="ignore", invalid="ignore"):
+        weight = np.exp(exponent[..., :-1])
+    slack = (8 + 2 * np.minimum(most, 800.0))[:, None, None, None] * U
+    top = np.einsum("...p,...pj->...j", rows.u, weight) * (1 + slack) + _TINY * rows.u.sum(-1, keepdims=True)
+    bottom = np.einsum("...p,...pj->...j", rows.v, np.where(weight < _TINY, 0.0, weight)) * (1 - slack)
+    return top, bottom
+
+
+def _smaller(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Of two fractions the smaller; near a tie either may be taken, both are bounds."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        first = np.divide(one[0], one[1]) <= np.divide(two[0], two[1])
+    return np.where(first, one[0], two[0]), np.where(first, one[1], two[1])
+
+
+def _log_of_best(top: Array, bottom: Array, rows: Rows, most: Array, k: int) -> Array:
+    """log of the largest fraction, rounded up, at least 0, at most the largest loss; 0 where a value cannot occur."""
+    proper = ~rows.dead[..., 1:]  # the rest of the prefix must hold a value that matters
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        best = np.max(np.where(proper & (top > 0), top / bottom, 1.0), axis=-1, initial=1.0)
+        found = np.log(best)
+    found = found + (2 * k + 16) * U + 4 * U * np.abs(np.where(np.isfinite(found), found, 0.0))
+    return np.where(rows.valid, np.minimum(found, most), 0.0)
+
+
+def closed(losses: Array, valid: NDArray[np.bool_]) -> Array:
+    """Shortest paths: F(x, x') <= F(x, z) + F(z, x') holds for the true suprema, so it may be imposed; rounded up.
+
+    Only through values z that can occur: the others carry no bound."""
+    out = losses.copy()
+    for z in np.flatnonzero(valid):
+        out = np.minimum(out, (out[:, z, None] + out[None, z, :]) * (1 + 2 * U))
+    np.fill_diagonal(out, 0.0)
+    return out

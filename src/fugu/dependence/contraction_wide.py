@@ -1,0 +1,150 @@
+"""The scalar recursion, for chains with many values: one number alpha bounds the losses of all pairs of values.
+
+    alpha_0 = eps,   alpha_m = min( (m + 1) eps, min over d <= m of d eps + l_d(alpha_(m-d)) ),
+    l_d(alpha) = max over pairs of rows and over prefix sets A of log (a + q (1 - a)) / (b + q (1 - b)),  q = e^-alpha,
+
+where a = K^d_x(A), b = K^d_x'(A) (composition notes, section 6.3). Only the pairs (a, b) that no other pair beats in both
+numbers matter; they are found once by comparison alone, and then any alpha costs nothing. If alpha >= alpha_m for all m,
+every F_m is at most min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha), pair by pair, since F_m <= m eps for m < d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fugu.dependence.contraction import Array, Rows, U, passed_scalar, sort_rows
+from fugu.dependence.contraction_closed import from_total_variation, spread
+from fugu.dependence.contraction_side import Levels, Side
+
+DS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
+_MOST_STEPS = 20_000
+_KEPT = 4
+"""How many numbers d are tried pair by pair at the end: the best ones by the scalar bound."""
+
+
+@dataclass
+class Frontier:
+    """The undominated (a, b) of one power of the kernel, with the slack of its entries inside."""
+
+    a: Array
+    b: Array
+    slack: float
+
+    @classmethod
+    def of(cls, rows: Rows, slack: float) -> Frontier:
+        """Of all pairs of rows and prefixes keep those with the largest a for their b."""
+        valid = rows.valid[0]
+        a = np.cumsum(rows.u[0], -1)[valid][:, :-1].ravel()
+        b = np.cumsum(rows.v[0], -1)[valid][:, :-1].ravel()
+        if a.size == 0:
+            return cls(np.ones(1), np.ones(1), slack)
+        order = np.lexsort((-a, b))
+        a, b = a[order], b[order]
+        best = np.maximum.accumulate(a)
+        new = np.concatenate([[True], a[1:] > best[:-1]])
+        return cls(a[new], b[new], slack)
+
+    def passed(self, alpha: float) -> float:
+        """l_d(alpha), rounded up; at most alpha. The totals of u and v are within `slack` of 1."""
+        with np.errstate(under="ignore"):
+            q = float(np.exp(-alpha))
+        up, down = q * (1 + 4 * U) + 1e-290, q * (1 - 4 * U)
+        top = self.a + up * np.maximum(1 + self.slack - self.a, 0)
+        bottom = self.b + down * np.maximum(1 - self.slack - self.b, 0)
+        with np.errstate(divide="ignore"):
+            found = float(np.log(np.max(top / bottom, initial=1.0)))
+        return min(alpha, found * (1 + 4 * U) + 16 * U) if np.isfinite(found) else alpha
+
+
+@dataclass
+class Wide:
+    """One side of a chain whose kernel is the same everywhere."""
+
+    side: Side
+    fronts: list[Frontier] = field(default_factory=list)
+    powers: list[Array] = field(default_factory=list)
+    reach: list[np.ndarray] = field(default_factory=list)  # type: ignore[type-arg]
+
+    def __post_init__(self) -> None:
+        kernel, positive = self.side.kernel(1), self.side.kernel(1) > 0
+        plain, reach, size = kernel, positive, self.side.k
+        for d in range(1, DS[-1] + 1):
+            if d in DS:
+                self.powers.append(plain)
+                self.reach.append(reach)
+                slack = float(2 * self.side.relative([d])[0] + (6 * size + 64) * U)
+                self.fronts.append(Frontier.of(self._rows(len(self.powers) - 1), slack))
+            with np.errstate(under="ignore"):
+                plain = plain @ kernel
+            reach = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
+
+    def _rows(self, n: int) -> Rows:
+        return sort_rows(
+            self.powers[n][None], self.reach[n][None], self.side.relative([DS[n]]), self.side.valid_at(0)
+        )
+
+    def alpha(self, epsilon: float, nodes: int | None) -> float:
+        """A bound on alpha_m for all m up to `nodes` (None: for every m; inf if none is found)."""
+        alphas = [_up(epsilon)]
+        for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
+            usable = [(d, f) for d, f in zip(DS, self.fronts, strict=True) if d <= m]
+            new = min(_up(_up(d * epsilon) + f.passed(alphas[m - d])) for d, f in usable)
+            alphas.append(min(new, _up((m + 1) * epsilon)))
+            if m >= 4 and (bound := self._settled(alphas, epsilon)) is not None:
+                return bound
+        return max(alphas) if nodes is not None else float("inf")
+
+    def _settled(self, alphas: list[float], epsilon: float) -> float | None:
+        """alpha with alpha >= d eps + l_d(alpha) for one d and alpha >= the earlier ones: it then bounds all of them."""
+        step = max(alphas[-1] - alphas[-2], 0.0)
+        bound = max(alphas) + 2 * step + 1e-12 * (1 + alphas[-1])
+        if step > 1e-4 * alphas[-1]:
+            return None
+        holds = any(
+            _up(_up(d * epsilon) + f.passed(bound)) <= bound for d, f in zip(DS, self.fronts, strict=True)
+        ) and all(a <= bound for a in alphas)
+        return bound if holds else None
+
+    def pairs(self, epsilon: float, nodes: int | None) -> Array:
+        """F(x, x') for every number of further nodes up to `nodes`; rounded up."""
+        alpha = self.alpha(epsilon, nodes)
+        apart = np.where(self._rows(0).valid[0], 1.0, 0.0)
+        cap = np.inf if nodes is None else _up(nodes * epsilon)
+        if not np.isfinite(alpha):
+            return np.where(apart > 0, cap, 0.0)
+        scores = [_up((d - 1) * epsilon) + f.passed(alpha) for d, f in zip(DS, self.fronts, strict=True)]
+        best = np.where(apart > 0, cap, 0.0)
+        for n in np.argsort(scores)[:_KEPT]:
+            found = passed_scalar(self._rows(int(n)), np.array([alpha]))[0]
+            best = np.minimum(best, _up(1.0) * (_up((DS[n] - 1) * epsilon) + found))
+        return np.where(apart > 0, best, 0.0)
+
+
+def _up(x: float) -> float:
+    return x * (1 + 4 * U)
+
+
+_MOST_SORTED = 10**8
+
+
+def levels_scalar(side: Side, epsilon: float, nodes: int) -> Levels:
+    """The recursion with d = 1, one number alpha and one F per pair, for kernels that differ from place to place.
+
+    Where sorting all rows would take too long, only the total variation eta between rows is used: for every set A,
+    a <= b + eta gives L <= log (1 + (e^alpha - 1) eta), the worst case b = 0."""
+    found, alpha = [np.zeros((side.k, side.k))], _up(epsilon)
+    sort = nodes * side.k**3 <= _MOST_SORTED
+    for m in range(1, nodes + 1):
+        kernel, valid = side.kernel(m), side.valid_at(m)
+        pairs = valid[:, None] & valid[None, :] & ~np.eye(side.k, dtype=bool)
+        if sort:
+            rows = sort_rows(kernel[None], (kernel > 0)[None], side.relative([1]), valid)
+            new = passed_scalar(rows, np.array([alpha]))[0]
+        else:
+            new = np.where(pairs, from_total_variation(alpha, spread(kernel, valid, float(side.relative([1])[0]))), 0.0)
+        new = np.minimum(new * _up(1.0), _up(m * epsilon))
+        found.append(np.where(pairs, new, 0.0))
+        alpha = _up(epsilon + float(found[-1].max()))
+    return Levels(found, False)

@@ -1,0 +1,66 @@
+"""The influence curve: how much the rest of the data says about one entry, once b entries around it are set aside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fugu.errors import UsageError
+
+_SHOWN = 64
+
+
+class InfluenceCurve:
+    """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
+
+    With a per-entry epsilon_dp-DP release, b epsilon_dp + a(b) bounds the Pufferfish loss for every b (composition
+    paper 2024, Theorem 6 with the corrected Definition 7). Values are computed when asked for, in order of b, and
+    kept; beyond `max_b` the curve stays at a(max_b), which is sound because the true curve never rises.
+
+    >>> curve = InfluenceCurve(lambda b: 3.0 / b, length=4)
+    >>> curve(2), curve(4), curve.points
+    (1.5, 0.0, [(1, 3.0), (2, 1.5), (3, 1.0), (4, 0.0)])
+    """
+
+    def __init__(self, value: Callable[[int], float], length: int, max_b: int | None = None) -> None:
+        self.length = length
+        self.max_b = None if max_b is None else min(whole(max_b, "max_b"), length)
+        self._value = value
+        self._known: list[float] = []
+
+    def __call__(self, b: int) -> float:
+        """a(b): the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
+        b = whole(b, "b")
+        if b >= self.length:
+            return 0.0
+        if self.max_b is not None:
+            b = min(b, self.max_b)
+        while len(self._known) < b:
+            least = self._known[-1] if self._known else math.inf
+            self._known.append(0.0 if least == 0 else min(least, max(0.0, float(self._value(len(self._known) + 1)))))
+        return self._known[b - 1]
+
+    @property
+    def points(self) -> list[tuple[int, float]]:
+        """(b, a(b)) for b up to max_b (64 if that was not given), and (length, 0)."""
+        last = min(self.length - 1, _SHOWN if self.max_b is None else self.max_b)
+        return [*((b, self(b)) for b in range(1, last + 1)), (self.length, 0.0)]
+
+    def __repr__(self) -> str:
+        return f"InfluenceCurve(length {self.length}, {len(self._known)} values computed)"
+
+
+def largest_of(curves: Sequence[InfluenceCurve]) -> InfluenceCurve:
+    """The curve of a set of priors, or of independent blocks: the largest value at every b."""
+    caps = [curve.max_b for curve in curves if curve.max_b is not None]
+    length = max(curve.length for curve in curves)
+    return InfluenceCurve(lambda b: max(curve(b) for curve in curves), length, max(caps) if caps else None)
+
+
+def whole(b: int, name: str) -> int:
+    """A number of entries: whole, at least 1."""
+    if isinstance(b, bool) or not isinstance(b, (int, np.integer)) or b < 1:
+        raise UsageError(f"{name} must be a whole number of entries, at least 1")
+    return int(b)

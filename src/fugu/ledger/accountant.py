@@ -1,0 +1,264 @@
+"""What several releases of the same data promise together: compose first, translate once, refuse what does not add up.
+
+- Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
+  prior of the data; translating first and adding is never better (theory: compose-first).
+- One law-based release stands alone. Law-based releases of blocks that are independent given every secret multiply as
+  laws, and so do point masses: the published values are functions of the secret, so only the coins are left, and the
+  epsilons add. Every other second law-based release is refused: s XOR r and r leak nothing alone and all together.
+- A law-based release (e1, d1) beside an (e, d) for each of n entries: (e1 + n e, d1 + d (e^{ne} - 1) / (e^e - 1)).
+  Any two tables differ in at most n entries, so given the law-based output the rest is (n e, ...)-close, whatever the
+  law of the table. It is tight: the XOR pair reaches it.
+
+Parameters that were chosen after looking at earlier answers are covered where a theorem says so (`_adaptive`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fugu.errors import NotComposable
+from fugu.exact import Real, meant_up
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, independent, pure_as_renyi
+from fugu.guarantee.numbers import exact, outward, plain
+from fugu.ledger.charge import LAW, Charge
+
+_SECOND_LAW = (
+    "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
+    (
+        "calibrate one mechanism for the joint law of both values, release from independent data (block=), or use "
+        "mechanisms that are private for each entry (PerEntryDP), whose charges add"
+    ),
+)
+_ADAPTIVE = (
+    (
+        "the parameters of these releases might have been chosen after looking at earlier answers, and no theorem "
+        "covers that for this mix of guarantees"
+    ),
+    "say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
+)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a data set was registered with: its budget, its prior (None: independent entries), how many entries."""
+
+    budget: Guarantee
+    prior: Any = None
+    entries: int | None = None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Equal charges: how many, when the first was made, and whether all were fixed beforehand."""
+
+    charge: Charge
+    count: int = 1
+    first: int = 0
+    planned: bool = False
+
+
+def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
+    """A guarantee that holds for all charged releases together, or `NotComposable`.
+
+    >>> tenth = Counted(Charge.per_entry(0.1), count=10)
+    >>> total([tenth], Terms(Pure(1)))
+    Pure(epsilon=1)
+    """
+    listed = _checked(charges, terms)
+    laws = [c for c in listed if c.charge.kind == LAW]
+    if not listed:
+        return Pure(0)
+    if not laws:
+        by_entry = summed(listed, terms)
+        return by_entry if terms.prior is None else translated(terms.prior, by_entry)
+    by_law = _laws(laws)
+    if len(laws) == len(listed):
+        return by_law
+    return _beside(by_law, _added([c for c in listed if c.charge.kind != LAW], None), _number_of_entries(terms))
+
+
+def summed(charges: Iterable[Counted], terms: Terms) -> Guarantee:
+    """What charges for each entry promise for each entry, before any translation."""
+    return _added(_checked(charges, terms), None if terms.prior is not None else terms.budget)
+
+
+def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
+    listed = [c for c in charges if c.count]
+    laws = [c for c in listed if c.charge.kind == LAW]
+    entries = [c for c in listed if c.charge.kind != LAW]
+    if listed and not _adaptive(laws, entries, terms) and not all(c.planned for c in listed):
+        raise NotComposable(*_ADAPTIVE)
+    return listed
+
+
+def fits(spent: Guarantee, budget: Guarantee) -> bool:
+    """Whether the budget allows this much: number by number for epsilon and delta, else by a proved conversion."""
+    if isinstance(spent, Pure | Approx) and isinstance(budget, Pure | Approx):
+        return exact(spent.epsilon) <= exact(budget.epsilon) and _delta(spent) <= _delta(budget)
+    return spent <= budget
+
+
+def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
+    """The budget minus what was spent, in the budget's own language; never below nothing."""
+    if isinstance(budget, RenyiCurve):
+        return RenyiCurve({a: _rest(e, _at(spent, a)) for a, e in budget.points})
+    if isinstance(budget, Renyi):
+        return Renyi(budget.alpha, _rest(budget.epsilon, _at(spent, budget.alpha)))
+    if isinstance(spent, Pure | Approx):
+        delta = plain(max(Fraction(0), _delta(budget) - _delta(spent)))
+        rest = _rest(budget.epsilon, spent.epsilon)
+        return Pure(rest) if isinstance(budget, Pure) else Approx(rest, delta)
+    used: Real = spent.to_approx(budget.delta).epsilon if isinstance(budget, Approx) else math.inf
+    return type(budget)(*(_rest(budget.epsilon, used), 0)[: 1 + isinstance(budget, Approx)])
+
+
+def translated(prior: Any, spent: Guarantee) -> Guarantee:
+    """What a guarantee for each entry is worth under the prior (`fugu.translate`); numbers are rounded up first."""
+    from fugu.dependence import translate  # type: ignore[attr-defined,unused-ignore]
+
+    asked: Any = spent
+    if isinstance(spent, Pure):
+        asked = outward(exact(spent.epsilon))
+    elif isinstance(spent, Approx):
+        asked = Approx(outward(exact(spent.epsilon)), outward(exact(spent.delta)))
+    found = translate(prior, asked)
+    return found if isinstance(found, Pure | Approx | Renyi | RenyiCurve) else Pure(meant_up(float(found)))
+
+
+def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool:
+    """Whether the sum holds even if each request was chosen after seeing the answers to those before it.
+
+    - all pure: the ratio of probabilities is a product, output by output.
+    - one request: there is nothing to look at.
+    - one law-based release before all others, those pure: given its output the ratio of the rest is at most e^{ne}.
+    - a budget of the language of the charges and no translation: sums of (epsilon, delta) within the budget (Rogers,
+      Roth, Ullman, Vadhan 2016) and of Rényi divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
+    """
+    both = [*laws, *entries]
+    if sum(c.count for c in both) == 1 or all(_pure(c) for c in both):
+        return True
+    if laws:
+        alone = sum(c.count for c in laws) == 1 and all(laws[0].first < c.first for c in entries)
+        return alone and all(_pure(c) for c in entries)
+    if terms.prior is not None:
+        return False
+    kinds = {type(c.charge.guarantee) for c in entries}
+    if isinstance(terms.budget, Approx):
+        return kinds <= {Pure, Approx}
+    return isinstance(terms.budget, Renyi | RenyiCurve) and Approx not in kinds
+
+
+def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
+    """Sequential composition for each entry: sums of epsilons and deltas, or of divergences at common orders.
+
+    With a Rényi budget the divergences are added at the budget's own orders: each order is a filter by itself."""
+    simple = [(c.charge.guarantee, c.count) for c in entries if isinstance(c.charge.guarantee, Pure | Approx)]
+    curves = [(c.charge.guarantee, c.count) for c in entries if isinstance(c.charge.guarantee, Renyi | RenyiCurve)]
+    rising = isinstance(budget, Renyi | RenyiCurve)
+    if not curves and (not rising or len(simple) == sum(k for _, k in simple) == 1):
+        epsilon = sum((exact(g.epsilon) * k for g, k in simple), Fraction(0))
+        return _stated(epsilon, sum((_delta(g) * k for g, k in simple), Fraction(0)))
+    if len(curves) == 1 and not simple and curves[0][1] == 1:
+        return curves[0][0]
+    if any(_delta(g) for g, _ in [*simple, *curves]):
+        raise NotComposable(
+            "a delta beside Rényi divergences: no sum of them is proved here",
+            "state all charges as Approx, or all as Rényi divergences with delta 0",
+        )
+    orders = set(_orders(budget)) if rising else {a for g, _ in curves for a in _orders(g)}
+    sums = {a: sum((exact(_at(g, a)) * k for g, k in [*simple, *curves]), Fraction(0)) for a in orders}
+    known: dict[Real, Real] = {a: plain(e) for a, e in sums.items() if e < exact(math.inf)}
+    if not known:
+        raise NotComposable(
+            "Rényi charges without a common order", "convert the charges with to_approx, or state them at one order"
+        )
+    return RenyiCurve(known)
+
+
+def _laws(laws: list[Counted]) -> Guarantee:
+    """One law-based release, or several of independent blocks, or several about the same pairs of point masses."""
+    if sum(c.count for c in laws) == 1:
+        return laws[0].charge.guarantee
+    blocks = [c.charge.block for c in laws for _ in range(c.count)]
+    apart = None not in blocks and len(set(blocks)) == len(blocks)
+    points = bool(laws[0].charge.points) and len({c.charge.points for c in laws}) == 1
+    if not apart and not points:
+        raise NotComposable(*_SECOND_LAW)
+    return independent(*(c.charge.guarantee for c in laws for _ in range(c.count)))
+
+
+def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
+    """(e1 + n e, d1 + d (e^{ne} - 1) / (e^e - 1)); with pure charges for each entry, also for Rényi divergences."""
+    if isinstance(entries, Pure):
+        return independent(law, Pure(plain(n * exact(entries.epsilon))))
+    if not isinstance(entries, Approx) or not isinstance(law, Pure | Approx):
+        raise NotComposable(
+            "a law-based release beside Rényi divergences for each entry: no bound is proved here",
+            "convert the charges for each entry with to_approx",
+        )
+    epsilon = exact(law.epsilon) + n * exact(entries.epsilon)
+    return _stated(epsilon, _delta(law) + _group(exact(entries.epsilon), exact(entries.delta), n))
+
+
+def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
+    """d (1 + e^e + ... + e^{(n-1)e}), rounded up; 1 (no promise) where it is beyond the range of doubles."""
+    from fugu import balls
+
+    if not epsilon or n == 1:
+        return n * delta
+    with balls.precision(192):
+        found = balls.upper(balls.of(delta) * (balls.of(n * epsilon).expm1() / balls.of(epsilon).expm1()))
+    return Fraction(found) if math.isfinite(found) else Fraction(1)
+
+
+def _number_of_entries(terms: Terms) -> int:
+    n = terms.entries if terms.entries is not None else getattr(terms.prior, "length", None)
+    if n is None:
+        raise NotComposable(
+            "a law-based release beside releases that are private for each entry costs epsilon + n epsilon_entry, and "
+            "the number n of entries is not known",
+            "open the ledger with entries=n, or with a prior that has a length",
+        )
+    return int(n)
+
+
+def _stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
+    """Pure without a delta; a delta of 1 or more promises nothing."""
+    if delta >= 1:
+        return Pure(math.inf)
+    return Approx(plain(epsilon), plain(delta)) if delta else Pure(plain(epsilon))
+
+
+def _at(g: Guarantee, alpha: Real) -> Real:
+    """A proved bound on D_alpha under g, or inf."""
+    if isinstance(g, RenyiCurve):
+        return min(g.epsilons.get(alpha, math.inf), g(alpha), key=exact)
+    if isinstance(g, Renyi):
+        return g.epsilon if exact(g.alpha) >= exact(alpha) else math.inf
+    if _delta(g):
+        return math.inf
+    if math.isinf(alpha) or math.isinf(g.epsilon):
+        return g.epsilon
+    return min(g.epsilon, Fraction(pure_as_renyi(exact(g.epsilon), exact(alpha))), key=exact)
+
+
+def _orders(g: Guarantee | None) -> list[Real]:
+    if isinstance(g, RenyiCurve):
+        return list(g.epsilons)
+    return [g.alpha] if isinstance(g, Renyi) else []
+
+
+def _pure(counted: Counted) -> bool:
+    return isinstance(counted.charge.guarantee, Pure)
+
+
+def _delta(g: Guarantee) -> Fraction:
+    return exact(getattr(g, "delta", 0))
+
+
+def _rest(have: Real, used: Real) -> Real:
+    return plain(max(Fraction(0), exact(have) - exact(used))) if not math.isinf(used) else 0

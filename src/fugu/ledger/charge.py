@@ -1,0 +1,137 @@
+"""`Charge`: what one release costs, and of which kind the promise behind it is.
+
+- "per-entry": differential privacy for every entry, on the full product domain. Such charges add.
+- "law": a law-based Pufferfish certificate. Two of them say nothing together, unless something more is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import BadBudget, UsageError
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.laws.family import PairsOfLaws
+from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.encoding import budget_from, budget_json
+
+PER_ENTRY, LAW = "per-entry", "law"
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The price of one release.
+
+    `beliefs` is the fingerprint of a certificate's laws. `block` names a part of the data that is independent, given
+    every secret and under every belief, of all other blocks. `points` lists the pairs of secrets of a release that was
+    declared to be about point masses: whoever believes in a secret knows the whole data.
+
+    >>> Charge.per_entry(0.1).guarantee
+    Pure(epsilon=0.1)
+    """
+
+    kind: str
+    guarantee: Guarantee
+    beliefs: str = ""
+    block: str | None = None
+    points: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, Pure | Approx | Renyi | RenyiCurve):
+            raise UsageError(f"a charge is a guarantee, got {type(self.guarantee).__name__}")
+        if not finite(self.guarantee):
+            raise BadBudget("a release with an infinite epsilon promises nothing; it cannot be charged")
+
+    @staticmethod
+    def per_entry(guarantee: Guarantee | float) -> Charge:
+        """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon."""
+        return Charge(PER_ENTRY, guarantee if _is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
+
+    @staticmethod
+    def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
+        """The charge of a law-based mechanism: what its certificate states.
+
+        `point_masses` is the caller's word: a certificate shows translates of an unknown law as two point masses, so it
+        can contradict the word and cannot replace it."""
+        points = _points(certificate) if point_masses else ()
+        return Charge(LAW, certificate.budget, certificate.fingerprint, block, points)
+
+    def text(self) -> str:
+        """The charge as JSON with exact numbers; equal charges have equal texts."""
+        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points)}
+        body = {"kind": self.kind, "guarantee": budget_json(self.guarantee), **{k: v for k, v in more.items() if v}}
+        return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    @staticmethod
+    def parse(text: str) -> Charge:
+        """What `text` wrote."""
+        body = json.loads(text)
+        points = tuple(body.get("points", ()))
+        return Charge(body["kind"], budget_from(body["guarantee"]), body.get("beliefs", ""), body.get("block"), points)
+
+
+def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
+    """The charge of what is to run, and a digest of the question: the same id must ask the same question again.
+
+    Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a per-entry mechanism: an object whose attribute
+    `per_entry` is its guarantee for each entry, or a `PerEntryDP`."""
+    if isinstance(mechanism, Charge):
+        charge, asked = mechanism, mechanism.text()
+    elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate):
+        charge = Charge.of_certificate(found, block, point_masses)
+        body = {k: v for k, v in found.body.items() if k not in ("fugu", "digest")}
+        asked = json.dumps([charge.text(), body], sort_keys=True)
+    elif (guarantee := _per_entry(mechanism)) is not None:
+        charge = Charge.per_entry(guarantee)
+        asked = json.dumps([charge.text(), str(getattr(mechanism, "fingerprint", ""))])
+    else:
+        raise UsageError(
+            f"a ledger charges a mechanism from calibrate, a certificate, a PerEntryDP or a Charge, got "
+            f"{type(mechanism).__name__}; for a mechanism of your own that is private for each entry, give "
+            "fugu.ledger.Charge.per_entry(epsilon)"
+        )
+    if charge.kind != LAW and (block is not None or point_masses):
+        raise UsageError("block and point_masses are about law-based releases; charges for each entry add without them")
+    return charge, hashlib.sha256(asked.encode()).hexdigest()
+
+
+def finite(guarantee: Guarantee) -> bool:
+    """Whether the guarantee promises anything: some finite epsilon."""
+    if isinstance(guarantee, RenyiCurve):
+        return any(not math.isinf(e) for _, e in guarantee.points)
+    return not math.isinf(guarantee.epsilon)
+
+
+def _per_entry(mechanism: Any) -> Any:
+    found = getattr(mechanism, "per_entry", None)
+    if found is not None and not callable(found):
+        return found
+    if not any(kind.__name__ == "PerEntryDP" for kind in type(mechanism).__mro__):
+        return None
+    stated = getattr(mechanism, "guarantee", None)
+    return stated if _is_guarantee(stated) else getattr(mechanism, "epsilon", None)
+
+
+def _is_guarantee(found: Any) -> bool:
+    return isinstance(found, Pure | Approx | Renyi | RenyiCurve)
+
+
+def _points(certificate: Certificate) -> tuple[str, ...]:
+    """The names of the pairs, or an error if some law has several atoms or some pair has no name."""
+    labels: list[str] = []
+    for item in certificate.laws if certificate.kind in ("additive", "vector") else ():
+        known = isinstance(item, PairsOfLaws) and not getattr(item, "translates", False) and not any(item.errors)
+        if not known or any(np.count_nonzero(law.parts != 0) != 1 for law in getattr(item, "laws", ())):
+            labels = []
+            break
+        labels += getattr(item, "labels", ())
+    if not labels or not all(labels):
+        raise UsageError(
+            "point_masses=True needs a certificate in which every law has one atom and every pair of secrets a name"
+        )
+    return tuple(sorted(labels))

@@ -1,0 +1,77 @@
+"""What makes two data sets the same one, and two priors the same prior: SHA-256 of their content."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fugu.data.digest import column_digest
+from fugu.errors import UsageError
+
+
+def fingerprint(data: Any) -> str:
+    """The digest of a column, or of a table given as {name: column} or as a frame; the order of rows does not matter.
+
+    It knows a renamed or shuffled copy. It does not know an extract, or a copy with one value changed.
+
+    >>> fingerprint([2, 1]) == fingerprint([1.0, 2.0])
+    True
+    """
+    if isinstance(data, str):
+        if not re.fullmatch(r"[0-9a-fA-F]{64}", data):
+            raise UsageError("a fingerprint is a SHA-256: 64 hexadecimal digits, or the data itself to be digested")
+        return data.lower()
+    columns = data if isinstance(data, Mapping) else getattr(data, "columns", None)
+    if columns is None:
+        return _column(data)
+    listed = sorted((str(name), _column(data[name])) for name in columns)
+    return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+
+def _column(values: Any) -> str:
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return column_digest(array.ravel())
+    return hashlib.sha256(json.dumps(sorted(map(str, array.ravel().tolist()))).encode()).hexdigest()
+
+
+def prior_digest(prior: Any) -> str | None:
+    """A digest of all numbers in a prior; None for no prior. A prior may also bring its own `fingerprint`."""
+    if prior is None:
+        return None
+    own = getattr(prior, "fingerprint", None)
+    stated = [type(prior).__name__, own if isinstance(own, str) else _content(prior, 0)]
+    return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
+
+
+def _content(found: Any, depth: int) -> Any:
+    if depth > 20:
+        raise UsageError("the prior is nested too deeply to be digested; give it a `fingerprint` attribute")
+    if found is None or isinstance(found, bool | int | str):
+        return found
+    if isinstance(found, float):
+        return found.hex()
+    if isinstance(found, Fraction):
+        return str(found)
+    if isinstance(found, np.ndarray | np.generic):
+        array = np.asarray(found)
+        if array.dtype == object:
+            return [_content(item, depth + 1) for item in array.ravel().tolist()]
+        return [array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+    if isinstance(found, Mapping):
+        return [[_content(k, depth + 1), _content(v, depth + 1)] for k, v in found.items()]
+    if isinstance(found, list | tuple):
+        return [_content(item, depth + 1) for item in found]
+    if dataclasses.is_dataclass(found):
+        named = [f.name for f in dataclasses.fields(found) if f.compare]
+        return [type(found).__name__, [[n, _content(getattr(found, n), depth + 1)] for n in named]]
+    raise UsageError(
+        f"a {type(found).__name__} inside the prior has no digest; give the prior a `fingerprint` attribute"
+    )

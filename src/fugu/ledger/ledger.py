@@ -1,0 +1,266 @@
+"""`Ledger`: no release leaves the process before its charge is on disk; one request id, one charge, one value."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fugu.errors import BadBudget, BudgetExceeded, FuguError, NotComposable, NotProvable, RequestReused, UsageError
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.ledger import accountant, books, chain, store
+from fugu.ledger.accountant import Counted, Terms
+from fugu.ledger.books import CHARGED, FAILED, REFUSED, RESERVED, SETTLED, Entry
+from fugu.ledger.charge import Charge, finite, read_mechanism
+from fugu.ledger.claims import claim
+from fugu.ledger.fingerprint import fingerprint as digest_of
+from fugu.ledger.registration import register
+from fugu.ledger.values import decode, encode
+
+_LONGEST = 500
+
+
+class Ledger:
+    """The budget of one data set, in a file that several data sets and processes may share.
+
+    A release goes through three steps, keyed by the request id: *reserve* (the charge is on disk), *evaluate*
+    (`produce()` runs), *settle* (the value is on disk beside its charge). The value is returned after the third step
+    only. After a crash the same id is taken up again under the same charge; once settled, it returns the stored value
+    for nothing. A request whose `produce()` raised keeps its charge, because an error may depend on the data, and can be
+    repeated under it.
+
+    `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
+    once; without a prior the entries count as independent, and the sum itself is held against the budget.
+    `fingerprint`: the data or its SHA-256 (`fugu.ledger.fingerprint`); known data gets no second budget. `entries`: how
+    many entries the data has. `head`: a head exported earlier, which must still be in the file.
+
+    Not covered: what `produce()` itself sends out, copies of the file that are put back (unless a `head` is given), and
+    a `produce()` that fails depending on its own draw and is repeated until it does not.
+
+    >>> import tempfile, os.path
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(os.path.join(folder.name, "ledger.db"), Pure(1), data="visits")
+    >>> ledger.spend("monday", Charge.per_entry(0.4), lambda: 17)
+    17
+    >>> ledger.spend("monday", Charge.per_entry(0.4), lambda: 99)
+    17
+    >>> ledger.spent(), ledger.remaining()
+    (Pure(epsilon=0.4), Pure(epsilon=0.6))
+    >>> ledger.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        budget: Guarantee,
+        data: str = "data",
+        prior: Any = None,
+        fingerprint: Any = None,
+        *,
+        entries: int | None = None,
+        head: str | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        if not isinstance(budget, Pure | Approx | Renyi | RenyiCurve) or not finite(budget):
+            raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
+        if entries is not None and (isinstance(entries, bool) or not isinstance(entries, int) or entries < 1):
+            raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
+        self.path, self.data = Path(path), _name(data, "data set")
+        self._terms, self._timeout = Terms(budget, prior, entries), float(timeout)
+        self._lock, self._pid = threading.RLock(), 0
+        self._db: sqlite3.Connection | None = None
+        self._step: Callable[[str], None] = lambda _: None
+        self._translated: dict[Guarantee, Guarantee] = {}
+        self._inherited: list[sqlite3.Connection | None] = []
+        with self._lock, store.named_errors(self.path):
+            if head is not None:
+                books.verify(self._open(), head)
+            register(self._open(), self.data, self._terms, None if fingerprint is None else digest_of(fingerprint))
+
+    @property
+    def budget(self) -> Guarantee:
+        """The most that all releases of this data may promise away together."""
+        return self._terms.budget
+
+    def spend(
+        self,
+        request: str,
+        mechanism: Any,
+        produce: Callable[[], Any],
+        *,
+        block: str | None = None,
+        point_masses: bool = False,
+        planned: bool = False,
+    ) -> Any:
+        """Charge `mechanism`, run `produce()` once, store what it returns, and return it; a retry reads it back.
+
+        `block` names a part of the data that is independent of all other blocks, given every secret and under every
+        belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`: this request was fixed
+        before any answer was seen; sums of deltas under a prior need it.
+        Raises `BudgetExceeded` (spent, asked, left), `NotComposable` (why, advice), `RequestReused`."""
+        name = _name(request, "request")
+        if not callable(produce):
+            raise UsageError("produce is a function without arguments that returns the release")
+        charge, question = read_mechanism(mechanism, block, point_masses)
+        with claim(self.path, json.dumps([self.data, name]), self._timeout):
+            stored = self._reserve(name, charge, question, bool(planned))
+            if stored is None:
+                self._step("reserved")
+                stored = self._settle(name, self._evaluate(name, produce))
+            self._step("settled")
+            return decode(stored)
+
+    def spent(self) -> Guarantee:
+        """What all charged releases promise together: added for each entry, then translated once with the prior."""
+        with self._lock, store.named_errors(self.path):
+            return self._total(books.charges(self._open(), self.data))
+
+    def remaining(self) -> Guarantee:
+        """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
+        return accountant.left(self.spent(), self.budget)
+
+    def history(self) -> list[Entry]:
+        """Every request of this data set, with those that failed or were refused."""
+        with self._lock, store.named_errors(self.path):
+            return books.history(self._open(), self.data)
+
+    def verify(self, head: str | None = None) -> str:
+        """Check the whole file, and that an earlier head is still in it; returns the present head."""
+        with self._lock, store.named_errors(self.path):
+            return books.verify(self._open(), head)
+
+    def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+        """All events and the head, for keeping elsewhere; also written to `path` if one is given."""
+        with self._lock, store.named_errors(self.path):
+            content = books.export(self._open())
+        if path is not None:
+            books.save(content, path)
+        return content
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        with self._lock:
+            if self._db is not None and self._pid == os.getpid():
+                self._db.close()
+            self._db = None
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
+
+    def _open(self) -> sqlite3.Connection:
+        """The connection of this process; one that came through a fork is kept unused, for SQLite must not close it."""
+        if self._db is None or self._pid != os.getpid():
+            self._inherited.append(self._db)
+            self._db, self._pid = store.connect(self.path, self._timeout), os.getpid()
+        return self._db
+
+    def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
+        """Put the charge on disk, or find it there; the stored value if the request is settled already."""
+        with self._lock, store.named_errors(self.path):
+            db = self._open()
+            if self._terms.prior is not None:  # translate before others are locked out; what is found is kept
+                with suppress(NotProvable):
+                    self._total([*books.charges(db, self.data), Counted(charge, 1, 1 << 62, planned)])
+            self._step("reserving")
+            refused: FuguError | None = None
+            with store.writing(db, lambda _: self._step("charge written")):
+                row = db.execute(
+                    "SELECT state, question, value FROM requests WHERE dataset = ? AND request = ?",
+                    (self.data, request),
+                ).fetchone()
+                if row is not None and row[0] in CHARGED:
+                    if row[1] != question:
+                        raise RequestReused(
+                            f"request {request!r} stands for another question; one id is one charge and one value, so "
+                            "give a new question a new id"
+                        )
+                    return None if row[0] != SETTLED else str(row[2])
+                refused = self._refusal(books.charges(db, self.data), charge, planned)
+                self._enter(request, charge, question, planned, refused)
+            if refused is not None:
+                raise refused
+            return None
+
+    def _refusal(self, before: list[Counted], charge: Charge, planned: bool) -> FuguError | None:
+        """Why the charge cannot be taken, or None."""
+        try:
+            after = self._total([*before, Counted(charge, 1, 1 << 62, planned)])
+        except NotProvable as error:
+            return error
+        if accountant.fits(after, self.budget):
+            return None
+        spent = self._total(before)
+        left = accountant.left(spent, self.budget)
+        return BudgetExceeded(
+            f"the budget of data set {self.data!r} does not allow this: spent {spent!r}, asked {charge.guarantee!r} "
+            f"({charge.kind}), left {left!r} of {self.budget!r}; together they would be {after!r}. Ask for less, or "
+            "repeat an earlier request by its id, which costs nothing",
+            spent=spent, asked=charge.guarantee, left=left, budget=self.budget,
+        )  # fmt: skip
+
+    def _enter(self, request: str, charge: Charge, question: str, planned: bool, refused: FuguError | None) -> None:
+        """Write a new request, or one that was refused before: reserved, or refused with the reason."""
+        db = self._open()
+        state = RESERVED if refused is None else REFUSED
+        note = "" if refused is None else (refused.why if isinstance(refused, NotComposable) else str(refused))
+        told = {"charge": charge.text(), "question": question, "planned": int(planned), "note": note}
+        seq = chain.append(db, state, {"dataset": self.data, "request": request, **told})
+        db.execute(
+            "INSERT OR REPLACE INTO requests (dataset, request, state, charge, question, planned, note, seq) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (self.data, request, state, *told.values(), seq),
+        )  # fmt: skip
+
+    def _evaluate(self, request: str, produce: Callable[[], Any]) -> str:
+        """Run `produce()`; an error is noted by its type alone, for its message may hold a private value."""
+        try:
+            text = encode(produce())
+        except Exception as error:
+            with suppress(FuguError):
+                self._write(request, FAILED, None, {"note": f"produce() raised {type(error).__name__}"})
+            raise
+        self._step("evaluated")
+        return text
+
+    def _settle(self, request: str, text: str) -> str:
+        """Put the value on disk, unless another caller has; the value that is on disk."""
+        self._write(request, SETTLED, text, {"sha256": chain.sha256(text)})
+        with self._lock, store.named_errors(self.path):
+            asked = "SELECT value FROM requests WHERE dataset = ? AND request = ? AND state = ?"
+            return str(self._open().execute(asked, (self.data, request, SETTLED)).fetchone()[0])
+
+    def _write(self, request: str, state: str, value: str | None, more: dict[str, str]) -> None:
+        with self._lock, store.named_errors(self.path):
+            db = self._open()
+            with store.writing(db, lambda _: self._step(f"{state} written")):
+                changed = db.execute(
+                    "UPDATE requests SET state = ?, value = ?, note = ? WHERE dataset = ? AND request = ? AND state != ?",
+                    (state, value, more.get("note", ""), self.data, request, SETTLED),
+                ).rowcount
+                if changed:
+                    chain.append(db, state, {"dataset": self.data, "request": request, **more})
+
+    def _total(self, charges: list[Counted]) -> Guarantee:
+        """`accountant.total`, with translations remembered."""
+        if self._terms.prior is None or any(c.charge.kind == "law" for c in charges) or not charges:
+            return accountant.total(charges, self._terms)
+        summed = accountant.summed(charges, self._terms)
+        if summed not in self._translated:
+            self._translated[summed] = accountant.translated(self._terms.prior, summed)
+        return self._translated[summed]
+
+
+def _name(found: object, what: str) -> str:
+    if not isinstance(found, str) or not found.strip() or len(found) > _LONGEST:
+        raise UsageError(f"the name of a {what} is a text of 1 to {_LONGEST} characters, got {type(found).__name__}")
+    return found

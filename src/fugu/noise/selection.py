@@ -1,0 +1,160 @@
+"""Private selection, drawn exactly: permute-and-flip, the exponential mechanism, and peeling for the top k.
+
+Utilities are rational and the rate is epsilon / (2 sensitivity), so every acceptance probability is exp(-x) for a
+rational x >= 0: a coin that `Coin` tosses without rounding. Nothing here adds floating Gumbel or exponential noise.
+
+One-shot Gumbel noise of scale 1 / rate and the k largest has the law of k rounds of the exponential mechanism at this
+rate, each without the items already taken (the Gumbel-max trick); it is drawn here as those rounds. Permute-and-flip
+has the law of "add fresh Exp(rate) noise, take the largest" in each round. Its one-shot version, the k largest after
+a single round of exponential noise, has another law and no proof, and is not offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from numbers import Rational
+
+from flint import arb
+
+from fugu import balls
+from fugu.errors import BadNoise, UnknownName
+from fugu.noise.bits import OS, BitSource
+from fugu.noise.discrete_gaussian import Coin
+from fugu.noise.table import Widths
+
+Select = Callable[[Sequence[Fraction], Fraction, BitSource, int], int]
+
+
+def uniform_below(n: int, source: BitSource = OS) -> int:
+    """A uniform integer in 0 .. n-1, exactly: bit strings of the length of n-1 are read until one is below n.
+
+    >>> from fugu.noise.bits import TapeBits
+    >>> uniform_below(3, TapeBits("1110"))
+    2
+    """
+    if n < 1:
+        raise BadNoise(f"a uniform integer needs at least one value, got {n}")
+    length = (n - 1).bit_length()
+    while True:
+        value = 0
+        for start in range(0, length, 64):
+            bits = min(64, length - start)
+            value = value << bits | int(source.words(bits, 1)[0])
+        if value < n:
+            return value
+
+
+def exp_coin(x: Fraction, source: BitSource = OS, width: int = 64) -> bool:
+    """True with probability exp(-x), exactly, for a rational x >= 0; reads `width` bits at a time.
+
+    Claim: [U < exp(-x)] for U uniform. exp(-x) is transcendental for x > 0 (Lindemann 1882), so U differs from it
+    after finitely many bits; its bits are proved by balls.
+
+    >>> exp_coin(Fraction(0)), exp_coin(Fraction(10**9))
+    (True, False)
+    """
+    if not isinstance(x, Rational) or x < 0:
+        raise BadNoise("an exponent must be an exact rational >= 0")
+    if x == 0:
+        return True
+    start = int(source.words(width, 1)[0])
+    return Coin(Fraction(x), widths=Widths(third=width)).toss(start, width, source)
+
+
+def permute_and_flip(utilities: Sequence[Fraction], rate: Fraction, source: BitSource = OS, width: int = 64) -> int:
+    """The place of one item: visit them in random order, take item i with probability exp(-rate (max u - u_i)).
+
+    With rate = epsilon / (2 sensitivity) this is epsilon-DP and never below the exponential mechanism in expected
+    utility (McKenna and Sheldon 2020, theorems 1 and 2). A random order is a uniform choice among those not visited.
+
+    >>> permute_and_flip([Fraction(0), Fraction(10**6)], Fraction(1))
+    1
+    """
+    _check(utilities, rate)
+    best = max(utilities)
+    left = list(range(len(utilities)))
+    while True:
+        i = left.pop(uniform_below(len(left), source))
+        if exp_coin(rate * (best - utilities[i]), source, width):  # the best item is always taken: this ends
+            return i
+
+
+def exponential(utilities: Sequence[Fraction], rate: Fraction, source: BitSource = OS, width: int = 64) -> int:
+    """The place of one item, with probability proportional to exp(rate u_i) (McSherry and Talwar 2007, theorem 6).
+
+    A uniform item is kept with probability exp(-rate (max u - u_i)), else tried again: what is kept has the law.
+
+    >>> exponential([Fraction(0), Fraction(10**6)], Fraction(1))
+    1
+    """
+    _check(utilities, rate)
+    best = max(utilities)
+    while True:
+        i = uniform_below(len(utilities), source)
+        if exp_coin(rate * (best - utilities[i]), source, width):
+            return i
+
+
+METHODS: dict[str, Select] = {"permute-and-flip": permute_and_flip, "exponential": exponential}
+
+
+def peel(
+    utilities: Sequence[Fraction], k: int, rate: Fraction, method: str, source: BitSource = OS, width: int = 64
+) -> tuple[int, ...]:
+    """The places of k items: k rounds at this rate, each among those not yet taken, each with fresh randomness.
+
+    Rounds compose: k rounds of rate epsilon / (2 sensitivity k) are epsilon-DP. A round with one item left has a
+    certain outcome and costs nothing, so taking all n items costs n - 1 rounds.
+
+    >>> peel([Fraction(0), Fraction(9), Fraction(5)], 2, Fraction(100), "permute-and-flip")
+    (1, 2)
+    """
+    if method not in METHODS:
+        raise UnknownName("selection method", method, METHODS)
+    if not 1 <= k <= len(utilities):
+        raise BadNoise(f"k must be in 1 .. {len(utilities)}, the number of items, got {k}")
+    left, taken = list(range(len(utilities))), []
+    for _ in range(k):
+        taken.append(left.pop(METHODS[method]([utilities[i] for i in left], rate, source, width)))
+    return tuple(taken)
+
+
+def permute_and_flip_law(utilities: Sequence[Fraction], rate: Fraction) -> list[arb]:
+    """The exact masses as balls: P(i) = p_i * integral over t in [0, 1] of prod over j != i of (1 - t p_j).
+
+    p_j = exp(-rate (max u - u_j)). Proof: give every item an independent uniform time; in the order of times, item i
+    at time t is reached iff no j != i is earlier and accepted, an event of probability 1 - t p_j for each j.
+
+    >>> [round(float(m), 8) for m in permute_and_flip_law([Fraction(u) for u in (10, 9, 7, 3, 0)], Fraction(1, 10))]
+    [0.30794382, 0.26627312, 0.20539802, 0.12831328, 0.09207176]
+    """
+    _check(utilities, rate)
+    best, masses = max(utilities), []
+    with balls.precision(96 + 4 * len(utilities)):  # the coefficients alternate: at most 2^n is cancelled
+        p = [balls.of(rate * (Fraction(u) - best)).exp() for u in utilities]
+        for i, own in enumerate(p):
+            product = [arb(1)]
+            for j, other in enumerate(p):
+                if j != i:
+                    pairs = zip([*product, arb(0)], [arb(0), *product], strict=True)
+                    product = [a - other * b for a, b in pairs]
+            masses.append(own * sum((c / (d + 1) for d, c in enumerate(product)), arb(0)))
+    return masses
+
+
+def exponential_law(utilities: Sequence[Fraction], rate: Fraction) -> list[arb]:
+    """The exact masses as balls: exp(rate u_i) over their sum."""
+    _check(utilities, rate)
+    best = max(utilities)
+    with balls.precision(128):
+        weights = [balls.of(rate * (Fraction(u) - best)).exp() for u in utilities]
+        return [w / sum(weights, arb(0)) for w in weights]
+
+
+def _check(utilities: Sequence[Fraction], rate: Fraction) -> None:
+    """Exact numbers only; the message holds no utility, as they are private."""
+    if not utilities or not all(isinstance(u, Rational) for u in utilities):
+        raise BadNoise("utilities must be a non-empty list of exact rationals; read floats with fugu.exact.as_fraction")
+    if not isinstance(rate, Rational) or rate <= 0:
+        raise BadNoise(f"the rate epsilon / (2 sensitivity) must be an exact rational > 0, got {rate!r}")

@@ -1,0 +1,157 @@
+"""`SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer.
+
+Every query works out its own sensitivity: the largest change, in the l1 norm and over all data sets of the full
+product domain, that replacing one entry can make to what noise is added to (or, for selection, to any one utility).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import BadNoise
+from fugu.exact import Real
+from fugu.guarantee import Pure
+from fugu.mechanism.mechanism import Once
+from fugu.mechanism.per_entry import DOMAIN, NEIGHBOURS, PerEntryRelease, positive_epsilon, take_once
+from fugu.noise.bits import OS, BitSource, RngBits
+from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import Laplace
+from fugu.queries.sequence_data import Numbers, States
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A noised value, what its parts are called, and an interval that holds all their errors with 95 %."""
+
+    value: Any
+    labels: tuple[Any, ...] | None = None
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceAnswer(PerEntryRelease):
+    """What went out: `value`, its `labels`, the 95 % `interval` of the error (all parts together), the `charge`."""
+
+    labels: tuple[Any, ...] | None = None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def bounds(self) -> Any:
+        """value + interval: where the exact answer lies with 95 %; None for selections."""
+        if self.interval is None:
+            return None
+        return self.value + self.interval[0], self.value + self.interval[1]
+
+    def table(self) -> dict[Any, Any]:
+        """Label to value, for answers with several parts."""
+        if self.labels is None:
+            raise BadNoise("this answer has one part; read its value")
+        return dict(zip(self.labels, np.asarray(self.value).ravel().tolist(), strict=True))
+
+
+class SequenceQuery(ABC):
+    """A question about sequences. Subclasses state their sensitivity and how they are answered."""
+
+    domain: States | Numbers
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What is asked, for certificates."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> Fraction:
+        """How far replacing one entry can move the exact answer (l1), or any one utility."""
+
+    @abstractmethod
+    def evaluate(self, data: Any) -> Any:
+        """The exact answer for data that the domain has read; private."""
+
+    @abstractmethod
+    def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
+        """A noised answer that is epsilon-DP per entry, for data that the domain has read."""
+
+    def exact(self, sequences: object) -> Any:
+        """The answer without noise. It is private: for tests and for looking at one's own data."""
+        return self.evaluate(self.domain.read(sequences))
+
+    def details(self) -> dict[str, Any]:
+        """What else a certificate says of this query."""
+        return {}
+
+    def mechanism(self, epsilon: Real | Pure) -> SequenceMechanism:
+        """The mechanism that answers this query with Pure(epsilon) per entry."""
+        return SequenceMechanism(self, positive_epsilon(epsilon))
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceMechanism:
+    """A query and the per-entry epsilon it is answered with; one release, further ones only if a ledger charged them.
+
+    Guarantee: P(answer in E | D) <= e^epsilon P(answer in E | D') for all D, D' that differ in one entry."""
+
+    query: SequenceQuery
+    epsilon: Fraction
+    once: Once = field(default_factory=Once, repr=False)
+
+    @property
+    def guarantee(self) -> Pure:
+        """What one release costs per entry."""
+        return Pure(self.epsilon)
+
+    @property
+    def charge(self) -> dict[str, Any]:
+        """What a ledger adds up."""
+        return {"kind": "per-entry", "guarantee": self.guarantee}
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What is claimed, as plain data; no private value."""
+        return {
+            "kind": "per-entry",
+            "epsilon": str(self.epsilon),
+            "delta": "0",
+            "query": self.query.name,
+            "sensitivity": str(self.query.sensitivity),
+            "neighbours": NEIGHBOURS,
+            "domain": DOMAIN,
+            "entries": self.query.domain.describe(),
+            "claimed by": "fugu",
+            **self.query.details(),
+        }
+
+    def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
+        """Publish the answer, with randomness from the operating system.
+
+        Without `charged=True` (a ledger has charged this release) a mechanism releases once."""
+        data = self.query.domain.read(sequences)
+        if not charged:
+            take_once(self.once)
+        return self._answer(data, OS)
+
+    def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
+        """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
+        return self._answer(self.query.domain.read(sequences), RngBits(rng))
+
+    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
+        drawn = self.query.draw(data, self.epsilon, source)
+        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
+
+
+@lru_cache(maxsize=64)
+def laplace_sampler(rate: Fraction) -> LatticeLaplaceSampler:
+    """One sampler a rate: its tables are built once."""
+    return LatticeLaplaceSampler(rate)
+
+
+def error_bound(rate: Fraction, parts: int = 1, level: float = 0.95) -> float:
+    """h with P(|N_1|, ..., |N_parts| <= h) >= level for independent lattice Laplace noises of this rate, in steps."""
+    each = min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
+    return Laplace(1 / rate, grid=Fraction(1)).quantile(each)

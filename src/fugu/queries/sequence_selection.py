@@ -1,0 +1,189 @@
+"""The most frequent states, and selection by a user's own utility (the paper's second algorithm).
+
+Replacing one entry moves every count by at most 1: the utility sensitivity is 1, and each round of selection works at
+rate epsilon / (2 rounds). The factor 2 stays: one replacement moves one count up and another down, so the saving for
+monotone utilities does not apply (at rate epsilon the loss tends to 2 epsilon).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from fugu.errors import UnknownName, UsageError
+from fugu.exact import Real, as_fraction
+from fugu.noise.bits import BitSource
+from fugu.noise.selection import METHODS, peel
+from fugu.queries.sequence_counts import Histogram
+from fugu.queries.sequence_data import Codes, Numbers, States
+from fugu.queries.sequence_lipschitz import called, exact_number, positive
+from fugu.queries.sequence_query import Drawn, SequenceQuery
+
+WAYS = ("best", "laplace", *METHODS)
+
+
+def ranking(counts: Sequence[Any], k: int) -> tuple[int, ...]:
+    """The places of the k largest, largest first, the earlier place first on ties.
+
+    >>> ranking([3, 9, 9, 1], 3)
+    (1, 2, 0)
+    """
+    return tuple(np.argsort(-np.asarray(counts), kind="stable")[:k].tolist())
+
+
+@final
+@dataclass(frozen=True)
+class TopK(SequenceQuery):
+    """The k most frequent states, most frequent first.
+
+    Ways, all epsilon-DP per entry: "laplace" ranks a histogram with noise of scale 2 / epsilon on every count,
+    whatever k; "permute-and-flip" and "exponential" peel, with epsilon / rounds each, rounds = min(k, states - 1), as
+    the last state left is no choice. "exponential" has the law of one-shot Gumbel noise of scale 2 rounds / epsilon.
+    "best" is permute-and-flip for k = 1 and laplace beyond.
+
+    >>> TopK(2, States("a b c".split())).exact(["a", "c", "c"])
+    ('c', 'a')
+    """
+
+    k: int
+    domain: States
+    method: str = "best"
+
+    def __post_init__(self) -> None:
+        if self.method not in WAYS:
+            raise UnknownName("selection method", self.method, WAYS)
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= len(self.domain):
+            raise UsageError(f"k must be in 1 .. {len(self.domain)}, the number of declared states, got {self.k!r}")
+
+    @property
+    def way(self) -> str:
+        """The method that runs."""
+        return self.method if self.method != "best" else "permute-and-flip" if self.k == 1 else "laplace"
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds are paid for."""
+        return min(self.k, len(self.domain) - 1)
+
+    @property
+    def name(self) -> str:
+        return f"top {self.k}"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return Fraction(2 if self.way == "laplace" else 1)
+
+    def evaluate(self, data: Codes) -> tuple[Hashable, ...]:
+        return tuple(self.domain.names[i] for i in ranking(self._counts(data), self.k))
+
+    def _counts(self, data: Codes) -> list[int]:
+        return [int(c) for c in Histogram(self.domain).evaluate(data)]
+
+    def details(self) -> dict[str, Any]:
+        of = (
+            "the histogram (l1)" if self.way == "laplace" else f"each count; epsilon is split over {self.rounds} rounds"
+        )
+        return {"method": self.way, "sensitivity of": of}
+
+    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
+        if self.way == "laplace":
+            places = ranking(Histogram(self.domain).draw(data, epsilon, source).value, self.k)
+        else:
+            utilities = [Fraction(c) for c in self._counts(data)]
+            places = peel(utilities, self.k, epsilon / (2 * self.rounds), self.way, source)
+        return Drawn(tuple(self.domain.names[i] for i in places))
+
+
+@final
+@dataclass(frozen=True)
+class ArgMax(SequenceQuery):
+    """The most frequent state, by permute-and-flip or the exponential mechanism.
+
+    >>> ArgMax(States("a b".split())).exact(["a", "b", "b"])
+    'b'
+    """
+
+    domain: States
+    method: str = "permute-and-flip"
+
+    def __post_init__(self) -> None:
+        _ = self._top
+
+    @property
+    def _top(self) -> TopK:
+        return TopK(1, self.domain, self.method)
+
+    @property
+    def name(self) -> str:
+        return "arg max"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return self._top.sensitivity
+
+    def evaluate(self, data: Codes) -> Hashable:
+        return self._top.evaluate(data)[0]
+
+    def details(self) -> dict[str, Any]:
+        return self._top.details()
+
+    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
+        return Drawn(self._top.draw(data, epsilon, source).value[0])
+
+
+@final
+@dataclass(frozen=True)
+class Select(SequenceQuery):
+    """One of public `candidates` by a utility u(sequences, candidate) that one entry moves by at most `lipschitz`.
+
+    fugu trusts the stated number: it must hold for every candidate, on the full product domain. Utilities are read
+    exactly (a float is its decimal); u gets a tuple of tuples, one per user, and a candidate.
+
+    >>> longest = Select(lambda users, n: -abs(len(users[0]) - n), (1, 2), 1, States("a b".split()))
+    >>> longest.exact(["a", "b"])
+    2
+    """
+
+    utility: Callable[[Any, Any], Any]
+    candidates: Sequence[Hashable]
+    lipschitz: Real
+    domain: States | Numbers
+    method: str = "permute-and-flip"
+
+    def __post_init__(self) -> None:
+        if not callable(self.utility):
+            raise UsageError("the utility must be a function of the sequences and a candidate")
+        if self.method not in METHODS:
+            raise UnknownName("selection method", self.method, METHODS)
+        object.__setattr__(self, "candidates", tuple(self.candidates))
+        if len(self.candidates) < 2 or len(set(self.candidates)) < len(self.candidates):
+            raise UsageError("at least two candidates are needed, each once")
+        object.__setattr__(self, "lipschitz", positive(self.lipschitz, "lipschitz"))
+
+    @property
+    def name(self) -> str:
+        return "selection by a user's utility"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return as_fraction(self.lipschitz)
+
+    def utilities(self, data: Any) -> list[Fraction]:
+        """The exact utility of every candidate; private."""
+        users = self.domain.plain(data)
+        return [exact_number(called(self.utility, users, candidate)) for candidate in self.candidates]
+
+    def evaluate(self, data: Any) -> Hashable:
+        found = self.utilities(data)
+        return self.candidates[found.index(max(found))]
+
+    def details(self) -> dict[str, Any]:
+        return {"method": self.method, "sensitivity of": "each utility", "sensitivity stated by": "the user"}
+
+    def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
+        place = peel(self.utilities(data), 1, epsilon / (2 * self.sensitivity), self.method, source)[0]
+        return Drawn(self.candidates[place])

@@ -1,0 +1,118 @@
+"""Sums and means of bounded numbers: clipped exactly, added exactly, rounded once onto a lattice, then noised.
+
+Rounding keeps the sensitivity: if |a - b| <= n step for a whole n, then a / step + 1/2 and b / step + 1/2 have floors
+that differ by at most n. So a sum that one entry moves by at most high - low = n step needs lattice Laplace noise of
+mass ~ exp(-epsilon |k| / n), no more than without rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from fugu.errors import UsageError
+from fugu.exact import Real, as_fraction, float_up
+from fugu.noise.bits import BitSource
+from fugu.queries.sequence_data import Figures, Numbers
+from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
+
+_STEPS = 1000
+
+
+@final
+@dataclass(frozen=True)
+class Sum(SequenceQuery):
+    """The sum of all entries, clipped to the bounds. Replacing one entry moves it by at most high - low.
+
+    >>> Sum(Numbers(0, 10)).exact([[1, 2.5], [99]])
+    Fraction(27, 2)
+    """
+
+    domain: Numbers
+    step: Real | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
+
+    @property
+    def name(self) -> str:
+        return "sum"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return self.domain.width
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+
+    def details(self) -> dict[str, Any]:
+        return {"rounded to multiples of": str(self.step)}
+
+    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
+        return noised_sum(self.evaluate(data), self.domain.width, as_fraction(self.step or 0), epsilon, 1, source)
+
+
+@final
+@dataclass(frozen=True)
+class Mean(SequenceQuery):
+    """The mean of all entries, clipped to the bounds: the sum over the public number n of entries.
+
+    Replacing one entry moves the sum by at most high - low (the sensitivity stated) and the mean by 1/n of it.
+
+    >>> Mean(Numbers(0, 10)).exact([1, 2])
+    Fraction(3, 2)
+    """
+
+    domain: Numbers
+    step: Real | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
+
+    @property
+    def name(self) -> str:
+        return "mean"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return self.domain.width
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return sum((sum(user, Fraction(0)) for user in data), Fraction(0)) / sum(map(len, data))
+
+    def details(self) -> dict[str, Any]:
+        return {"sensitivity of": "the sum, before division by the public number of entries"}
+
+    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
+        n = sum(map(len, data))
+        return noised_sum(self.evaluate(data) * n, self.domain.width, as_fraction(self.step or 0), epsilon, n, source)
+
+
+def noised_sum(
+    exact: Fraction, sensitivity: Fraction, step: Fraction, epsilon: Fraction, over: int, source: BitSource
+) -> Drawn:
+    """(round(exact / step) + N) step / over with P(N = k) ~ exp(-epsilon |k| step / sensitivity)."""
+    rate = epsilon * step / sensitivity
+    index = rounded(exact, step) + int(laplace_sampler(rate).draw(1, source)[0])
+    half = float_up((as_fraction(error_bound(rate)) + Fraction(1, 2)) * step / over)
+    return Drawn(float(index * step / over), None, (-half, half))
+
+
+def rounded(exact: Fraction, step: Fraction) -> int:
+    """floor(exact / step + 1/2)."""
+    return math.floor(exact / step + Fraction(1, 2))
+
+
+def whole_step(width: Fraction, step: Real | None) -> Fraction:
+    """The lattice step: width / 1000 unless given; a given one must go into the width a whole number of times."""
+    if step is None:
+        return width / _STEPS
+    try:
+        exact = as_fraction(step)
+    except (TypeError, ValueError):
+        raise UsageError(f"step must be a number, got {step!r}") from None
+    if exact <= 0 or (width / exact).denominator != 1:
+        raise UsageError(f"step must be positive and divide high - low = {float(width):g}, got {float(exact):g}")
+    return exact

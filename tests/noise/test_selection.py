@@ -1,0 +1,272 @@
+"""Selection is drawn from exactly the law that is proved: tapes, enumeration of orders, chi-square, exact losses."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from mpmath import exp, log, mp, mpf, quad
+
+from fugu.errors import BadNoise, UnknownName
+from fugu.noise.bits import OS, RngBits, TapeBits
+from fugu.noise.selection import (
+    exp_coin,
+    exponential,
+    exponential_law,
+    peel,
+    permute_and_flip,
+    permute_and_flip_law,
+    uniform_below,
+)
+
+mp.dps = 50
+UTILITIES = [Fraction(u) for u in (10, 9, 7, 3, 0)]
+GOLDEN = (0.30794382, 0.26627312, 0.20539802, 0.12831328, 0.09207176)
+
+
+def pf_by_orders(u, rate):
+    """From the definition alone: over all visiting orders, the chance that each item is the first accepted."""
+    accept = [exp(mpf(rate.numerator) / rate.denominator * (mpf(int(v)) - mpf(int(max(u))))) for v in u]
+    found = [mpf(0)] * len(u)
+    for order in permutations(range(len(u))):
+        reached = mpf(1)
+        for i in order:
+            found[i] += reached * accept[i]
+            reached *= 1 - accept[i]
+    return [f / math.factorial(len(u)) for f in found]
+
+
+def em(u, rate):
+    weights = [exp(mpf(rate.numerator) / rate.denominator * int(v)) for v in u]
+    return [w / sum(weights) for w in weights]
+
+
+def tape_masses(run, depth):
+    """The mass of the tapes that decide each outcome, and of those that are undecided after `depth` bits."""
+    decided, undecided, todo = {}, Fraction(0), [""]
+    while todo:
+        start = todo.pop()
+        tape = TapeBits(start)
+        try:
+            value = run(tape)
+        except EOFError:
+            if len(start) < depth:
+                todo += [start + "0", start + "1"]
+            else:
+                undecided += Fraction(1, 2**depth)
+        else:
+            assert tape.used == len(start)
+            decided[value] = decided.get(value, Fraction(0)) + Fraction(1, 2 ** len(start))
+    return decided, undecided
+
+
+def chi_square(counts, masses, n):
+    return sum((counts[i] - n * float(p)) ** 2 / (n * float(p)) for i, p in enumerate(masses))
+
+
+# --- the laws as numbers -------------------------------------------------------------------------------------------
+
+
+def test_permute_and_flip_has_the_golden_probabilities():
+    found = [float(m) for m in permute_and_flip_law(UTILITIES, Fraction(1, 10))]
+    assert found == pytest.approx(GOLDEN, abs=5e-9)
+    wrong = [float(m) for m in permute_and_flip_law(UTILITIES, Fraction(1, 5))]  # exponent epsilon, without the 1/2
+    assert max(abs(a - b) for a, b in zip(wrong, GOLDEN, strict=True)) > 0.05
+
+
+@pytest.mark.parametrize("u", [(0, 0, 0), (5, 1), (3, 3, 1, 0), (10, 9, 7, 3, 0)])
+@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 2), Fraction(3)])
+def test_the_integral_of_the_law_is_the_sum_over_all_orders(u, rate):
+    exact = pf_by_orders(u, rate)
+    for ball, oracle in zip(permute_and_flip_law([Fraction(v) for v in u], rate), exact, strict=True):
+        assert abs(mpf(ball.mid().str(40, radius=False)) - oracle) < mpf(10) ** -25
+        assert float(ball.rad()) < 1e-25
+    weights = exponential_law([Fraction(v) for v in u], rate)
+    assert [float(w) for w in weights] == pytest.approx([float(p) for p in em(u, rate)], abs=1e-15)
+
+
+def test_permute_and_flip_is_the_noisy_maximum_of_exponential_noise():
+    """P(u_i + E_i is largest), E_i ~ Exp(rate), by quadrature; with Gumbel noise it is the exponential mechanism."""
+    rate, u = mpf("0.1"), [10, 9, 7, 3, 0]
+    for i, golden in enumerate(GOLDEN):
+
+        def density(x, i=i):
+            others = mpf(1)
+            for j, v in enumerate(u):
+                if j != i:
+                    others *= 1 - exp(-rate * (x - v)) if x > v else 0
+            return rate * exp(-rate * (x - u[i])) * others
+
+        points = [10, 20, 60, 200, 700]
+        assert float(quad(density, points)) == pytest.approx(golden, abs=1e-7)
+
+
+def test_permute_and_flip_is_never_below_the_exponential_mechanism_in_utility():
+    golden = {1: (7.07070342, 7.29862226), 5: (9.16710302, 9.35481756), 10: (9.63057308, 9.75071380)}
+    for tenths, (low, high) in golden.items():
+        rate = Fraction(tenths, 10)
+        means = [
+            sum(float(p) * float(u) for p, u in zip(law(UTILITIES, rate), UTILITIES, strict=True))
+            for law in (exponential_law, permute_and_flip_law)
+        ]
+        assert means == pytest.approx([low, high], abs=1e-8)
+
+
+# --- what is sampled -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("select", [permute_and_flip, exponential])
+def test_every_tape_of_a_small_case_decides_the_law(select):
+    """Never above the true mass for any outcome, and little undecided: together they pin the law."""
+    u, rate = [1, 0], Fraction(7, 10)
+    truth = pf_by_orders(u, rate) if select is permute_and_flip else em(u, rate)
+    decided, undecided = tape_masses(lambda tape: select([Fraction(v) for v in u], rate, tape, 1), 14)
+    assert undecided < Fraction(1, 50)
+    for i, mass in decided.items():
+        assert mpf(mass.numerator) / mass.denominator <= truth[i]
+    wrong = em(u, rate) if select is permute_and_flip else pf_by_orders(u, rate)
+    assert any(mpf(m.numerator) / m.denominator > wrong[i] for i, m in decided.items())
+
+
+def test_every_tape_of_a_coin_is_exact():
+    decided, undecided = tape_masses(lambda tape: exp_coin(Fraction(1, 3), tape, 1), 18)
+    assert undecided == Fraction(1, 2**18)
+    p = exp(mpf(-1) / 3)
+    assert 0 <= p - mpf(decided[True].numerator) / decided[True].denominator <= mpf(2) ** -18
+    assert abs(exp(mpf(-1) / 3 * mpf("0.98")) - p) > mpf(2) ** -18
+
+
+def test_every_tape_of_a_uniform_is_exact():
+    decided, undecided = tape_masses(lambda tape: uniform_below(5, tape), 12)
+    assert len(set(decided.values())) == 1 and set(decided) == set(range(5)) and undecided < Fraction(1, 20)
+    assert uniform_below(1, TapeBits("")) == 0
+    assert 0 <= uniform_below(2**200, OS) < 2**200 and uniform_below(2**200, OS) > 2**100
+
+
+@pytest.mark.parametrize("select", [permute_and_flip, exponential])
+def test_chi_square_accepts_the_law_and_rejects_a_rate_of_eight_tenths_and_the_other_law(select):
+    n, rate = 30_000, Fraction(1, 10)
+    source = RngBits(np.random.default_rng(20))
+    counts = Counter(select(UTILITIES, rate, source) for _ in range(n))
+    own, other = (pf_by_orders, em) if select is permute_and_flip else (em, pf_by_orders)
+    u = [10, 9, 7, 3, 0]
+    limit = 33.4  # chi-square with 4 degrees of freedom, alpha = 1e-6
+    assert chi_square(counts, own(u, rate), n) < limit
+    assert chi_square(counts, own(u, Fraction(8, 100)), n) > limit
+    assert chi_square(counts, other(u, rate), n) > limit
+
+
+def peeled(u, k, one):
+    """The law of k rounds without replacement, each with the masses `one` of what is left."""
+    found = {}
+    for order in permutations(range(len(u)), k):
+        mass, left = mpf(1), list(range(len(u)))
+        for i in order:
+            mass *= one([u[j] for j in left])[left.index(i)]
+            left.remove(i)
+        found[order] = mass
+    return found
+
+
+def test_peeling_draws_fresh_noise_each_round_and_one_shot_exponential_noise_is_another_law():
+    u, rate, n = [3, 2, 0], Fraction(1, 2), 20_000
+    truth = peeled(u, 2, lambda left: pf_by_orders(left, rate))
+    source = RngBits(np.random.default_rng(3))
+    counts = Counter(peel([Fraction(v) for v in u], 2, rate, "permute-and-flip", source) for _ in range(n))
+    limit = 37.0  # 5 degrees of freedom, alpha = 6e-7
+    assert sum((counts[o] - n * float(p)) ** 2 / (n * float(p)) for o, p in truth.items()) < limit
+    noisy = np.array(u) + np.random.default_rng(4).exponential(2.0, (200_000, 3))
+    one_shot = Counter(map(tuple, np.argsort(-noisy, axis=1)[:, :2].tolist()))
+    gap = max(abs(one_shot[o] / 200_000 - float(p)) for o, p in truth.items())
+    assert gap > 0.02
+
+
+def test_one_shot_gumbel_noise_has_the_law_of_the_peeled_exponential_mechanism():
+    u, rate, n = [3, 2, 0], Fraction(1, 2), 20_000
+    truth = peeled(u, 2, lambda left: em(left, rate))
+    noisy = np.array(u) + np.random.default_rng(5).gumbel(0, 2.0, (400_000, 3))
+    one_shot = Counter(map(tuple, np.argsort(-noisy, axis=1)[:, :2].tolist()))
+    assert max(abs(one_shot[o] / 400_000 - float(p)) for o, p in truth.items()) < 0.004
+    source = RngBits(np.random.default_rng(6))
+    counts = Counter(peel([Fraction(v) for v in u], 2, rate, "exponential", source) for _ in range(n))
+    assert sum((counts[o] - n * float(p)) ** 2 / (n * float(p)) for o, p in truth.items()) < 37.0
+
+
+# --- what it costs -------------------------------------------------------------------------------------------------
+
+
+def histograms(total, bins):
+    for cuts in combinations(range(total + bins - 1), bins - 1):
+        marks = (-1, *cuts, total + bins - 1)
+        yield tuple(b - a - 1 for a, b in zip(marks, marks[1:], strict=False))
+
+
+def worst_loss(total, bins, law):
+    """max over all histograms, all replacements of one entry and all outcomes of log P(i | D) / P(i | D')."""
+    laws = {h: law(h) for h in histograms(total, bins)}
+    worst = mpf(0)
+    for h in laws:
+        for a, b in product(range(bins), repeat=2):
+            if a != b and h[a]:
+                moved = list(h)
+                moved[a] -= 1
+                moved[b] += 1
+                worst = max(worst, *(log(p / q) for p, q in zip(laws[h], laws[tuple(moved)], strict=True)))
+    return float(worst)
+
+
+def test_the_loss_of_permute_and_flip_over_all_counts_is_below_epsilon():
+    half = Fraction(1, 2)
+    assert worst_loss(8, 3, lambda h: pf_by_orders(h, half)) == pytest.approx(0.99600713, abs=5e-9)
+    assert worst_loss(5, 3, lambda h: pf_by_orders(h, Fraction(1))) > 1  # the factor 2 cannot be saved
+
+
+def test_the_monotone_saving_of_the_exponential_mechanism_would_break_the_guarantee():
+    assert worst_loss(5, 3, lambda h: em(h, Fraction(1))) == pytest.approx(1.94750200, abs=5e-9)
+    assert worst_loss(5, 3, lambda h: em(h, Fraction(1, 2))) == pytest.approx(0.84565267, abs=5e-9)
+
+
+@pytest.mark.parametrize("one", [pf_by_orders, em])
+def test_two_peeled_rounds_of_half_the_rate_cost_at_most_epsilon(one):
+    def law(h, rate):
+        found = peeled(h, 2, lambda left: one(left, rate))
+        return [found[o] for o in sorted(found)]
+
+    assert worst_loss(5, 3, lambda h: law(h, Fraction(1, 4))) <= 1
+    assert worst_loss(5, 3, lambda h: law(h, Fraction(1, 2))) > 1  # the budget of one round spent twice
+
+
+# --- wrong use -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: permute_and_flip([], Fraction(1)),
+        lambda: permute_and_flip([0.5, 1.0], Fraction(1)),
+        lambda: exponential([Fraction(1)], 0.1),
+        lambda: exponential([Fraction(1)], Fraction(0)),
+        lambda: exp_coin(Fraction(-1)),
+        lambda: exp_coin(0.5),
+        lambda: uniform_below(0),
+        lambda: peel([Fraction(1)], 2, Fraction(1), "exponential"),
+        lambda: peel([Fraction(1)], 0, Fraction(1), "exponential"),
+    ],
+)
+def test_inexact_or_impossible_requests_are_refused(call):
+    with pytest.raises(BadNoise):
+        call()
+
+
+def test_an_unknown_method_is_named():
+    with pytest.raises(UnknownName, match="permute-and-flip"):
+        peel([Fraction(1)], 1, Fraction(1), "permute and flip")
+
+
+def test_huge_and_tiny_gaps_are_decided():
+    assert permute_and_flip([Fraction(0), Fraction(10**30)], Fraction(1)) == 1
+    assert exponential([Fraction(0), Fraction(1, 10**30)], Fraction(1)) in (0, 1)
