@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.plan import plan as plan
+    from fugu.dependence import MarkovChain as MarkovChain
+    from fugu.dependence import dp_budget as dp_budget
+    from fugu.dependence import influence as influence
+    from fugu.dependence import translate as translate
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -54,6 +58,7 @@ _ROOMS = {
     "Laplace": "noise",
     "LawPair": "laws",
     "Ledger": "ledger",
+    "MarkovChain": "dependence",
     "Mechanism": "mechanism",
     "MultivariateNormal": "laws",
     "Normal": "laws",
@@ -70,11 +75,14 @@ _ROOMS = {
     "closeness": "transport",
     "compare": "calibration",
     "delta": "loss",
+    "dp_budget": "dependence",
     "epsilon": "loss",
     "guarantee_against": "auditing",
+    "influence": "dependence",
     "mix": "mechanism",
     "plan": "calibration",
     "renyi": "loss",
+    "translate": "dependence",
     "verify": "auditing",
     "wasserstein": "transport",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -202,20 +202,20 @@ def test_one_shot_gumbel_noise_has_the_law_of_the_peeled_exponential_mechanism()
 def histograms(total, bins):
     for cuts in combinations(range(total + bins - 1), bins - 1):
         marks = (-1, *cuts, total + bins - 1)
-        yield tuple(b - a - 1 for a, b in zip(marks, marks[1:], strict=False))
+        yield tuple(b - a - 1 for a, b in pairwise(marks))
 
 
 def worst_loss(total, bins, law):
     """max over all histograms, all replacements of one entry and all outcomes of log P(i | D) / P(i | D')."""
     laws = {h: law(h) for h in histograms(total, bins)}
     worst = mpf(0)
-    for h in laws:
+    for h, own in laws.items():
         for a, b in product(range(bins), repeat=2):
             if a != b and h[a]:
                 moved = list(h)
                 moved[a] -= 1
                 moved[b] += 1
-                worst = max(worst, *(log(p / q) for p, q in zip(laws[h], laws[tuple(moved)], strict=True)))
+                worst = max(worst, *(log(p / q) for p, q in zip(own, laws[tuple(moved)], strict=True)))
     return float(worst)
 
 

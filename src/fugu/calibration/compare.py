@@ -24,10 +24,12 @@ from fugu.loss.fast import pure_loss
 from fugu.noise.laplace import Laplace
 
 
-def compare(scenario_or_pairs: PairsLike, budget: AnyBudget) -> Comparison:
+def compare(
+    scenario_or_pairs: PairsLike, budget: AnyBudget, *, declared_exact: bool = False, floor: float | None = None
+) -> Comparison:
     """Every method on the same lattice, with the tight epsilon that its scale really gives.
 
-    The exact scale is proved in balls; a larger scale is a post-processing of it (theory F1), so its proof carries
+    `declared_exact` and `floor` are for MultivariateNormal laws, as in `calibrate`. The exact scale is proved in balls; a larger scale is a post-processing of it (theory F1), so its proof carries
     over.
 
     >>> import fugu
@@ -43,7 +45,9 @@ def compare(scenario_or_pairs: PairsLike, budget: AnyBudget) -> Comparison:
         from fugu.calibration.property.compare import compare_normal
         from fugu.calibration.property.wishes import Wishes
 
-        return compare_normal(normal_pairs(pairs), budget, Wishes(model=getattr(scenario_or_pairs, "property", None)))
+        model = getattr(scenario_or_pairs, "property", None)
+        wishes = Wishes.of("best", "auto", declared_exact=declared_exact, floor=floor, model=model)
+        return compare_normal(normal_pairs(pairs), budget, wishes)
     if pairs[0].dimension > 1:
         from fugu.calibration.vectors.compare import compare_vectors
 

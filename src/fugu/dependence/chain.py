@@ -23,7 +23,7 @@ class MarkovChain:
 
     `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
     the numbers given (they must sum to 1 within 1e-12); every bound covers that rounding. States that the chain never
-    visits are kept in `states`, listed in `unused`, and never compared.
+    visits are kept in `states`, listed in `unused`, and never compared. `independent`: all rows are the same law.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
     >>> chain.size, chain.length, chain.stationary, chain.marginal(7).round(6).tolist()
@@ -41,6 +41,8 @@ class MarkovChain:
         self.length = read_length(length)
         self._kernels = read_transition(transition, self.length)
         self.size = int(self._kernels.shape[-1])
+        given = np.asarray(transition, dtype=np.float64)
+        self.independent = given.ndim == 2 and bool((given == given[0]).all())
         self.states = read_states(states, self.size)
         self.homogeneous = self._kernels.ndim == 2
         self.stationary = isinstance(initial, str)

@@ -56,11 +56,18 @@ def processed(mechanism: Any, after: Any) -> Channel:
     rows, then = read_channel(mechanism), read_channel(after)
     if len(rows[0]) != len(then):
         raise UsageError(f"the post-processing needs a row for each of the {len(rows[0])} outputs")
-    return tuple(tuple(sum(p * a[z] for p, a in zip(row, then, strict=True)) for z in range(len(then[0]))) for row in rows)
+    columns = tuple(zip(*then, strict=True))
+    return tuple(tuple(_dot(row, column) for column in columns) for row in rows)
+
+
+def _dot(a: Law, b: Law) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
 def joint_leakage(mechanisms: Sequence[Any], first: Any, second: Any, runs: Sequence[int]) -> float:
-    """max over all outputs of the runs of log P(outputs | s1) / P(outputs | s2), by enumeration; from above, +inf if one-sided.
+    """max over all outputs of the runs of log P(outputs | s1) / P(outputs | s2), by enumeration; from above.
+
+    +inf if some outputs are possible under s1 alone.
 
     >>> joint_leakage([[[0.5, 0.5], [0.5, 0.5]]], [1, 0], [0, 1], [3])
     0.0
@@ -74,8 +81,7 @@ def joint_leakage(mechanisms: Sequence[Any], first: Any, second: Any, runs: Sequ
         raise UsageError("too many combinations of outputs to enumerate; ask for fewer runs")
     worst = Fraction(1)
     for chances in _outputs(channels, runs):
-        a = sum((x * c for x, c in zip(p, chances, strict=True)), Fraction(0))
-        b = sum((x * c for x, c in zip(q, chances, strict=True)), Fraction(0))
+        a, b = _dot(p, chances), _dot(q, chances)
         if a > 0 and b == 0:
             return math.inf
         if a > 0:

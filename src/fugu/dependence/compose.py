@@ -4,15 +4,16 @@ A mechanism with finitely many datasets and outputs is a table P(w | D). Fix one
 positive probability given s1, and let q(l) = P(D_l | s2). The condition for D asks for a probability vector beta on the
 support of q with
 
-    log P(w | D) <= eps + sum_l beta_l log P(w | D_l)      for every output w of every mechanism, one beta for all.   (1)
+    log P(w | D) <= eps + sum_l beta_l log P(w | D_l)    for every output w of every mechanism, one beta for all.   (1)
 
 - Necessary: if any number of runs, repetitions included, costs at most eps each, then (1) holds for every such D.
 - Sufficient up to a constant (weighted means: sum_l q_l x_l >= e^-KL(beta || q) prod_l x_l^beta_l): after r_j runs of
   mechanism j, chosen adaptively or not,
       log P(outputs | s1) / P(outputs | s2) <= max_D [ sum_j r_j eps_j + KL(beta || q) ].
-  So the least eps is exactly the leakage per run in the long run. Epsilons of separate programs do not add: beta is common.
+  So the least eps is exactly the leakage per run in the long run. Epsilons of separate programs do not add: beta is
+  common to all mechanisms.
 
-A linear program proposes beta; the eps stated is recomputed from the rational beta in balls, so the solver is not trusted.
+A linear program proposes beta; the eps stated is recomputed from the rational beta in balls: the solver is not trusted.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ class Composition:
 def necessary(mechanisms: Sequence[Any], first: Any, second: Any) -> Composition:
     """The condition for the ordered pair (s1, s2) and all mechanisms together (Theorem 4, corrected).
 
-    `mechanisms`: tables with a row per dataset and a column per output. `first`, `second`: the laws of the dataset given
-    s1 and given s2. Only datasets of positive probability count: at others the condition need not hold.
+    `mechanisms`: tables with a row per dataset and a column per output. `first`, `second`: the laws of the dataset
+    given s1 and given s2. Only datasets of positive probability count: at others the condition need not hold.
 
     >>> flip = [[0.75, 0.25], [0.25, 0.75]]
     >>> round(necessary([flip], [1, 0], [0, 1]).epsilon, 9)  # log 3
@@ -114,9 +115,10 @@ def composition(mechanisms: Sequence[Any], first: Any, second: Any) -> Compositi
 def constraint(mechanism: Any, dataset: int, beta: Any) -> float:
     """max_w [log P(w | D) - sum_l beta_l log P(w | D_l)], from above: the least eps of one constraint (1).
 
-    Every such constraint survives post-processing: p -> prod_l p_l^beta_l is homogeneous and concave, hence superadditive,
-    so for a channel A: sum_w A(z|w) P(w|D) <= e^eps sum_w prod_l (A(z|w) P(w|D_l))^beta_l <= e^eps prod_l (sum_w ...)^beta_l.
-    The second half of Theorem 5, which says that a beta with two positive entries does not survive, is false as printed.
+    Every such constraint survives post-processing: p -> prod_l p_l^beta_l is homogeneous and concave, hence
+    superadditive, so for a channel A: sum_w A(z|w) P(w|D) <= e^eps sum_w prod_l (A(z|w) P(w|D_l))^beta_l, which is at
+    most e^eps prod_l (sum_w A(z|w) P(w|D_l))^beta_l. The second half of Theorem 5, which says that a beta with two
+    positive entries does not survive, is false as printed.
 
     >>> constraint([[0.5, 0.5], [0.5, 0.5]], 0, [0, 1])
     0.0
@@ -182,7 +184,7 @@ def _log_ratio(a: Fraction, b: Fraction) -> float:
 
 
 def _simplex(floats: Any) -> list[Fraction]:
-    """The rational probability vector nearest at hand: tiny and negative entries dropped, the rest divided by the sum."""
+    """A rational probability vector near the floats: tiny and negative entries dropped, the rest normalised."""
     kept = [Fraction(float(x)).limit_denominator(10**15) if x > _DROP else Fraction(0) for x in floats]
     total = sum(kept, Fraction(0))
     return [x / total for x in kept] if total else [Fraction(1, len(kept))] * len(kept)

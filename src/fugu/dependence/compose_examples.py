@@ -36,16 +36,16 @@ class Collapse:
         return True
 
     def expected_runs(self, given: Any) -> Fraction:
-        """E[runs until a second, different output] for a dataset drawn from `given`: sum_D P(D)(1 + sum_w p_w/(1 - p_w)).
+        """E[runs until a second, different output], exactly: sum_D P(D) (1 + sum_w p_w / (1 - p_w)), D from `given`.
 
-        Exact. The first output w repeats a geometric number of times with mean p_w / (1 - p_w) before another comes.
+        The first output w repeats a geometric number of times with mean p_w / (1 - p_w) before another comes.
         """
         law = read_law(given, "given")
         total = Fraction(0)
         for mass, row in zip(law, self.mechanism, strict=True):
             if mass > 0 and max(row) == 1:
                 raise UsageError("some dataset has only one output: a second, different one never comes")
-            total += mass * (1 + sum((p * 1 / (1 - p) for p in row if mass > 0), Fraction(0)))
+            total += mass * (1 + sum((p / (1 - p) for p in row if mass > 0), Fraction(0)))
         return total
 
 
@@ -100,7 +100,8 @@ def many_priors(low_true: Real, high_true: Real, low_false: Real, high_false: Re
     """Example 4.3: four kinds of datasets (1a, 1b with the secret, 2a, 2b without), the true kind beside a fake one.
 
     P(1a | s1) may be anything in [low_true, high_true], P(2a | not s1) anything in [low_false, high_false]: the four
-    corners are the priors, because every log-ratio is monotone in both. One run leaks `box_epsilon`, two reveal the kind.
+    corners are the priors, because every log-ratio is monotone in both. One run leaks `box_epsilon`, two may reveal
+    all.
 
     >>> many_priors(0.1, 0.2, 0.7, 0.8).leakage(2)
     inf

@@ -9,13 +9,13 @@ For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (compos
     sum over A of (u - l v) e^r <= sum over the rest of (l v - u),    r(y) = max of Lam(y, z), z outside A      (rows)
  or sum over A of (u - l v) <= sum over the rest of (l v - u) e^-c,   c(z) = max of Lam(y, z), y inside A      (columns)
 
-then p g <= l p' g for every such g: on A move g(y) <= e^r(y) min g outside A, or g(y) e^-c(z) <= g(z) for all z. A(l) is
-a prefix of the values sorted by u/v, and the two conditions say l >= rows(A) and l >= columns(A), where
+then p g <= l p' g for every such g: on A move g(y) <= e^r(y) min g outside A, or g(y) e^-c(z) <= g(z) for all z. A(l)
+is a prefix of the values sorted by u/v, and the two conditions say l >= rows(A) and l >= columns(A), where
 
     rows(A) = (sum_A u e^r + sum_rest u) / (sum_A v e^r + sum_rest v),   columns(A) likewise with 1 on A, e^-c outside.
 
-So l = max over proper prefixes A of min(rows(A), columns(A)) is a bound. With Lam a constant it is the prefix formula of
-the notes; if Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
+So l = max over proper prefixes A of min(rows(A), columns(A)) is a bound. With Lam a constant it is the prefix formula
+of the notes; if Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
 
 Rounding: u and v are the float entries moved outward by the a-priori error of a product of d kernels; every weight is
 rounded up above the bar and down below it; the logarithm is rounded up.

@@ -2,10 +2,10 @@
 
     log P(output | X_i = x) / P(output | X_i = x') <= eps + F_fwd(x, x') + F_bwd(x, x')
 
-with F_fwd over the T - i later nodes and F_bwd over the i - 1 earlier ones: exchange the law of the later nodes, that of
-the earlier nodes, and the cell itself, one after the other (composition notes, section 6.3). The backward kernels are
-those of this chain with this start, P(X_(t-1) | X_t), not the reversal of the stationary chain. Finite with forbidden
-transitions for a finite length.
+with F_fwd over the T - i later nodes and F_bwd over the i - 1 earlier ones: exchange the law of the later nodes, that
+of the earlier nodes, and the cell itself, one after the other (composition notes, section 6.3). The backward kernels
+are those of this chain with this start, P(X_(t-1) | X_t), not the reversal of the stationary chain. Finite with
+forbidden transitions for a finite length.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Contraction:
         """The later nodes: the transition kernels."""
         chain, supports = self.chain, np.asarray(self.chain.supports)
         if chain.homogeneous:
-            return Side([chain.transition(1)], [supports.any(axis=0)])
+            return Side([chain.transition(1)], [np.asarray(supports.any(axis=0))])
         kernels = [chain.transition(self.length - m) for m in range(1, self.length)]
         return Side(kernels, [supports[self.length - 1 - m] for m in range(self.length)])
 
     @cached_property
     def backward(self) -> Side:
-        """The earlier nodes: P(X_(t-1) = y | X_t = x) = mu_(t-1)(y) P(y, x) / mu_t(x), each marginal one fixed float."""
+        """The earlier nodes: P(X_(t-1) = y | X_t = x) = mu_(t-1)(y) P(y, x) / mu_t(x), one float for each marginal."""
         chain, supports = self.chain, np.asarray(self.chain.supports)
         logs, errors = chain.log_marginals
         if np.any(logs[supports] < _LEAST_LOG):

@@ -1,14 +1,15 @@
 """One side of a node of a Markov chain: what the nodes beyond can add to the loss, by recursion on their number.
 
-For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes alone
-can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal. Then
-(composition notes, section 6.3), with K the product of the d kernels that lead from this node to the d-th beyond it,
+For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
+alone can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal.
+Then (composition notes, section 6.3), with K the product of the d kernels that lead from this node to the d-th beyond
+it,
 
     F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; Lam_(m-d))   for every 1 <= d <= m.
 
 All three are taken, and the shortest paths of the result. For two values d = 1 gives the exact optimum. If the kernels
-do not depend on the place and A >= F_m, ..., F_(m-D+1) with A >= min_d (d - 1) eps + L(K^d; eps + A), then A bounds F for
-every number of further nodes from m on: L grows with Lam. Such an A is looked for by extrapolation, then checked.
+do not depend on the place and A >= F_m, ..., F_(m-D+1) with A >= min_d (d - 1) eps + L(K^d; eps + A), then A bounds F
+for every number of further nodes from m on: L grows with Lam. Such an A is looked for by extrapolation, then checked.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def blocks(k: int) -> tuple[int, ...]:
     """The numbers d of kernels taken at once: d = 1 is exact for two values, more help from three on."""
     if k == 2:
         return (1,)
-    wanted = tuple(range(1, 9)) + (10, 12, 14, 16, 20, 24, 30)
+    wanted = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
     return wanted[: max(1, _MOST_WORK // k**4)]
 
 

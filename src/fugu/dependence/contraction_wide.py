@@ -3,9 +3,10 @@
     alpha_0 = eps,   alpha_m = min( (m + 1) eps, min over d <= m of d eps + l_d(alpha_(m-d)) ),
     l_d(alpha) = max over pairs of rows and over prefix sets A of log (a + q (1 - a)) / (b + q (1 - b)),  q = e^-alpha,
 
-where a = K^d_x(A), b = K^d_x'(A) (composition notes, section 6.3). Only the pairs (a, b) that no other pair beats in both
-numbers matter; they are found once by comparison alone, and then any alpha costs nothing. If alpha >= alpha_m for all m,
-every F_m is at most min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha), pair by pair, since F_m <= m eps for m < d.
+where a = K^d_x(A), b = K^d_x'(A) (composition notes, section 6.3). Only the pairs (a, b) that no other pair beats in
+both numbers matter; they are found once by comparison alone, and then any alpha costs nothing. If alpha >= alpha_m for
+all m, every F_m is at most min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha), pair by pair, since F_m <= m eps for m
+< d.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from fugu.dependence.contraction import Array, Rows, U, passed_scalar, sort_rows
 from fugu.dependence.contraction_closed import from_total_variation, spread
-from fugu.dependence.contraction_side import Levels, Side
+from fugu.dependence.contraction_side import Levels, Mask, Side
 
 DS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
 _MOST_STEPS = 20_000
@@ -65,7 +66,7 @@ class Wide:
     side: Side
     fronts: list[Frontier] = field(default_factory=list)
     powers: list[Array] = field(default_factory=list)
-    reach: list[np.ndarray] = field(default_factory=list)  # type: ignore[type-arg]
+    reach: list[Mask] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         kernel, positive = self.side.kernel(1), self.side.kernel(1) > 0
@@ -81,9 +82,7 @@ class Wide:
             reach = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
 
     def _rows(self, n: int) -> Rows:
-        return sort_rows(
-            self.powers[n][None], self.reach[n][None], self.side.relative([DS[n]]), self.side.valid_at(0)
-        )
+        return sort_rows(self.powers[n][None], self.reach[n][None], self.side.relative([DS[n]]), self.side.valid_at(0))
 
     def alpha(self, epsilon: float, nodes: int | None) -> float:
         """A bound on alpha_m for all m up to `nodes` (None: for every m; inf if none is found)."""
@@ -97,7 +96,7 @@ class Wide:
         return max(alphas) if nodes is not None else float("inf")
 
     def _settled(self, alphas: list[float], epsilon: float) -> float | None:
-        """alpha with alpha >= d eps + l_d(alpha) for one d and alpha >= the earlier ones: it then bounds all of them."""
+        """alpha >= d eps + l_d(alpha) for one d, and at or above the earlier ones: it then bounds all of them."""
         step = max(alphas[-1] - alphas[-2], 0.0)
         bound = max(alphas) + 2 * step + 1e-12 * (1 + alphas[-1])
         if step > 1e-4 * alphas[-1]:

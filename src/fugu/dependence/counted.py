@@ -74,7 +74,8 @@ def laws(given: Any, name: str) -> Counted:
 def log_ratios(laws: Counted) -> Floats:
     """max_z log p(z | x) / p(z | x') for all pairs of rows x, x', from above; +inf where p(z | x) > 0 = p(z | x').
 
-    A z with p(z | x) = 0 does not count. A row of zeros is an impossible x: its pairs give -inf. The division, the logarithm (4 units in the last place) and the counted roundings of both rows are added on top.
+    A z with p(z | x) = 0 does not count. A row of zeros is an impossible x: its pairs give -inf. The division, the
+    logarithm (4 units in the last place) and the counted roundings of both rows are added on top.
 
     >>> log_ratios(Counted(np.array([[0.5, 0.5], [1.0, 0.0]])))[0]
     array([ 0., inf])

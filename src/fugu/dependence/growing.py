@@ -19,10 +19,11 @@ class Growing:
         return self._count
 
     def append(self, matrix: Array) -> None:
-        """The matrix of the next distance."""
+        """The matrix of the next distance; a value against itself leaks nothing."""
         if self._count == len(self._held):
             self._held = np.concatenate([self._held, np.empty_like(self._held)])
         self._held[self._count] = matrix
+        np.fill_diagonal(self._held[self._count], 0.0)
         self._count += 1
 
     def at(self, distance: int) -> Array:

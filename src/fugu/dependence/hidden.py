@@ -12,7 +12,7 @@ from fugu.dependence.chain import MarkovChain
 from fugu.dependence.counted import STEP, Counted, combine, laws, log_ratios
 from fugu.dependence.quilts import Quilts
 from fugu.dependence.quilts_chain import ChainQuilts
-from fugu.errors import BadLaw, UnknownName
+from fugu.errors import BadLaw, NotProvable, UnknownName
 
 _REACH = 12
 
@@ -22,9 +22,10 @@ class HiddenMarkov:
 
     The releases are per-entry DP in the *observed* entries Y_1, ..., Y_T. What is protected:
 
-    - `protect="hidden"`: the pair X_t = x against X_t = x', for every t. Outside the window of Y between X_{t-a} and X_{t+b},
-      Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing).
-    - `protect="observed"`: the pair Y_t = y against Y_t = y'. The same argument with the law of (X_{t-a}, X_{t+b}) given Y_t.
+    - `protect="hidden"`: the pair X_t = x against X_t = x', for every t. Outside the window of Y between X_{t-a} and
+      X_{t+b}, Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing).
+    - `protect="observed"`: the pair Y_t = y against Y_t = y'. The same argument with the law of (X_{t-a}, X_{t+b})
+      given Y_t.
     - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.
 
     >>> weather = HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
@@ -84,9 +85,12 @@ class HiddenMarkov:
         return ChainQuilts(self.chain)
 
     def _law(self, t: int) -> Counted:
-        logs, errors = self.chain.log_marginals
+        errors = self.chain.log_marginals[1]
         row = 0 if self.chain.stationary else t - 1
-        return Counted(self.chain.marginal(t), math.ceil(float(np.ravel(errors)[row]) / STEP) + 64)
+        values = self.chain.marginal(t)
+        if np.any(self.chain.supports[row] & (values < 1e-290)):
+            raise NotProvable("some hidden state has a probability below 1e-290; merge rare states")
+        return Counted(values, math.ceil(float(np.ravel(errors)[row]) / STEP) + 64)
 
     def _seen(self, t: int) -> Counted:
         """P(Y_t = y), as rows."""

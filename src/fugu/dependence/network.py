@@ -135,7 +135,6 @@ class BayesianNetwork:
 
     def _product(self, factors: Sequence[Factor], target: tuple[int, ...]) -> Counted:
         """The product of factors summed over everything outside `target`; only the last step sums."""
-        scope: set[int] = set()
 
         def step(a: Factor, b: Factor) -> Factor:
             both = tuple(sorted({*a[0], *b[0]}))
@@ -144,10 +143,8 @@ class BayesianNetwork:
             return both, combine(f"{_spell(a[0], both)},{_spell(b[0], both)}->{_spell(both, both)}", a[1], b[1])
 
         found = reduce(step, factors)
-        scope = set(found[0])
-        kept = tuple(v for v in target if v in scope)
-        total = combine(f"{_spell(found[0], found[0])},->{_spell(kept, found[0])}", found[1], Counted(np.array(1.0)))
-        return total
+        kept = tuple(v for v in target if v in found[0])
+        return combine(f"{_spell(found[0], found[0])},->{_spell(kept, found[0])}", found[1], Counted(np.array(1.0)))
 
 
 def _scope(factors: Iterable[Factor]) -> set[int]:
@@ -169,7 +166,7 @@ def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     """An infection in a household: one member is met first and infected with `prior`; each other one catches it.
 
     Member 1 is infected with probability `prior`; every other member is infected by member 1 with probability
-    `transmission`, and from outside with probability `prior`, independently: P(ill | 1 ill) = 1 - (1 - prior)(1 - transmission).
+    `transmission`, and from outside with probability `prior`, independently of each other.
 
     >>> household(3, 0.1, 0.5).names
     ('member 1', 'member 2', 'member 3')
@@ -182,4 +179,4 @@ def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     caught = (1 - prior) * (1 - transmission)
     names = [f"member {i}" for i in range(1, size + 1)]
     tables = {n: outside if i == 0 else [outside, [caught, 1 - caught]] for i, n in enumerate(names)}
-    return BayesianNetwork(tables, {n: names[:1] for n in names[1:]})
+    return BayesianNetwork(tables, dict.fromkeys(names[1:], names[:1]))

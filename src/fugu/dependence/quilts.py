@@ -6,8 +6,8 @@ is eps-DP per entry on the whole product domain satisfies (Zhang et al. 2024, Th
 
     log P(output | X_i = x) / P(output | X_i = x') <= card(N) eps + leak(x, x')
 
-and each ordered pair may use its own quilt: the proof is about one pair at a time. Because only the sum of the per-entry
-epsilons enters, any number of releases is composed first and translated once.
+and each ordered pair may use its own quilt: the proof is about one pair at a time. Because only the sum of the
+per-entry epsilons enters, any number of releases is composed first and translated once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Quilts:
 
     def worst(self) -> Floats:
         """Per quilt, the largest leakage over pairs."""
-        return np.maximum(self.leaks.max(axis=(1, 2)), 0.0)
+        return np.asarray(np.maximum(self.leaks.max(axis=(1, 2)), 0.0))
 
 
 class Quilted(Protocol):
@@ -73,7 +73,7 @@ class QuiltNoise:
 
 
 def curve(prior: Quilted, max_b: int | None = None) -> tuple[tuple[int, float], ...]:
-    """The influence curve: a(b) = max over entries and ordered pairs of min over quilts with card(N) <= b of the leakage.
+    """The influence curve a(b): max over entries and ordered pairs of the least leakage with card(N) <= b.
 
     >>> from fugu.dependence.joint import JointTable
     >>> curve(JointTable([[0.5, 0.0], [0.0, 0.5]]))
@@ -101,7 +101,8 @@ def guarantee(prior: Quilted, dp_epsilons: Iterable[Real], per_pair: bool = True
         quilts = prior.quilts(node)
         spent = {int(c): float_up(int(c) * total) for c in np.unique(quilts.cards)}
         base = np.array([spent[int(c)] for c in quilts.cards])
-        costs = np.nextafter(base[:, None, None] + quilts.leaks, np.inf)
+        added = base[:, None, None] + quilts.leaks
+        costs = np.where(quilts.leaks == 0, added, np.nextafter(added, np.inf))
         best = costs.min(axis=0).max() if per_pair else costs.max(axis=(1, 2)).min()
         worst = max(worst, float(best))
     return meant_up(worst)

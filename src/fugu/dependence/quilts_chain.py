@@ -13,7 +13,7 @@ from fugu import balls
 from fugu.dependence.chain import MarkovChain
 from fugu.dependence.counted import Floats
 from fugu.dependence.products import Product, padded
-from fugu.dependence.quilts import Quilts, QuiltNoise, quilt_noise
+from fugu.dependence.quilts import QuiltNoise, Quilts, quilt_noise
 from fugu.dependence.stationary import UNIT, stationary_law
 from fugu.errors import UnknownName, UsageError
 from fugu.exact import Real
@@ -27,9 +27,9 @@ _REACH = 256
 class ChainQuilts:
     """The quilts {X_{t-a}, X_{t+b}}, {X_{t-a}}, {X_{t+b}} and the trivial one, a and b up to `reach`, all nodes.
 
-    Near entries: a + b - 1, T - t + a, t + b - 1 and T. Given X_t the two sides are independent, so the leakage of (x, x') is
-    [max_z log P^a(z, x) / P^a(z, x') + log mu_t(x') / mu_t(x)] + [max_y log P^b(x, y) / P^b(x', y)]; a quilt without a left
-    end drops the whole first bracket. Any `reach` is sound; a larger one may need less noise.
+    Near entries: a + b - 1, T - t + a, t + b - 1 and T. Given X_t the two sides are independent, so the leakage of (x,
+    x') is [max_z log P^a(z, x) / P^a(z, x') + log mu_t(x') / mu_t(x)] + [max_y log P^b(x, y) / P^b(x', y)]; a quilt
+    without a left end drops the whole first bracket. Any `reach` is sound; a larger one may need less noise.
     """
 
     def __init__(self, chain: MarkovChain, reach: int | None = None) -> None:
@@ -49,7 +49,7 @@ class ChainQuilts:
         return [p.ratios() for p in self._powers]
 
     def sides(self, t: int) -> tuple[Floats, Floats]:
-        """The left leakages for a = 1, 2, ... and the right ones for b = 1, 2, ..., each (distances, k, k), from above."""
+        """Upper bounds of the left leakages, a = 1, 2, ..., and of the right ones, b = 1, 2, ...: (distance, k, k)."""
         chain, size = self.chain, self.chain.size
         lefts, rights = min(self.reach, t - 1), min(self.reach, chain.length - t)
         if chain.homogeneous:
@@ -85,11 +85,11 @@ class ChainQuilts:
 
 
 class ApproxQuilts:
-    """The same quilts with leakages from the second eigenvalue of P P*, one number for all pairs (Song et al. 2017, derived).
+    """The same quilts with leakages from the second eigenvalue of P P*, one number for all pairs (Song et al. 2017).
 
     |P^d(x, y) / pi(y) - 1| <= D_d = r^d / pi_min, r^2 = second largest eigenvalue of P P* counted with multiplicity. If
-    D_a, D_b < 1, the leakage is at most log((1 + D_b)/(1 - D_b)) + f log((1 + D_a)/(1 - D_a)), f = 1 for a stationary start
-    and 2 for any other. `rate="gap"` uses e^(-(1 - r^2) d / 2) >= r^d, as the literature does.
+    D_a, D_b < 1, the leakage is at most log((1 + D_b)/(1 - D_b)) + f log((1 + D_a)/(1 - D_a)), f = 1 for a stationary
+    start and 2 for any other. `rate="gap"` uses e^(-(1 - r^2) d / 2) >= r^d, as the literature does.
     """
 
     def __init__(self, chain: MarkovChain, rate: str = "root", start: str = "chain", reach: int = _REACH) -> None:
@@ -141,12 +141,12 @@ def mqm_approx(chain: MarkovChain, epsilon: Real, rate: str = "root", start: str
 
 
 def second_eigenvalue(transition: Any) -> tuple[float, float]:
-    """The second largest eigenvalue of P P*, with multiplicity, from above, and the least stationary probability, from below.
+    """The second largest eigenvalue of P P* (with multiplicity) from above, the least stationary mass from below.
 
-    With A = D^1/2 P D^-1/2, D = diag(pi): P P* is similar to A A'; removing the top pair, B = A - sqrt(pi) sqrt(pi)', leaves
-    the second singular value as |B|. And |B|^2 <= trace((B B')^m)^(1/m) for every m: 16 squarings in balls lose a factor
-    k^(1/65536). An eigenvalue 1 that occurs twice stays 1: no gap, no claim. Rounded entries (4u, and pi (2k + 2) 4u) move a
-    singular value by at most (10 k + 16) u, because A >= 0 has norm 1.
+    With A = D^1/2 P D^-1/2, D = diag(pi): P P* is similar to A A'; removing the top pair, B = A - sqrt(pi) sqrt(pi)',
+    leaves the second singular value as |B|. And |B|^2 <= trace((B B')^m)^(1/m) for every m: 16 squarings in balls lose
+    a factor k^(1/65536). An eigenvalue 1 that occurs twice stays 1: no gap, no claim. Entries of P
+    known within 10u move pi by at most 20 k u, hence A >= 0, of norm 1, and its singular values by (20 k + 10) u.
 
     >>> round(second_eigenvalue(np.array([[0, 1, 0], [0, 0, 1], [0.5, 0, 0.5]]))[0], 4)  # {1, 1, 1/4}: no gap
     1.0
@@ -167,7 +167,7 @@ def second_eigenvalue(transition: Any) -> tuple[float, float]:
             power = power * power
         trace = sum((power[i, i] for i in range(size)), arb(0)).abs_upper()
         norm = trace.root(2 ** (_SQUARINGS + 1)) if trace > 0 else arb(0)
-        square = balls.upper((norm + arb((10 * size + 16) * UNIT)) ** 2)
+        square = balls.upper((norm + arb((24 * size + 32) * UNIT)) ** 2)
     return square if math.isfinite(square) else 1.0, float(law.min()) * (1 - 2 * error - 4 * UNIT)
 
 

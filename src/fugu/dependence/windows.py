@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dependence.chain import MarkovChain
+from fugu.dependence.edges import Edges
 from fugu.dependence.growing import Growing
 from fugu.dependence.products import Array, Mask, Product, largest
 from fugu.dependence.stationary import UNIT
 
 Nodes = NDArray[np.int64]
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _CORE = 32
 
 
@@ -40,10 +41,12 @@ class Windows:
         self._left: list[Growing] = []
         self._groups = np.zeros(0 if chain.stationary else chain.length, dtype=np.int64)
         self._cores: dict[int, Array] = {}
+        self._right_most = np.empty(0)
+        self._left_bounds = np.empty(0)
 
     def value(self, b: int) -> float:
         """max over entries i and ordered pairs (x, x') of min over windows of b entries of leak_i(x, x'); b < T."""
-        if self._independent:
+        if self.chain.independent:
             return 0.0
         self._extend(b)
         if self.chain.stationary:
@@ -67,11 +70,6 @@ class Windows:
         return self._group(b, nodes, table, self._pairs(0))
 
     @cached_property
-    def _independent(self) -> bool:
-        kernel = self.chain.transition(1)
-        return bool((kernel == kernel[0]).all())
-
-    @cached_property
     def _kinds(self) -> Mask:
         return np.asarray(np.unique(self.chain.supports, axis=0))
 
@@ -88,6 +86,7 @@ class Windows:
             step = self.chain.step(1)
             self._power = step if self._power is None else step.then(self._power)
             self._right.append(self._power.ratios())
+            self._right_most = np.append(self._right_most, self._right.at(d).max())
             for table, kind in zip(self._left, kinds, strict=True):
                 table.append(self._power.column_ratios(kind))
             if len(kinds) > 1:
@@ -109,6 +108,17 @@ class Windows:
         pad = 2.02 * errors[at] + 16 * UNIT * largest(law)
         return np.asarray(law[:, None, :] - (law - pad[:, None])[:, :, None])
 
+    @cached_property
+    def _most_start(self) -> Array:
+        return self._most(np.arange(1, self.length + 1))
+
+    def _left_most(self, left: Array, count: int) -> Array:
+        """max over pairs and entries of U_l + c_i for l = 1 .. count; kept where all entries share one table."""
+        old = self._left_bounds if len(self._kinds) == 1 else np.empty(0)
+        more = [float((table + self._most_start).max()) for table in left[len(old) : count]]
+        self._left_bounds = np.concatenate([old, more])
+        return self._left_bounds
+
     def _start_most(self, low: int, high: int) -> Array:
         """max of c_i over low <= i <= high; the entries far from both ends are looked at once for 32 values of b."""
         edge = -(-low // _CORE) * _CORE
@@ -121,7 +131,9 @@ class Windows:
 
     def _most(self, nodes: Nodes) -> Array:
         size = max(1, _CHUNK // self.chain.size**2)
-        return np.maximum.reduce([self._start(nodes[at : at + size]).max(axis=0) for at in range(0, len(nodes), size)])
+        return np.asarray(
+            np.maximum.reduce([self._start(nodes[at : at + size]).max(axis=0) for at in range(0, len(nodes), size)])
+        )
 
     def _group(self, b: int, nodes: Nodes, left: Array, pairs: Mask) -> float:
         """The worst of these entries, which share the table `left`."""
@@ -134,44 +146,31 @@ class Windows:
         if len(inner):
             low, high = int(inner[0]), int(inner[-1])
             start = self._start_most(low, high) if high - low + 1 == len(inner) else self._most(inner)
-            worst = _up(float((both.min(axis=0) + start)[pairs].max()))
-        outer = nodes[(nodes <= b) | (nodes > self.length - b)]
-        if not len(outer):
-            return worst
-        width = min(b, self.length - b - 1)
-        prefix, suffix = _block_minima(both, width)
-        size = max(1, _CHUNK // self.chain.size**2)
-        for at in range(0, len(outer), size):
-            part = outer[at : at + size]
-            leak = np.full((len(part), *pairs.shape), np.inf)
-            low, high = np.maximum(1, b + 1 - self.length + part), np.minimum(b, part - 1)
-            if width:
-                one = (low - 1) // width == (high - 1) // width
-                by_prefix = (low <= high) & (~one | ((low - 1) % width == 0))
-                by_suffix = (low <= high) & ~(one & by_prefix)
-                leak[by_prefix] = prefix[high[by_prefix] - 1]
-                leak[by_suffix] = np.minimum(leak[by_suffix], suffix[low[by_suffix] - 1])
-            start = self._start(part)
-            leak += start
-            ends = part > self.length - b  # the window reaches the right end: no R
-            no_right = left[b - (self.length - part[ends]) - 1] + (start if len(start) == 1 else start[ends])
-            leak[ends] = np.minimum(leak[ends], no_right)
-            begins = part <= b  # the window reaches the left end: neither U nor c
-            leak[begins] = np.minimum(leak[begins], right[b - part[begins]])
-            worst = max(worst, _up(float(leak[:, pairs].max())))
+            worst = _up(_worst(both.min(axis=0) + start, pairs))
+        # an entry near an end may use the window up to that end, whose leakage has a bound known in advance
+        first, last = nodes <= b, nodes > self.length - b
+        known = np.full(len(nodes), np.inf)
+        known[first] = self._right_most[b - nodes[first]]
+        if last.any():
+            reach = b - (self.length - nodes[last]) - 1
+            known[last] = np.minimum(known[last], self._left_most(left, int(reach.max()) + 1)[reach])
+        open_ = (first | last) & (known > worst)
+        if open_.any():
+            edges = Edges(self.length, b, left, right, both)
+            for ends in (first & ~last, last & ~first, first & last):
+                part = nodes[open_ & ends]
+                size = max(1, _CHUNK // self.chain.size**2)
+                for at in range(0, len(part), size):
+                    some = part[at : at + size]
+                    worst = max(worst, _up(_worst(edges.leaks(some, self._start(some)), pairs)))
         return worst
 
 
-def _block_minima(both: Array, width: int) -> tuple[Array, Array]:
-    """Running minima from the left and from the right inside blocks of `width`: two look-ups give any range of it."""
-    if not width:
-        return both, both
-    prefix, suffix = both.copy(), both.copy()
-    for at in range(0, len(both), width):
-        block = slice(at, min(at + width, len(both)))
-        np.minimum.accumulate(both[block], axis=0, out=prefix[block])
-        suffix[block] = np.minimum.accumulate(both[block][::-1], axis=0)[::-1]
-    return prefix, suffix
+def _worst(leaks: Array, pairs: Mask) -> float:
+    """The largest leakage of a pair that can happen; the diagonal holds roundings of 0 only."""
+    if pairs.sum() == len(pairs) * (len(pairs) - 1):
+        return max(0.0, float(leaks.max()))
+    return float(leaks.max(where=pairs, initial=0.0))
 
 
 def _up(value: float) -> float:

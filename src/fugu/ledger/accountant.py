@@ -16,14 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fugu.errors import NotComposable
+from fugu.errors import NotComposable, NotProvable, UsageError
 from fugu.exact import Real, meant_up
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, independent, pure_as_renyi
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, independent
 from fugu.guarantee.numbers import exact, outward, plain
+from fugu.ledger.amounts import at, delta_of, orders_of
 from fugu.ledger.charge import LAW, Charge
 
 _SECOND_LAW = (
@@ -50,6 +52,11 @@ class Terms:
     prior: Any = None
     entries: int | None = None
 
+    def __post_init__(self) -> None:
+        length = getattr(self.prior, "length", None)
+        if self.entries is not None and isinstance(length, int) and self.entries < length:
+            raise UsageError(f"entries is {self.entries}, but the prior speaks of {length} entries")
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -74,7 +81,7 @@ def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
         return Pure(0)
     if not laws:
         by_entry = summed(listed, terms)
-        return by_entry if terms.prior is None else translated(terms.prior, by_entry)
+        return by_entry if terms.prior is None else translated(terms, by_entry)
     by_law = _laws(laws)
     if len(laws) == len(listed):
         return by_law
@@ -95,38 +102,25 @@ def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
     return listed
 
 
-def fits(spent: Guarantee, budget: Guarantee) -> bool:
-    """Whether the budget allows this much: number by number for epsilon and delta, else by a proved conversion."""
-    if isinstance(spent, Pure | Approx) and isinstance(budget, Pure | Approx):
-        return exact(spent.epsilon) <= exact(budget.epsilon) and _delta(spent) <= _delta(budget)
-    return spent <= budget
-
-
-def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
-    """The budget minus what was spent, in the budget's own language; never below nothing."""
-    if isinstance(budget, RenyiCurve):
-        return RenyiCurve({a: _rest(e, _at(spent, a)) for a, e in budget.points})
-    if isinstance(budget, Renyi):
-        return Renyi(budget.alpha, _rest(budget.epsilon, _at(spent, budget.alpha)))
-    if isinstance(spent, Pure | Approx):
-        delta = plain(max(Fraction(0), _delta(budget) - _delta(spent)))
-        rest = _rest(budget.epsilon, spent.epsilon)
-        return Pure(rest) if isinstance(budget, Pure) else Approx(rest, delta)
-    used: Real = spent.to_approx(budget.delta).epsilon if isinstance(budget, Approx) else math.inf
-    return type(budget)(*(_rest(budget.epsilon, used), 0)[: 1 + isinstance(budget, Approx)])
-
-
-def translated(prior: Any, spent: Guarantee) -> Guarantee:
+def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     """What a guarantee for each entry is worth under the prior (`fugu.translate`); numbers are rounded up first."""
-    from fugu.dependence import translate  # type: ignore[attr-defined,unused-ignore]
+    from fugu.dependence.translate import translate
 
-    asked: Any = spent
     if isinstance(spent, Pure):
-        asked = outward(exact(spent.epsilon))
-    elif isinstance(spent, Approx):
+        return Pure(meant_up(float(translate(terms.prior, outward(exact(spent.epsilon))))))
+    asked: Any = spent
+    if isinstance(spent, Approx):
         asked = Approx(outward(exact(spent.epsilon)), outward(exact(spent.delta)))
-    found = translate(prior, asked)
-    return found if isinstance(found, Pure | Approx | Renyi | RenyiCurve) else Pure(meant_up(float(found)))
+        if isinstance(terms.budget, Approx):
+            with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
+                return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
+    return _guarantee(translate(terms.prior, asked))
+
+
+def _guarantee(found: Any) -> Guarantee:
+    if not isinstance(found, Pure | Approx | Renyi | RenyiCurve):
+        raise NotProvable("the prior translates this guarantee into nothing that can be held against a budget")
+    return found
 
 
 def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool:
@@ -136,7 +130,7 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     - one request: there is nothing to look at.
     - one law-based release before all others, those pure: given its output the ratio of the rest is at most e^{ne}.
     - a budget of the language of the charges and no translation: sums of (epsilon, delta) within the budget (Rogers,
-      Roth, Ullman, Vadhan 2016) and of Rényi divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
+      Roth, Ullman, Vadhan 2016) and of divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
     """
     both = [*laws, *entries]
     if sum(c.count for c in both) == 1 or all(_pure(c) for c in both):
@@ -161,16 +155,16 @@ def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
     rising = isinstance(budget, Renyi | RenyiCurve)
     if not curves and (not rising or len(simple) == sum(k for _, k in simple) == 1):
         epsilon = sum((exact(g.epsilon) * k for g, k in simple), Fraction(0))
-        return _stated(epsilon, sum((_delta(g) * k for g, k in simple), Fraction(0)))
+        return _stated(epsilon, sum((delta_of(g) * k for g, k in simple), Fraction(0)))
     if len(curves) == 1 and not simple and curves[0][1] == 1:
         return curves[0][0]
-    if any(_delta(g) for g, _ in [*simple, *curves]):
+    if any(delta_of(g) for g, _ in [*simple, *curves]):
         raise NotComposable(
             "a delta beside Rényi divergences: no sum of them is proved here",
             "state all charges as Approx, or all as Rényi divergences with delta 0",
         )
-    orders = set(_orders(budget)) if rising else {a for g, _ in curves for a in _orders(g)}
-    sums = {a: sum((exact(_at(g, a)) * k for g, k in [*simple, *curves]), Fraction(0)) for a in orders}
+    orders = set(orders_of(budget)) if rising else {a for g, _ in curves for a in orders_of(g)}
+    sums = {a: sum((exact(at(g, a)) * k for g, k in [*simple, *curves]), Fraction(0)) for a in orders}
     known: dict[Real, Real] = {a: plain(e) for a, e in sums.items() if e < exact(math.inf)}
     if not known:
         raise NotComposable(
@@ -201,7 +195,7 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
             "convert the charges for each entry with to_approx",
         )
     epsilon = exact(law.epsilon) + n * exact(entries.epsilon)
-    return _stated(epsilon, _delta(law) + _group(exact(entries.epsilon), exact(entries.delta), n))
+    return _stated(epsilon, delta_of(law) + _group(exact(entries.epsilon), exact(entries.delta), n))
 
 
 def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
@@ -216,14 +210,18 @@ def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
 
 
 def _number_of_entries(terms: Terms) -> int:
-    n = terms.entries if terms.entries is not None else getattr(terms.prior, "length", None)
-    if n is None:
-        raise NotComposable(
-            "a law-based release beside releases that are private for each entry costs epsilon + n epsilon_entry, and "
-            "the number n of entries is not known",
-            "open the ledger with entries=n, or with a prior that has a length",
-        )
-    return int(n)
+    """As stated, or the length of a chain; other priors may hold several blocks, so theirs must be stated."""
+    from fugu.dependence import ChainSet, MarkovChain
+
+    if terms.entries is not None:
+        return terms.entries
+    if isinstance(terms.prior, MarkovChain | ChainSet):
+        return int(terms.prior.length)
+    raise NotComposable(
+        "a law-based release beside releases that are private for each entry costs epsilon + n epsilon_entry, and the "
+        "number n of entries is not known",
+        "open the ledger with entries=n, the number of all entries of the data",
+    )
 
 
 def _stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
@@ -233,32 +231,5 @@ def _stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
     return Approx(plain(epsilon), plain(delta)) if delta else Pure(plain(epsilon))
 
 
-def _at(g: Guarantee, alpha: Real) -> Real:
-    """A proved bound on D_alpha under g, or inf."""
-    if isinstance(g, RenyiCurve):
-        return min(g.epsilons.get(alpha, math.inf), g(alpha), key=exact)
-    if isinstance(g, Renyi):
-        return g.epsilon if exact(g.alpha) >= exact(alpha) else math.inf
-    if _delta(g):
-        return math.inf
-    if math.isinf(alpha) or math.isinf(g.epsilon):
-        return g.epsilon
-    return min(g.epsilon, Fraction(pure_as_renyi(exact(g.epsilon), exact(alpha))), key=exact)
-
-
-def _orders(g: Guarantee | None) -> list[Real]:
-    if isinstance(g, RenyiCurve):
-        return list(g.epsilons)
-    return [g.alpha] if isinstance(g, Renyi) else []
-
-
 def _pure(counted: Counted) -> bool:
     return isinstance(counted.charge.guarantee, Pure)
-
-
-def _delta(g: Guarantee) -> Fraction:
-    return exact(getattr(g, "delta", 0))
-
-
-def _rest(have: Real, used: Real) -> Real:
-    return plain(max(Fraction(0), exact(have) - exact(used))) if not math.isinf(used) else 0

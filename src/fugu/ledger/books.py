@@ -94,8 +94,8 @@ def verify(db: sqlite3.Connection, head: str | None = None) -> str:
         raise LedgerBroken("the requests of the ledger are not those that its events made: the ledger was edited")
     if head is not None and head.strip().lower() not in hashes:
         raise LedgerBroken(
-            "the ledger does not contain the given head: it was rolled back to an older copy, replaced or rewritten, so "
-            "what was spent is not known. Restore the newest copy"
+            "the ledger does not contain the given head: it was rolled back to an older copy, replaced or rewritten, "
+            "so what was spent is not known. Restore the newest copy"
         )
     return hashes[-1]
 

@@ -45,7 +45,9 @@ def append(db: sqlite3.Connection, kind: str, body: dict[str, Any]) -> int:
 
 def walk(db: sqlite3.Connection) -> tuple[list[tuple[int, str, str, dict[str, Any]]], list[str]]:
     """All events (seq, at, kind, body) and their hashes, each checked against the one before it."""
-    events, hashes, previous = [], [], START
+    events: list[tuple[int, str, str, dict[str, Any]]] = []
+    hashes: list[str] = []
+    previous = START
     for seq, at, kind, body, before, found in db.execute(f"SELECT {_FIELDS} FROM events ORDER BY seq"):
         if seq != len(events) + 1 or before != previous or digest(seq, at, kind, body, before) != found:
             raise LedgerBroken(f"event {len(events) + 1} does not follow from the one before: the ledger was edited")

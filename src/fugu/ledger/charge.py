@@ -78,8 +78,8 @@ class Charge:
 def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
     """The charge of what is to run, and a digest of the question: the same id must ask the same question again.
 
-    Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a per-entry mechanism: an object whose attribute
-    `per_entry` is its guarantee for each entry, or a `PerEntryDP`."""
+    Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a mechanism that is private for each entry and says so
+    in its `charge`: `PerEntryDP`, and queries on sequences."""
     if isinstance(mechanism, Charge):
         charge, asked = mechanism, mechanism.text()
     elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate):
@@ -88,7 +88,7 @@ def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool 
         asked = json.dumps([charge.text(), body], sort_keys=True)
     elif (guarantee := _per_entry(mechanism)) is not None:
         charge = Charge.per_entry(guarantee)
-        asked = json.dumps([charge.text(), str(getattr(mechanism, "fingerprint", ""))])
+        asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=str)
     else:
         raise UsageError(
             f"a ledger charges a mechanism from calibrate, a certificate, a PerEntryDP or a Charge, got "
@@ -108,13 +108,9 @@ def finite(guarantee: Guarantee) -> bool:
 
 
 def _per_entry(mechanism: Any) -> Any:
-    found = getattr(mechanism, "per_entry", None)
-    if found is not None and not callable(found):
-        return found
-    if not any(kind.__name__ == "PerEntryDP" for kind in type(mechanism).__mro__):
-        return None
-    stated = getattr(mechanism, "guarantee", None)
-    return stated if _is_guarantee(stated) else getattr(mechanism, "epsilon", None)
+    """The guarantee in {"kind": "per-entry", "guarantee": ...}, the `charge` of a mechanism, or None."""
+    found = getattr(mechanism, "charge", None)
+    return found.get("guarantee") if isinstance(found, dict) and found.get("kind") == PER_ENTRY else None
 
 
 def _is_guarantee(found: Any) -> bool:

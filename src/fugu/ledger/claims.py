@@ -40,9 +40,7 @@ def claim(path: Path, name: str, timeout: float) -> Iterator[None]:
         end = time.monotonic() + timeout
         while not _taken(held, wanted):
             if time.monotonic() > end:
-                raise LedgerBusy(
-                    "another caller is evaluating this very request; wait for it, and repeat with the same id"
-                )
+                raise LedgerBusy("another caller is evaluating this request; wait, and repeat with the same id")
             time.sleep(0.002)
         yield
     finally:

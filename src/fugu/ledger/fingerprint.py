@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def prior_digest(prior: Any) -> str | None:
     return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
 
-def _content(found: Any, depth: int) -> Any:
+def _content(found: Any, depth: int) -> Any:  # noqa: PLR0911
     if depth > 20:
         raise UsageError("the prior is nested too deeply to be digested; give it a `fingerprint` attribute")
     if found is None or isinstance(found, bool | int | str):
@@ -69,9 +70,20 @@ def _content(found: Any, depth: int) -> Any:
         return [[_content(k, depth + 1), _content(v, depth + 1)] for k, v in found.items()]
     if isinstance(found, list | tuple):
         return [_content(item, depth + 1) for item in found]
+    if dataclasses.is_dataclass(found) or type(found).__module__.startswith("fugu."):
+        return [type(found).__name__, [[n, _content(getattr(found, n), depth + 1)] for n in _stated(found)]]
+    raise UsageError(f"a {type(found).__name__} in the prior has no digest; give the prior a `fingerprint` attribute")
+
+
+def _stated(found: Any) -> list[str]:
+    """The names of what a prior was made from: not what it computed later, nor the words about it."""
     if dataclasses.is_dataclass(found):
-        named = [f.name for f in dataclasses.fields(found) if f.compare]
-        return [type(found).__name__, [[n, _content(getattr(found, n), depth + 1)] for n in named]]
-    raise UsageError(
-        f"a {type(found).__name__} inside the prior has no digest; give the prior a `fingerprint` attribute"
-    )
+        return [f.name for f in dataclasses.fields(found) if f.compare]
+    derived = {"assumptions"} | {n for kind in type(found).__mro__ for n, v in vars(kind).items() if _cached(v)}
+    if getattr(found, "stationary", False) is True:
+        derived |= {"_initial", "_initial_error"}  # follows from the kernel, up to the rounding of one machine
+    return sorted(set(vars(found)) - derived)
+
+
+def _cached(found: object) -> bool:
+    return isinstance(found, cached_property)

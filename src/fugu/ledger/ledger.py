@@ -11,11 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fugu.errors import BadBudget, BudgetExceeded, FuguError, NotComposable, NotProvable, RequestReused, UsageError
+from fugu.errors import BadBudget, BudgetExceeded, FuguError, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
-from fugu.ledger import accountant, books, chain, store
+from fugu.ledger import accountant, books, chain, requests, store
 from fugu.ledger.accountant import Counted, Terms
-from fugu.ledger.books import CHARGED, FAILED, REFUSED, RESERVED, SETTLED, Entry
+from fugu.ledger.amounts import fits
+from fugu.ledger.amounts import left as left_of
+from fugu.ledger.books import CHARGED, FAILED, SETTLED, Entry
 from fugu.ledger.charge import Charge, finite, read_mechanism
 from fugu.ledger.claims import claim
 from fugu.ledger.fingerprint import fingerprint as digest_of
@@ -31,8 +33,8 @@ class Ledger:
     A release goes through three steps, keyed by the request id: *reserve* (the charge is on disk), *evaluate*
     (`produce()` runs), *settle* (the value is on disk beside its charge). The value is returned after the third step
     only. After a crash the same id is taken up again under the same charge; once settled, it returns the stored value
-    for nothing. A request whose `produce()` raised keeps its charge, because an error may depend on the data, and can be
-    repeated under it.
+    for nothing. A request whose `produce()` raised keeps its charge, because an error may depend on the data, and can
+    be repeated under it.
 
     `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
     once; without a prior the entries count as independent, and the sum itself is held against the budget.
@@ -76,6 +78,7 @@ class Ledger:
         self._db: sqlite3.Connection | None = None
         self._step: Callable[[str], None] = lambda _: None
         self._translated: dict[Guarantee, Guarantee] = {}
+        self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
         self._inherited: list[sqlite3.Connection | None] = []
         with self._lock, store.named_errors(self.path):
             if head is not None:
@@ -111,7 +114,10 @@ class Ledger:
             stored = self._reserve(name, charge, question, bool(planned))
             if stored is None:
                 self._step("reserved")
-                stored = self._settle(name, self._evaluate(name, produce))
+                if name not in self._pending:
+                    self._pending[name] = self._evaluate(name, produce)
+                stored = self._settle(name, self._pending[name])
+                self._pending.pop(name, None)
             self._step("settled")
             return decode(stored)
 
@@ -122,7 +128,7 @@ class Ledger:
 
     def remaining(self) -> Guarantee:
         """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
-        return accountant.left(self.spent(), self.budget)
+        return left_of(self.spent(), self.budget)
 
     def history(self) -> list[Entry]:
         """Every request of this data set, with those that failed or were refused."""
@@ -187,7 +193,7 @@ class Ledger:
                         )
                     return None if row[0] != SETTLED else str(row[2])
                 refused = self._refusal(books.charges(db, self.data), charge, planned)
-                self._enter(request, charge, question, planned, refused)
+                requests.enter(db, self.data, request, (charge.text(), question, int(planned)), refused)
             if refused is not None:
                 raise refused
             return None
@@ -198,27 +204,15 @@ class Ledger:
             after = self._total([*before, Counted(charge, 1, 1 << 62, planned)])
         except NotProvable as error:
             return error
-        if accountant.fits(after, self.budget):
+        if fits(after, self.budget):
             return None
         spent = self._total(before)
-        left = accountant.left(spent, self.budget)
+        left = left_of(spent, self.budget)
         return BudgetExceeded(
             f"the budget of data set {self.data!r} does not allow this: spent {spent!r}, asked {charge.guarantee!r} "
             f"({charge.kind}), left {left!r} of {self.budget!r}; together they would be {after!r}. Ask for less, or "
             "repeat an earlier request by its id, which costs nothing",
             spent=spent, asked=charge.guarantee, left=left, budget=self.budget,
-        )  # fmt: skip
-
-    def _enter(self, request: str, charge: Charge, question: str, planned: bool, refused: FuguError | None) -> None:
-        """Write a new request, or one that was refused before: reserved, or refused with the reason."""
-        db = self._open()
-        state = RESERVED if refused is None else REFUSED
-        note = "" if refused is None else (refused.why if isinstance(refused, NotComposable) else str(refused))
-        told = {"charge": charge.text(), "question": question, "planned": int(planned), "note": note}
-        seq = chain.append(db, state, {"dataset": self.data, "request": request, **told})
-        db.execute(
-            "INSERT OR REPLACE INTO requests (dataset, request, state, charge, question, planned, note, seq) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (self.data, request, state, *told.values(), seq),
         )  # fmt: skip
 
     def _evaluate(self, request: str, produce: Callable[[], Any]) -> str:
@@ -227,28 +221,23 @@ class Ledger:
             text = encode(produce())
         except Exception as error:
             with suppress(FuguError):
-                self._write(request, FAILED, None, {"note": f"produce() raised {type(error).__name__}"})
+                self._finish(request, FAILED, None, {"note": f"produce() raised {type(error).__name__}"})
             raise
         self._step("evaluated")
         return text
 
     def _settle(self, request: str, text: str) -> str:
         """Put the value on disk, unless another caller has; the value that is on disk."""
-        self._write(request, SETTLED, text, {"sha256": chain.sha256(text)})
+        self._finish(request, SETTLED, text, {"sha256": chain.sha256(text)})
         with self._lock, store.named_errors(self.path):
-            asked = "SELECT value FROM requests WHERE dataset = ? AND request = ? AND state = ?"
-            return str(self._open().execute(asked, (self.data, request, SETTLED)).fetchone()[0])
+            row = requests.find(self._open(), self.data, request)
+            return str(row[2]) if row is not None else text
 
-    def _write(self, request: str, state: str, value: str | None, more: dict[str, str]) -> None:
+    def _finish(self, request: str, state: str, value: str | None, more: dict[str, str]) -> None:
         with self._lock, store.named_errors(self.path):
             db = self._open()
             with store.writing(db, lambda _: self._step(f"{state} written")):
-                changed = db.execute(
-                    "UPDATE requests SET state = ?, value = ?, note = ? WHERE dataset = ? AND request = ? AND state != ?",
-                    (state, value, more.get("note", ""), self.data, request, SETTLED),
-                ).rowcount
-                if changed:
-                    chain.append(db, state, {"dataset": self.data, "request": request, **more})
+                requests.finish(db, self.data, request, state, value, more)
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
@@ -256,7 +245,7 @@ class Ledger:
             return accountant.total(charges, self._terms)
         summed = accountant.summed(charges, self._terms)
         if summed not in self._translated:
-            self._translated[summed] = accountant.translated(self._terms.prior, summed)
+            self._translated[summed] = accountant.translated(self._terms, summed)
         return self._translated[summed]
 
 

@@ -13,7 +13,10 @@ import numpy as np
 
 from fugu.errors import LedgerBroken, Unstorable
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.encoding import budget_from, budget_json
+from fugu.mechanism.per_entry import PerEntryRelease
 from fugu.mechanism.release import Release
+from fugu.queries.sequence_query import SequenceAnswer
 
 _KINDS = "biufU"
 _MOST = 256 * 1024**2
@@ -40,7 +43,7 @@ def decode(text: str) -> Any:
         raise LedgerBroken("a stored release cannot be read: the ledger was edited or damaged") from error
 
 
-def _tagged(value: Any, depth: int) -> Any:
+def _tagged(value: Any, depth: int) -> Any:  # noqa: PLR0911
     if depth > _DEEP:
         raise Unstorable(f"the release is nested more than {_DEEP} deep")
     if isinstance(value, np.generic):
@@ -58,6 +61,10 @@ def _tagged(value: Any, depth: int) -> Any:
     if isinstance(value, Release):
         ends = [float(end).hex() for end in value.interval]
         return {"release": [_array(value.values), bool(value.scalar), ends, value.certificate.body]}
+    if type(value) in (PerEntryRelease, SequenceAnswer):
+        more = [value.labels, value.interval] if isinstance(value, SequenceAnswer) else []
+        parts = [_tagged(part, depth + 1) for part in (value.value, value.certificate, *more)]
+        return {"per-entry": [budget_json(value.guarantee), *parts]}
     if isinstance(value, tuple):
         return {"tuple": [_tagged(item, depth + 1) for item in value]}
     if isinstance(value, list):
@@ -82,7 +89,7 @@ def _array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"array": [ordered.dtype.str, list(value.shape), content]}
 
 
-def _plain(found: Any) -> Any:
+def _plain(found: Any) -> Any:  # noqa: PLR0911
     if isinstance(found, list):
         return [_plain(item) for item in found]
     if not isinstance(found, dict):
@@ -101,6 +108,10 @@ def _plain(found: Any) -> Any:
     if tag == "release":
         values, scalar, (low, high), body = content
         return Release(_plain(values), scalar, Certificate(body), (float.fromhex(low), float.fromhex(high)))
+    if tag == "per-entry":
+        first, certificate, *more = (_plain(part) for part in content[1:])
+        kind = SequenceAnswer if more else PerEntryRelease
+        return kind(first, budget_from(content[0]), certificate, *more)  # type: ignore[arg-type]
     if tag == "tuple":
         return tuple(_plain(item) for item in content)
     if tag == "dict":

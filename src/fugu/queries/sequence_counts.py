@@ -111,11 +111,13 @@ class Transitions(SequenceQuery):
     def sensitivity(self) -> Fraction:
         return Fraction(2 if self.longest == 2 else 4)
 
-    def evaluate(self, data: Codes) -> NDArray[np.int64]:
+    def check(self, data: Codes) -> None:
         if self.longest is not None and max(map(len, data)) > self.longest:
             raise BadTable(f"a sequence has more than {self.longest} entries, the declared longest")
         if max(map(len, data)) < 2:
             raise BadTable("no sequence has two entries, so there is no transition to count")
+
+    def evaluate(self, data: Codes) -> NDArray[np.int64]:
         m = len(self.domain)
         steps = [a * m + b for user in data for a, b in pairwise(user)]
         return np.bincount(steps, minlength=m * m).astype(np.int64).reshape(m, m)

@@ -80,7 +80,15 @@ class SequenceQuery(ABC):
 
     def exact(self, sequences: object) -> Any:
         """The answer without noise. It is private: for tests and for looking at one's own data."""
-        return self.evaluate(self.domain.read(sequences))
+        return self.evaluate(self._read(sequences))
+
+    def _read(self, sequences: object) -> Any:
+        data = self.domain.read(sequences)
+        self.check(data)
+        return data
+
+    def check(self, data: Any) -> None:  # noqa: B027 - most queries have nothing to check
+        """Refuse, by what is public alone, data that this query is not for."""
 
     def details(self) -> dict[str, Any]:
         """What else a certificate says of this query."""
@@ -131,14 +139,14 @@ class SequenceMechanism:
         """Publish the answer, with randomness from the operating system.
 
         Without `charged=True` (a ledger has charged this release) a mechanism releases once."""
-        data = self.query.domain.read(sequences)
+        data = self.query._read(sequences)
         if not charged:
             take_once(self.once)
         return self._answer(data, OS)
 
     def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
         """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
-        return self._answer(self.query.domain.read(sequences), RngBits(rng))
+        return self._answer(self.query._read(sequences), RngBits(rng))
 
     def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
         drawn = self.query.draw(data, self.epsilon, source)

@@ -14,7 +14,7 @@ from fugu.calibration.method import AnyBudget
 from fugu.calibration.property import baselines
 from fugu.calibration.property.directions import directional, expected_value_gaussian
 from fugu.calibration.property.optimal import optimal_covariance
-from fugu.calibration.property.scaling import enough
+from fugu.calibration.property.scaling import enough, excess_of
 from fugu.calibration.property.uncertain import directional_uncertainty, eigenvector
 from fugu.calibration.property.wishes import Wishes
 from fugu.calibration.renyi.target import Target
@@ -29,6 +29,7 @@ DECODABLE = (
     "then be decoded completely (fugu.auditing.decoder); give a floor, or declared_exact=True if the laws are exactly "
     "normal"
 )
+EXACT = "no noise would be needed if the laws were exact"
 _LEAST = 1e-9
 
 
@@ -91,11 +92,33 @@ def propose(pairs: tuple[NormalPair, ...], budget: AnyBudget, wishes: Wishes) ->
     task = Task(D, C, admissible(budget), wishes)
     alike = all(pair.shared for pair in different)
 
+    floor = least_variance(task)
+
     def found(find: Callable[[Task], Array]) -> Array:
-        S = lifted(find(task), wishes.floor)
+        S = find(task)
+        if not wishes.declared_exact and not wishes.floor and deficient(S):
+            if S.any():
+                raise NotProvable(DECODABLE)
+            if excess_of(S, pairs, budget) <= 1:
+                raise NotProvable(EXACT)
+        S = lifted(S, floor)
         return S if alike else enough(S, pairs, budget)
 
     return {name: _plan(WAYS[name], lambda f=find: found(f), wishes) for name, find in _FINDERS.items()}  # type: ignore[misc]
+
+
+def least_variance(task: Task) -> float:
+    """The floor asked for; without one a sixteenth of the variance of isotropic noise, so that noise of full rank is no
+    formality, and none where the laws are declared exact."""
+    if task.wishes.floor is not None:
+        return task.wishes.floor
+    return 0.0 if task.wishes.declared_exact else expected_value_gaussian(task.differences, task.t) ** 2 / 16
+
+
+def deficient(S: Array) -> bool:
+    """Whether some direction gets next to no noise."""
+    values = np.linalg.eigvalsh(S)
+    return bool(values[0] <= _LEAST * max(values[-1], 1e-300))
 
 
 def lifted(S: Array, floor: float | None) -> Array:
@@ -127,9 +150,8 @@ def _plan(way: Way, find: Callable[[], Array], wishes: Wishes) -> Plan:
         S = find()
     except FuguError as error:
         return Plan(way, None, str(error))
-    values = np.linalg.eigvalsh(S)
-    if values[0] <= _LEAST * max(values[-1], 1e-300) and not wishes.declared_exact:
-        return Plan(way, None, "no noise would be needed if the laws were exact" if not S.any() else DECODABLE)
+    if deficient(S) and not wishes.declared_exact:
+        return Plan(way, None, DECODABLE if S.any() else EXACT)
     return Plan(way, S, note="" if S.any() else "the laws' own randomness suffices: no noise")
 
 
@@ -168,10 +190,7 @@ def _uncertain(task: Task) -> Array:
 
 
 def _optimal(task: Task) -> Array:
-    floor = task.wishes.floor
-    if floor is None:
-        isotropic = expected_value_gaussian(task.differences, task.t) ** 2
-        floor = 0.0 if task.wishes.declared_exact else isotropic / 16
+    floor = least_variance(task)
     return optimal_covariance(task.differences, task.covariances, task.t, task.wishes.weight, floor).covariance
 
 

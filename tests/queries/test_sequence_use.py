@@ -1,0 +1,165 @@
+"""Sequences as users bring them, wrong use, and what leaves: no private value, one release, an exact charge."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu.errors import AlreadyReleased, BadBudget, BadNoise, BadTable, MissingValues, UnknownName, UsageError
+from fugu.queries.sequences import (
+    ArgMax,
+    Count,
+    Histogram,
+    Lipschitz,
+    Mean,
+    Numbers,
+    RandomisedResponse,
+    Select,
+    States,
+    Sum,
+    TopK,
+    Transitions,
+)
+
+AB = States(("a", "b"))
+ABC = States(("a", "b", "c"))
+
+
+# --- data, wrong use, and what leaves ------------------------------------------------------------------------------
+
+
+def test_users_may_come_as_lists_mappings_arrays_and_series():
+    pandas = pytest.importorskip("pandas")
+    users = [["a", "b"], ["b", "b"]]
+    forms = [users, {"u": users[0], "v": users[1]}, np.array(users), tuple(map(tuple, users)),
+             [pandas.Series(u) for u in users], [np.array(u) for u in users]]  # fmt: skip
+    assert all(Histogram(AB).exact(form).tolist() == [1, 3] for form in forms)
+    assert Histogram(AB).exact(pandas.Series(["a", "b"])).tolist() == [1, 1]
+    assert Histogram(States((0, 1))).exact(np.array([0, 1, 1], dtype=np.int8)).tolist() == [1, 2]
+    assert Transitions(AB).exact(users).tolist() == [[0, 1], [0, 1]]  # none from one user to the next
+
+
+@pytest.mark.parametrize("sequences", [[], [[]], ["a", ["b"]], "ab", 7, None, [["a"], []], [[["a"]]], [[{}]], [{1: 2}]])
+def test_what_is_no_sequence_is_refused(sequences):
+    with pytest.raises(BadTable):
+        Histogram(AB).mechanism(1).release(sequences)
+
+
+@pytest.mark.parametrize("entry", ["hidden", None, float("nan"), 3.5])
+def test_an_undeclared_state_is_refused_without_naming_it_or_counted_as_declared(entry):
+    with pytest.raises(BadTable) as caught:
+        Histogram(AB).mechanism(1).release(["a", entry])
+    assert "hidden" not in str(caught.value) and "3.5" not in str(caught.value)
+    other = States(("a", "b"), other="b")
+    assert Histogram(other).exact(["a", entry]).tolist() == [1, 1]
+    assert "b" in json.dumps(Histogram(other).mechanism(1).certificate)
+
+
+def test_numbers_are_clipped_exactly_and_missing_ones_need_a_word():
+    numbers = Numbers(0.1, 0.3)
+    data = [0.1, 0.2, -math.inf, math.inf, 1e300, -0.0, 10**400, np.float32(9)]
+    assert Sum(numbers).exact(data) == Fraction(1, 10) * 3 + Fraction(2, 10) + Fraction(3, 10) * 4
+    for missing in (math.nan, None):
+        with pytest.raises(MissingValues):
+            Sum(numbers).mechanism(1).release([0.2, missing])
+        assert Sum(Numbers(0, 1, missing=0.5)).exact([1, missing]) == Fraction(3, 2)
+    for odd in ("hidden", True, 1j):
+        with pytest.raises(BadTable) as caught:
+            Sum(numbers).mechanism(1).release([odd])
+        assert "hidden" not in str(caught.value)
+
+
+WRONG = [
+    lambda: States(("a",)),
+    lambda: States(("a", "a")),
+    lambda: States("ab"),
+    lambda: States(("a", None)),
+    lambda: States(("a", float("nan"))),
+    lambda: States(("a", "b"), other="c"),
+    lambda: Count("z", AB),
+    lambda: Numbers(2, 1),
+    lambda: Numbers(1, 1),
+    lambda: Numbers(0, math.inf),
+    lambda: Numbers(math.nan, 1),
+    lambda: Numbers(0, 1, missing=2),
+    lambda: Sum(Numbers(0, 1), step=0),
+    lambda: Sum(Numbers(0, 1), step=0.3),
+    lambda: Mean(Numbers(0, 1), step=math.nan),
+    lambda: TopK(4, ABC),
+    lambda: TopK(0, ABC),
+    lambda: TopK(True, ABC),
+    lambda: Transitions(AB, longest=1),
+    lambda: Lipschitz(lambda users: 0, 0, AB),
+    lambda: Lipschitz(lambda users: 0, math.inf, AB),
+    lambda: Lipschitz(lambda users: 0, 1, AB, dimension=0),
+    lambda: Lipschitz(3, 1, AB),
+    lambda: Select(lambda users, c: 0, (1,), 1, AB),
+    lambda: Select(lambda users, c: 0, (1, 1), 1, AB),
+    lambda: Select(lambda users, c: 0, (1, 2), -1, AB),
+]
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_wrong_declarations_are_refused(call):
+    with pytest.raises(UsageError):
+        call()
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, True, "1", None])
+def test_an_epsilon_that_is_none_is_refused(epsilon):
+    with pytest.raises(BadBudget):
+        Histogram(AB).mechanism(epsilon)
+
+
+def test_an_unknown_method_is_named():
+    with pytest.raises(UnknownName, match="exponential"):
+        TopK(1, AB, "exponentiall")
+
+
+def test_declared_lengths_are_checked_before_the_release_is_used_up():
+    mechanism = Transitions(AB, longest=2).mechanism(1)
+    with pytest.raises(BadTable, match="longest"):
+        mechanism.release(["a", "b", "a"])
+    with pytest.raises(BadTable, match="two entries"):
+        Transitions(AB).mechanism(1).release([["a"], ["b"]])
+    assert mechanism.release(["a", "b"]).value.shape == (2, 2)
+
+
+def test_one_release_unless_charged_and_the_charge_is_exact():
+    mechanism = Count("a", AB).mechanism(0.1)
+    answer = mechanism.release(["a"])
+    assert answer.charge == mechanism.charge == {"kind": "per-entry", "guarantee": fugu.Pure(Fraction(1, 10))}
+    assert answer.epsilon == Fraction(1, 10) and isinstance(answer.value, int)
+    with pytest.raises(AlreadyReleased, match="Ledger"):
+        mechanism.release(["a"])
+    assert mechanism.release(["a"], charged=True).epsilon == Fraction(1, 10)
+    mechanism.simulate(["a"], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("query", [Count("a", AB), Histogram(AB), Transitions(AB), Sum(Numbers(0, 1)), Mean(Numbers(0, 1)), TopK(2, ABC), ArgMax(ABC), RandomisedResponse(ABC)],
+                         ids=lambda q: q.name)  # fmt: skip
+def test_certificates_are_plain_and_say_what_is_claimed(query):
+    found = json.loads(json.dumps(query.mechanism(0.5).certificate))
+    assert found["kind"] == "per-entry" and found["epsilon"] == "1/2" and found["domain"] == "full product"
+    assert found["sensitivity"] == str(query.sensitivity) and "replaced" in found["neighbours"]
+
+
+def test_simulations_repeat_and_releases_do_not():
+    states = States(tuple(range(30)))
+    mechanism = Histogram(states).mechanism(0.01)
+    same = [mechanism.simulate([0, 1], np.random.default_rng(5)).value.tolist() for _ in range(2)]
+    assert same[0] == same[1]
+    assert mechanism.release([0, 1]).value.tolist() != Histogram(states).mechanism(0.01).release([0, 1]).value.tolist()
+
+
+def test_answers_read_as_tables():
+    answer = Transitions(AB).mechanism(100).release(["a", "b", "b"])
+    assert answer.table() == {("a", "a"): 0, ("a", "b"): 1, ("b", "a"): 0, ("b", "b"): 1}
+    with pytest.raises(BadNoise):
+        Count("a", AB).mechanism(1).release(["a"]).table()
+    assert ArgMax(AB).mechanism(1).release(["a"]).bounds is None
