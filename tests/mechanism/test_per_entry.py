@@ -70,6 +70,8 @@ def test_the_epsilon_of_the_map_is_checked():
 def test_a_float_from_the_map_is_charged_as_the_binary_number_it_is():
     """The double 0.1 is above 1/10: what the map proves is charged, not the decimal below it."""
     assert PerEntryDP(Measurement(0.1), 0.1).epsilon == Fraction(0.1) > Fraction(1, 10)
+    assert PerEntryDP(Measurement(0.1), Fraction(1, 10)).epsilon == Fraction(0.1)
+    assert PerEntryDP(Measurement(0.1), fugu.Pure(0.2)).epsilon == Fraction(1, 5)
     assert PerEntryDP(lambda data: 0, 0.1).epsilon == Fraction(1, 10)
 
 
@@ -102,6 +104,15 @@ def test_another_measure_is_refused_and_a_pair_is_read():
         PerEntryDP(approximate, 0.5)
     with pytest.raises(NotProvable):
         PerEntryDP(Measurement("a profile", measure="SmoothedMaxDivergence()"), 1)
+
+
+def test_a_map_that_fails_proves_nothing():
+    class Broken(Bare):
+        def map(self, d_in):
+            raise TypeError("no such distance")
+
+    with pytest.raises(NotProvable, match="no such distance"):
+        PerEntryDP(Broken(), 1)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("inf"), float("nan"), True, "1", None])

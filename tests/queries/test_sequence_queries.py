@@ -1,4 +1,4 @@
-"""Noised numbers of sequences: sensitivities and losses by enumeration of all short sequences and all replaced entries."""
+"""Noised numbers of sequences: sensitivities and losses over all short sequences and all replaced entries."""
 
 from __future__ import annotations
 

@@ -141,8 +141,21 @@ def test_one_release_unless_charged_and_the_charge_is_exact():
     mechanism.simulate(["a"], np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("query", [Count("a", AB), Histogram(AB), Transitions(AB), Sum(Numbers(0, 1)), Mean(Numbers(0, 1)), TopK(2, ABC), ArgMax(ABC), RandomisedResponse(ABC)],
-                         ids=lambda q: q.name)  # fmt: skip
+QUERIES = [
+    Count("a", AB),
+    Histogram(AB),
+    Transitions(AB),
+    Sum(Numbers(0, 1)),
+    Mean(Numbers(0, 1)),
+    TopK(2, ABC),
+    ArgMax(ABC),
+    RandomisedResponse(ABC),
+    Lipschitz(lambda users: 0, 1, AB),
+    Select(lambda users, c: 0, (1, 2), 1, AB),
+]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda q: q.name)
 def test_certificates_are_plain_and_say_what_is_claimed(query):
     found = json.loads(json.dumps(query.mechanism(0.5).certificate))
     assert found["kind"] == "per-entry" and found["epsilon"] == "1/2" and found["domain"] == "full product"

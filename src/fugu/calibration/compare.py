@@ -29,8 +29,8 @@ def compare(
 ) -> Comparison:
     """Every method on the same lattice, with the tight epsilon that its scale really gives.
 
-    `declared_exact` and `floor` are for MultivariateNormal laws, as in `calibrate`. The exact scale is proved in balls; a larger scale is a post-processing of it (theory F1), so its proof carries
-    over.
+    The exact scale is proved in balls; a larger scale is a post-processing of it (theory F1), so its proof carries
+    over. `declared_exact` and `floor` are for MultivariateNormal laws, as in `calibrate`.
 
     >>> import fugu
     >>> p, q = fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35])

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import AlreadyReleased, BadBudget, NotProvable, UsageError
-from fugu.exact import Real, as_fraction
+from fugu.exact import Real, as_fraction, float_up
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_delta, check_epsilon
 from fugu.mechanism.mechanism import Mechanism, Once
@@ -106,7 +106,7 @@ class PerEntryDP:
         self._call()
         stated = positive_epsilon(self.epsilon)
         check_delta(self.delta)
-        told = self._told()
+        told = self._told(stated)
         object.__setattr__(self, "epsilon", stated if told is None else max(stated, told))
         if not self.name:
             object.__setattr__(self, "name", getattr(self.mechanism, "__name__", type(self.mechanism).__name__))
@@ -160,7 +160,7 @@ class PerEntryDP:
             )
         return run  # type: ignore[no-any-return]
 
-    def _told(self) -> Fraction | None:
+    def _told(self, stated: Fraction) -> Fraction | None:
         """The epsilon that the object itself proves, as the binary number it is; an error if it exceeds the stated one.
 
         Its float is no decimal of a user: 0.1 from a map means "at most the double 0.1", which is above 1/10."""
@@ -173,16 +173,20 @@ class PerEntryDP:
                 f"the measurement states its loss in {measure}, not in (epsilon, delta); convert it first, for OpenDP "
                 "with make_zCDP_to_approxDP and make_fix_delta"
             )
-        loss = ask(self._distance())
+        distance = self._distance()
+        try:
+            loss = ask(distance)
+        except Exception as failure:
+            raise NotProvable(f"the mechanism's map fails at d_in = {distance}: {failure}") from failure
         epsilon, delta = loss if isinstance(loss, tuple | list) else (loss, 0)
         try:
             told = float(epsilon), float(delta)
         except (TypeError, ValueError):
             raise NotProvable("the mechanism's map returns no epsilon; fix delta first, or wrap its function") from None
-        if not 0 <= told[0] <= self.epsilon or not 0 <= told[1] <= self.delta:
+        if not 0 <= told[0] <= float_up(stated) or not 0 <= told[1] <= self.delta:
             raise NotProvable(
                 f"the mechanism's own map says epsilon {told[0]!r}, delta {told[1]!r} for one replaced entry; stated "
-                f"are {self.epsilon!r}, {self.delta!r}. State at least what the map says"
+                f"are {float(stated)!r}, {float(self.delta)!r}. State at least what the map says"
             )
         if Fraction(told[1]) > as_fraction(self.delta):
             object.__setattr__(self, "delta", Fraction(told[1]))
