@@ -15,6 +15,7 @@ import structure
 
 NAMES = [
     "Approx",
+    "BayesianNetwork",
     "Certificate",
     "Discrete",
     "GeneralizedCauchy",

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.plan import plan as plan
+    from fugu.dependence import BayesianNetwork as BayesianNetwork
     from fugu.dependence import MarkovChain as MarkovChain
     from fugu.dependence import dp_budget as dp_budget
-    from fugu.dependence import influence as influence
-    from fugu.dependence import translate as translate
+    from fugu.dependence.influence import influence as influence
+    from fugu.dependence.translate import translate as translate
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "Approx": "guarantee",
+    "BayesianNetwork": "dependence",
     "Certificate": "mechanism",
     "Discrete": "laws",
     "Gaussian": "noise",

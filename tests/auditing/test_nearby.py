@@ -63,7 +63,7 @@ def hunt(seed, rounds, kind="wasserstein"):
             continue
         for other in others:
             found = guarantee_against(mechanism, fugu.Scenario(other))
-            if isinstance(bound, fugu.Approx) and isinstance(found, fugu.Approx) and kind == "renyi":
+            if isinstance(bound, fugu.Approx | fugu.Pure) and isinstance(found, fugu.Approx) and kind == "renyi":
                 found = at_epsilon(mechanism, other, bound)  # stated at another epsilon
             if getattr(found, "delta", 0) and isinstance(bound, fugu.Renyi):
                 if bound.delta:

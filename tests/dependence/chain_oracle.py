@@ -54,7 +54,7 @@ def leak(law, i, x, other, kept):
 
 
 def curve(law, per_pair=True, nodes=None):
-    """[a(1), ..., a(T)] as 30-digit numbers; `per_pair=False` takes one H for all pairs of an entry (not Definition 7)."""
+    """[a(1), ..., a(T)] as 30-digit numbers; `per_pair=False`: one H for all pairs of an entry."""
     length = len(next(iter(law)))
     found = []
     for b in range(1, length + 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -93,7 +93,9 @@ def test_household_the_first_member_is_shielded_by_nobody_and_others_by_the_firs
     noise = quilt_noise(net, 4)
     assert noise.per_node[0] == 5 / 4 and noise.per_node[1] < 5 / 8  # the hub costs the group, the others less
     assert quilt_noise(household(5, 0.4, 0.1), 2).sigma < 5 / 2  # weak transmission: less than one group
-    assert guarantee(household(5, 0.05, 0.0), [0.5]) == 0.5  # nobody infects anybody: independent
+    assert guarantee(household(5, 0.05, 0.0), [0.5]) == pytest.approx(
+        0.5, abs=1e-12
+    )  # nobody infects anybody: independent
     assert guarantee(household(5, 0.05, 0.4), [0.5]) > 0.5
 
 
@@ -112,7 +114,7 @@ def test_a_chain_written_as_a_network_has_the_curve_of_the_chain():
     step = [[0.6, 0.4], [0.2, 0.8]]
     names = [f"x{i}" for i in range(6)]
     net = BayesianNetwork(
-        {n: [1 / 3, 2 / 3] if i == 0 else step for i, n in enumerate(names)}, {b: [a] for a, b in zip(names, names[1:])}
+        {n: [1 / 3, 2 / 3] if i == 0 else step for i, n in enumerate(names)}, {b: [a] for a, b in pairwise(names)}
     )
     chain = fugu.influence(fugu.MarkovChain(step, length=6))
     for b, a in curve(net):
@@ -143,3 +145,35 @@ def test_a_deterministic_arrow_leaks_without_bound_and_the_trivial_quilt_stays()
     net = BayesianNetwork({"a": [0.5, 0.5], "b": [[1, 0], [0, 1]]}, {"b": ["a"]})
     assert dict(curve(net)) == {1: math.inf, 2: 0.0}
     assert guarantee(net, [0.2, 0.3]) == 1.0
+
+
+def test_every_leakage_is_at_or_above_the_exact_one_in_rationals():
+    """Decimal tables, so the exact joint law is known; the float bound must not be below its logarithm."""
+    from fractions import Fraction
+
+    import mpmath
+
+    rng = np.random.default_rng(21)
+    for _ in range(12):
+        parents = {"b": ["a"], "c": ["a", "b"], "d": ["b", "c"]}
+        tables = {}
+        for name, count in {"a": 0, "b": 1, "c": 2, "d": 2}.items():
+            first = rng.integers(1, 999, size=(2,) * count) if count else int(rng.integers(1, 999))
+            tables[name] = (
+                np.stack([first, 1000 - first], axis=-1) / 1000 if count else [first / 1000, 1 - first / 1000]
+            )
+        net = BayesianNetwork(tables, parents)
+        thousandths = {n: np.rint(np.asarray(t) * 1000).astype(int) for n, t in tables.items()}
+        above = {n: ["abcd".index(p) for p in parents.get(n, ())] for n in "abcd"}
+        exact = np.empty((2,) * 4, dtype=object)
+        for cell in product((0, 1), repeat=4):
+            chances = [thousandths[n][(*(cell[p] for p in above[n]), cell[i])] for i, n in enumerate("abcd")]
+            exact[cell] = math.prod((Fraction(int(c), 1000) for c in chances), start=Fraction(1))
+        for node, seen in [(0, (3,)), (1, (0, 3)), (3, (0, 1)), (2, (0, 1, 3))]:
+            drop = tuple(v for v in range(4) if v != node and v not in seen)
+            table = np.moveaxis(exact.sum(axis=drop) if drop else exact, sum(s < node for s in seen), 0).reshape(2, -1)
+            ratio = max(p / q for p, q in zip(table[0], table[1], strict=True)) * table[1].sum() / table[0].sum()
+            with mpmath.workdps(50):
+                true = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+                found = float(net.leak(node, list(seen))[0, 1])
+                assert true <= mpmath.mpf(found) <= true + mpmath.mpf("1e-13")

@@ -64,7 +64,8 @@ def test_numbers_are_clipped_exactly_and_missing_ones_need_a_word():
     numbers = Numbers(0.1, 0.3)
     data = [0.1, 0.2, -math.inf, math.inf, 1e300, -0.0, 10**400, np.float32(9)]
     assert Sum(numbers).exact(data) == Fraction(1, 10) * 3 + Fraction(2, 10) + Fraction(3, 10) * 4
-    for missing in (math.nan, None):
+    pandas = pytest.importorskip("pandas")
+    for missing in (math.nan, None, pandas.NA, np.float32("nan")):
         with pytest.raises(MissingValues):
             Sum(numbers).mechanism(1).release([0.2, missing])
         assert Sum(Numbers(0, 1, missing=0.5)).exact([1, missing]) == Fraction(3, 2)
@@ -74,12 +75,22 @@ def test_numbers_are_clipped_exactly_and_missing_ones_need_a_word():
         assert "hidden" not in str(caught.value)
 
 
+def test_a_float_below_the_bound_whose_decimal_is_above_it_is_clipped():
+    """The double 0.3 is below 3/10, which is what it means: a bound between the two must still hold."""
+    high = (Fraction(0.3) + Fraction(3, 10)) / 2
+    assert Fraction(0.3) < high < Fraction(3, 10)
+    assert Sum(Numbers(0, high)).exact([0.3]) == high
+    assert Sum(Numbers(-high, 0)).exact([-0.3]) == -high
+
+
 WRONG = [
     lambda: States(("a",)),
     lambda: States(("a", "a")),
     lambda: States("ab"),
     lambda: States(("a", None)),
     lambda: States(("a", float("nan"))),
+    lambda: States(("a", object())),
+    lambda: Select(lambda users, c: 0, (1, object()), 1, AB),
     lambda: States(("a", "b"), other="c"),
     lambda: Count("z", AB),
     lambda: Numbers(2, 1),
@@ -176,3 +187,21 @@ def test_answers_read_as_tables():
     with pytest.raises(BadNoise):
         Count("a", AB).mechanism(1).release(["a"]).table()
     assert ArgMax(AB).mechanism(1).release(["a"]).bounds is None
+
+
+def test_a_ledger_charges_queries_and_gives_a_retry_the_same_answer(tmp_path):
+    data = list("abba")
+    with fugu.Ledger(tmp_path / "l.db", fugu.Pure(1), data="walks") as ledger:
+        first = Histogram(AB).mechanism(0.6)
+        once = ledger.spend("r1", first, lambda: first.release(data, charged=True))
+        again = ledger.spend("r1", first, lambda: first.release(data, charged=True))
+        assert once.value.tolist() == again.value.tolist() and once.charge == first.charge
+        assert once.table() == again.table() and once.interval == again.interval
+        with pytest.raises(fugu.errors.FuguError):  # another question under the same id
+            ledger.spend("r1", Histogram(ABC).mechanism(0.6), lambda: None)
+        second = ArgMax(AB).mechanism(0.5)
+        with pytest.raises(fugu.errors.BudgetRefused):
+            ledger.spend("r2", second, lambda: second.release(data, charged=True))
+        third = ArgMax(AB).mechanism(0.4)
+        assert ledger.spend("r3", third, lambda: third.release(data, charged=True)).value in ("a", "b")
+        assert ledger.spent() == fugu.Pure(1)

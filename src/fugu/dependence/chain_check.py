@@ -88,7 +88,7 @@ def _laws(found: Array, name: str) -> Array:
             f"every row of {name} must sum to 1 within 1e-12; the first that does not is {where}, "
             f"with the sum {float(sums[wrong][0])!r}"
         )
-    result = (rows / sums[:, None]).reshape(found.shape)
+    result: Array = (rows / sums[:, None]).reshape(found.shape)
     result.flags.writeable = False
     return result
 

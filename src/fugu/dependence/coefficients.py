@@ -41,8 +41,9 @@ def projective_diameter(kernel: Any) -> float:
 def birkhoff(kernel: Any) -> float:
     """tanh(Delta / 4), 1 if Delta is infinite: P contracts Hilbert's metric by it (Birkhoff 1957).
 
-    It is also the largest Dobrushin coefficient of the backward kernel over all start laws (and of the forward one,
-    reweighted), because the reweighted two-point rows reach tanh(Delta / 4) and never exceed it.
+    It bounds the Dobrushin coefficient of the backward kernel for every start law: that kernel has the same Delta
+    (reweighting and transposing leave it alone), and two laws p, q with p/q in [m, M], M/m <= e^Delta, have total
+    variation at most (M - 1)(1 - m)/(M - m), whose maximum over m is tanh(Delta / 4).
     """
     return _tanh_quarter(projective_diameter(kernel))
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from fugu.dependence.chain import MarkovChain
 from fugu.dependence.contraction import Array, U
+from fugu.dependence.contraction_refine import Refined
 from fugu.dependence.contraction_side import Side, levels
 from fugu.dependence.contraction_wide import Wide, levels_scalar
 from fugu.errors import NotProvable
@@ -23,7 +24,12 @@ from fugu.exact import meant_up
 
 MOST_PAIRWISE = 12
 """Chains with at most this many values carry one loss per ordered pair; larger ones a single number."""
+MOST_RECURSION = 5
+"""Up to here, and for short chains, the recursion is run from m = 0; above, a bound for all m is refined."""
+_SHORT = 12
 _LEAST_LOG = -650.0
+_POSITIVE = 1e-320
+"""Stands for any smaller positive number; far below the entries whose digits are used."""
 
 
 class Contraction:
@@ -75,8 +81,6 @@ class Contraction:
         A true F grows with the number of further nodes (f may ignore some), so the settled one bounds all."""
         if not self.chain.stationary:
             raise NotProvable("a bound for every length needs a stationary chain; state the length")
-        if self.length == 1:
-            return self.chain_of(2).every_length(epsilon)
         if self._wide:
             total = self._wide[0].pairs(epsilon, None) + self._wide[1].pairs(epsilon, None)
         else:
@@ -87,20 +91,16 @@ class Contraction:
         worst = float(np.max(total[self._pairs(0)], initial=0.0))
         return self._sum(epsilon, worst)
 
-    def chain_of(self, length: int) -> Contraction:
-        """The same chain, longer."""
-        return Contraction(self.chain.with_length(length))
-
     @cached_property
-    def _wide(self) -> tuple[Wide, Wide] | None:
-        sides = (self.forward, self.backward)
-        if self.chain.size <= MOST_PAIRWISE or not all(s.same for s in sides):
+    def _wide(self) -> tuple[Wide | Refined, Wide | Refined] | None:
+        """The two sides where one table serves all nodes; None where the recursion runs node by node."""
+        sides, k = (self.forward, self.backward), self.chain.size
+        if not all(s.same for s in sides) or k <= MOST_RECURSION or (k <= MOST_PAIRWISE and self.length <= _SHORT):
             return None
-        return Wide(sides[0]), Wide(sides[1])
+        kind = Refined if k <= MOST_PAIRWISE else Wide
+        return kind(sides[0]), kind(sides[1])
 
     def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
-        if self.length == 1:
-            return self._sum(epsilon, 0.0)
         if self._wide:  # the same bound for every node
             most = self.length - 1
             total = self._wide[0].pairs(epsilon, most) + self._wide[1].pairs(epsilon, most)
@@ -130,6 +130,11 @@ class Contraction:
 
 
 def _reversed(before: Array, kernel: Array, after: Array) -> Array:
-    joint = (before[:, None] * kernel).T
-    out: Array = np.divide(joint, after[:, None], out=np.zeros_like(joint), where=after[:, None] > 0)
+    """mu_(t-1)(y) P(y, x) / mu_t(x) in row x; the ratio of the marginals first, so that nothing is lost to underflow.
+
+    What is positive stays positive: zeros are told apart by the kernel, not by arithmetic."""
+    live = (before[:, None] > 0) & (kernel > 0) & (after[None, :] > 0)
+    with np.errstate(under="ignore"):
+        ratio = before[:, None] / np.where(after > 0, after, 1.0)[None, :]
+        out: Array = np.where(live, np.maximum(ratio * kernel, _POSITIVE), 0.0).T
     return out

@@ -25,7 +25,8 @@ from fugu.dependence.contraction import Array, Rows, U, closed, passed, sort_row
 Mask = NDArray[np.bool_]
 _MOST_WORK = 2_000_000
 """Entries (d, x, x', p, q) of one step of the pairwise recursion."""
-_MOST_STEPS = 20_000
+_MOST_STEPS = 3_000
+"""Further nodes looked at before a bound for every length is given up."""
 
 
 def blocks(k: int) -> tuple[int, ...]:
@@ -117,7 +118,7 @@ def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:
         rows = _rows(side, products, m, usable)
         valid = side.valid_at(m)
         beyond = [found[m - d] for d in usable]
-        new = np.minimum(_once(rows, beyond, usable, epsilon, valid), _up(m * epsilon))
+        new = np.minimum(step(rows, beyond, usable, epsilon, valid), _up(m * epsilon))
         found.append(np.where(rows.valid[0], new, 0.0))
         if side.same and m >= ds[-1] + 3 and (settled := _settle(found, rows, ds, epsilon, valid)) is not None:
             found.append(settled)
@@ -137,7 +138,7 @@ def _rows(side: Side, products: _Products, m: int, ds: tuple[int, ...]) -> Rows:
     return side._cache[ds]
 
 
-def _once(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
+def step(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
     """min over d of (d - 1) eps + L(K^d; eps + F), rounded up, and its shortest paths."""
     apart = ~np.eye(len(valid), dtype=bool)
     losses = np.where(apart, _up(epsilon + np.stack(beyond)), 0.0)
@@ -148,10 +149,10 @@ def _once(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, 
 def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array | None:
     """A bound A for this and all later m, or None if none is found near by."""
     last, before, earlier = found[-1], found[-2], found[-3]
-    step, old = float(np.max(last - before)), float(np.max(before - earlier))
+    now, old = float(np.max(last - before)), float(np.max(before - earlier))
     two = float(np.max(last - earlier))
     floor = (8 * len(valid) + 200) * U * (1 + float(last.max()))
-    if step <= floor and old <= floor:
+    if now <= floor and old <= floor:
         rate = 0.9
     elif len(found) > 4 and two < (previous := float(np.max(earlier - found[-5]))):
         rate = max(0.5, float(np.sqrt(max(two, 0.0) / previous)))
@@ -163,7 +164,7 @@ def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float,
         return None
     recent = np.max(np.stack(found[-ds[-1] :]), axis=0)
     bound = np.where(rows.valid[0], recent + gap + room, 0.0)
-    after = np.where(rows.valid[0], _once(rows, [bound] * len(ds), ds, epsilon, valid), 0.0)
+    after = np.where(rows.valid[0], step(rows, [bound] * len(ds), ds, epsilon, valid), 0.0)
     return bound if bool(np.all(after <= bound)) else None
 
 

@@ -67,6 +67,7 @@ class Wide:
     fronts: list[Frontier] = field(default_factory=list)
     powers: list[Array] = field(default_factory=list)
     reach: list[Mask] = field(default_factory=list)
+    kept: dict[int, Rows] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         kernel, positive = self.side.kernel(1), self.side.kernel(1) > 0
@@ -82,6 +83,8 @@ class Wide:
             reach = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
 
     def _rows(self, n: int) -> Rows:
+        if n in self.kept:
+            return self.kept[n]
         return sort_rows(self.powers[n][None], self.reach[n][None], self.side.relative([DS[n]]), self.side.valid_at(0))
 
     def alpha(self, epsilon: float, nodes: int | None) -> float:
@@ -109,16 +112,20 @@ class Wide:
     def pairs(self, epsilon: float, nodes: int | None) -> Array:
         """F(x, x') for every number of further nodes up to `nodes`; rounded up."""
         alpha = self.alpha(epsilon, nodes)
-        apart = np.where(self._rows(0).valid[0], 1.0, 0.0)
+        valid = self.side.valid_at(0)
+        apart = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
         cap = np.inf if nodes is None else _up(nodes * epsilon)
         if not np.isfinite(alpha):
-            return np.where(apart > 0, cap, 0.0)
+            return np.where(apart, cap, 0.0)
         scores = [_up((d - 1) * epsilon) + f.passed(alpha) for d, f in zip(DS, self.fronts, strict=True)]
-        best = np.where(apart > 0, cap, 0.0)
+        best = np.where(apart, cap, 0.0)
         for n in np.argsort(scores)[:_KEPT]:
-            found = passed_scalar(self._rows(int(n)), np.array([alpha]))[0]
+            rows = self._rows(int(n))
+            if len(self.kept) < 2 * _KEPT:
+                self.kept[int(n)] = rows
+            found = passed_scalar(rows, np.array([alpha]))[0]
             best = np.minimum(best, _up(1.0) * (_up((DS[n] - 1) * epsilon) + found))
-        return np.where(apart > 0, best, 0.0)
+        return np.where(apart, best, 0.0)
 
 
 def _up(x: float) -> float:

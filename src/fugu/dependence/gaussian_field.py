@@ -131,8 +131,14 @@ class GaussianField:
         )
 
     def _costs(self, node: int, nears: Sequence[int] | None) -> list[tuple[int, Fraction]]:
-        tried = sorted({self.size, *(nears if nears is not None else self.nodes[1:] or ())})
-        return [(b, self.best(node, b)[0]) for b in tried]
+        tried = sorted({*(nears if nears is not None else self.nodes[1:])} - {self.size})
+        found = [(self.size, Fraction(0))]  # everything near: nothing is seen
+        for near in tried:
+            try:
+                found.append((near, self.best(node, near)[0]))
+            except NotProvable:  # what is seen determines the entry: no help from this size
+                continue
+        return found
 
     def _guess(self, node: int, seen: tuple[int, ...]) -> float:
         floats = np.array([[float(x) for x in row] for row in self.covariance])

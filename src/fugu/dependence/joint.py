@@ -102,6 +102,7 @@ class JointTable:
             return None
         return max(Fraction(int(a), int(b)) for a, b in zip(p, q, strict=True) if a > 0) * Fraction(q_total, p_total)
 
+    @lru_cache(maxsize=64)  # noqa: B019  (a table is small and does not change)
     def quilts(self, node: int) -> Quilts:
         """Every set L of other variables, with the leakage of each ordered pair of values: Definition 7 in full."""
         if (1 << len(self.nodes)) * self.masses.size > _MOST_WORK:

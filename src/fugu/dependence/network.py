@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,7 @@ from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
-_MOST_QUILTS = 4096
+_MOST_QUILTS = 512
 Factor = tuple[tuple[int, ...], Counted]
 
 
@@ -102,12 +102,14 @@ class BayesianNetwork:
         found = log_ratios(Counted(rows / sums[:, None], 2 * table.roundings + rows.shape[1] + 1))
         return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
 
+    @lru_cache(maxsize=64)  # noqa: B019  (a network is small and does not change)
     def quilts(self, node: int, most: int | None = None) -> Quilts:
         """The quilts of an entry: all separators X_Q of at most `most` variables, its Markov blanket, and the trivial.
 
         N is what the graph does not separate from X_i given X_Q. With every separator allowed (the default while there
-        are at most 4096) this attains the least leakage over all sets of near entries of each size.
+        are at most 512) this attains the least leakage over all sets of near entries of each size.
         """
+        node = self.index(node)
         others = [v for v in self.nodes if v != node]
         if most is None:
             most = len(others) if 1 << len(others) <= _MOST_QUILTS else 2

@@ -22,7 +22,7 @@ import numpy as np
 
 from fugu.dependence.counted import Floats
 from fugu.errors import BadBudget, UsageError
-from fugu.exact import Real, as_fraction, float_down, float_up, meant_up
+from fugu.exact import Real, as_fraction, float_up
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,28 @@ def guarantee(prior: Quilted, dp_epsilons: Iterable[Real], per_pair: bool = True
     epsilons (Theorem 7), and K runs of one mechanism cost at most K times one run.
     """
     total = sum((_nonnegative(e) for e in dp_epsilons), Fraction(0))
-    worst = 0.0
-    for node in prior.nodes:
-        quilts = prior.quilts(node)
-        spent = {int(c): float_up(int(c) * total) for c in np.unique(quilts.cards)}
-        base = np.array([spent[int(c)] for c in quilts.cards])
-        added = base[:, None, None] + quilts.leaks
-        costs = np.where(quilts.leaks == 0, added, np.nextafter(added, np.inf))
-        best = costs.min(axis=0).max() if per_pair else costs.max(axis=(1, 2)).min()
-        worst = max(worst, float(best))
-    return meant_up(worst)
+    return _stated(max((_cost(prior.quilts(node), total, per_pair) for node in prior.nodes), default=Fraction(0)))
+
+
+def _cost(quilts: Quilts, total: Fraction, per_pair: bool) -> Fraction:
+    """max over pairs of min over quilts of card E + leak: chosen in floats (any choice is sound), valued exactly."""
+    leaks = quilts.leaks.reshape(len(quilts.cards), -1) if per_pair else quilts.worst()[:, None]
+    costs = quilts.cards[:, None] * float(total) + leaks
+    chosen = np.argmin(costs, axis=0)
+    found = costs[chosen, np.arange(len(chosen))]
+    if found.max() == -math.inf:
+        return Fraction(0)
+    close = np.flatnonzero(found >= found.max() * (1 - 1e-12))
+    picked = {(int(quilts.cards[chosen[p]]), float(leaks[chosen[p], p])) for p in close}
+    return max(card * total + Fraction(leak) for card, leak in picked)
+
+
+def _stated(exact: Fraction) -> float:
+    """The least float that is at or above the number, as a binary number and as the decimal it means."""
+    found = float_up(exact)
+    while math.isfinite(found) and as_fraction(found) < exact:
+        found = math.nextafter(found, math.inf)
+    return found
 
 
 def quilt_noise(prior: Quilted, epsilon: Real, per_pair: bool = False) -> QuiltNoise:
@@ -120,9 +132,9 @@ def quilt_noise(prior: Quilted, epsilon: Real, per_pair: bool = False) -> QuiltN
     allowed = [_allowed(prior.quilts(node), budget, per_pair) for node in prior.nodes]
     return QuiltNoise(
         epsilon=float_up(budget),
-        sigma=max(meant_up(float_up(1 / a)) for a in allowed),
-        per_node=tuple(meant_up(float_up(1 / a)) for a in allowed),
-        dp_epsilon=-meant_up(-float_down(min(allowed))),
+        sigma=max(_stated(1 / a) for a in allowed),
+        per_node=tuple(_stated(1 / a) for a in allowed),
+        dp_epsilon=-_stated(-min(allowed)),
     )
 
 

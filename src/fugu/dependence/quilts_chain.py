@@ -22,6 +22,7 @@ _BITS = 512
 _SQUARINGS = 16
 _CELLS = 400_000
 _REACH = 256
+_NOTHING = 1e-8
 
 
 class ChainQuilts:
@@ -36,6 +37,8 @@ class ChainQuilts:
         self.chain = chain
         self.nodes = tuple(range(1, chain.length + 1))
         self.reach = min(chain.length - 1, reach or max(1, int(math.sqrt(_CELLS)) // chain.size))
+        if reach is None and chain.homogeneous:  # farther entries would save less than this leakage
+            self.reach = next((d for d, r in enumerate(self._right_powers, 1) if r.max() < _NOTHING), self.reach)
 
     @cached_property
     def _powers(self) -> list[Product]:
@@ -81,7 +84,7 @@ class ChainQuilts:
         possible = self.support(node)
         pairs = possible[:, None] & possible[None, :]
         left, right = (np.where(pairs, np.maximum(side, 0.0), 0.0) for side in self.sides(node))
-        return _assemble(self.chain.length, node, left, right, np.where(pairs, 0.0, -np.inf))
+        return assemble(self.chain.length, node, left, right, np.where(pairs, 0.0, -np.inf))
 
 
 class ApproxQuilts:
@@ -110,10 +113,10 @@ class ApproxQuilts:
     def quilts(self, node: int) -> Quilts:
         """All quilts of X_t."""
         left, right = self._left[: node - 1], self._right[: self.chain.length - node]
-        return _assemble(self.chain.length, node, left, right, np.zeros((1, 1)))
+        return assemble(self.chain.length, node, left, right, np.zeros((1, 1)))
 
 
-def _assemble(length: int, t: int, left: Floats, right: Floats, trivial: Floats) -> Quilts:
+def assemble(length: int, t: int, left: Floats, right: Floats, trivial: Floats) -> Quilts:
     a, b = np.arange(1, len(left) + 1), np.arange(1, len(right) + 1)
     both = np.nextafter(left[:, None] + right[None, :], np.inf) * (1 + 4 * UNIT)
     cards = np.concatenate([(a[:, None] + b[None, :] - 1).ravel(), length - t + a, t + b - 1, [length]])

@@ -76,4 +76,4 @@ def up(x: Fraction) -> float:
 
 
 def _finite(x: float) -> Fraction | None:
-    return Fraction(x) if math.isfinite(x) else None
+    return exact(x) if math.isfinite(x) else None

@@ -74,8 +74,6 @@ def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
     """The bound above at one order, the largest over entries and ordered pairs of possible values."""
     length, k = chain.length, chain.size
     whole = cost(length)
-    if length == 1:
-        return whole
     parts = Contraction(chain)
     alike = parts.forward.same and parts.backward.same
     far = max(1, min(_MOST_FAR, length - 1, _MOST_WORK // (k**3 * (1 if alike else length))))

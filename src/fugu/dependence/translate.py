@@ -66,11 +66,11 @@ def translate(prior: Any, dp: Any, *, delta: Real | None = None) -> Any:
     >>> translate(chain, Approx(0.2, 1e-9), delta=1e-6).delta <= 1e-6
     True
     """
+    if delta is not None and not isinstance(dp, Approx):
+        raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
     if is_number(dp):
         check_epsilon(dp)
         return math.inf if math.isinf(dp) else _bound(prior)(exact(dp))
-    if delta is not None and not isinstance(dp, Approx):
-        raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
     if isinstance(dp, Pure):
         return Pure(translate(prior, dp.epsilon))
     if isinstance(dp, Approx):
@@ -100,7 +100,7 @@ def dp_budget(prior: Any, epsilon: Real) -> float:
 
     def over(x: float) -> float:
         """How far the translation of x exceeds the budget; compared exactly, so <= 0 is a proof."""
-        excess = Fraction(bound(exact(x))) - wanted if math.isfinite(x) else Fraction(1)
+        excess = exact(bound(exact(x))) - wanted
         return float(excess) or (5e-324 if excess > 0 else 0.0)
 
     high = float_up(wanted)
@@ -192,7 +192,8 @@ def _chain_bound(chain: MarkovChain) -> Bound:
         best = group(epsilon, chain.length)
         if epsilon > 0:
             with suppress(NotProvable):  # the other bounds stand
-                best = min(best, solve(float_up(epsilon)))
+                found = solve(float_up(epsilon))
+                best = min(best, outward(epsilon) if found == float_up(epsilon) else found)
         return best if curve is None else _by_curve(curve, epsilon, best)
 
     return bound

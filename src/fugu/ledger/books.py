@@ -148,6 +148,9 @@ class Books:
     def read(self, what: Any, *args: Any) -> Any:
         """Apply one of the functions above to the open file, in one snapshot of it."""
         path = Path(self.path)
-        with closing(store.connect(path, self.timeout, create=False)) as db, store.named_errors(path):
-            db.execute("BEGIN")
+        with (
+            closing(store.connect(path, self.timeout, create=False)) as db,
+            store.named_errors(path),
+            store.reading(db),
+        ):
             return what(db, *args)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +18,7 @@ from fugu.ledger.amounts import left as left_of
 from fugu.ledger.books import CHARGED, FAILED, SETTLED, Entry
 from fugu.ledger.charge import Charge, finite, read_mechanism
 from fugu.ledger.claims import claim
+from fugu.ledger.connection import Connected
 from fugu.ledger.fingerprint import fingerprint as digest_of
 from fugu.ledger.registration import register
 from fugu.ledger.values import decode, encode
@@ -27,7 +26,7 @@ from fugu.ledger.values import decode, encode
 _LONGEST = 500
 
 
-class Ledger:
+class Ledger(Connected):
     """The budget of one data set, in a file that several data sets and processes may share.
 
     A release goes through three steps, keyed by the request id: *reserve* (the charge is on disk), *evaluate*
@@ -72,18 +71,20 @@ class Ledger:
             raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
         if entries is not None and (isinstance(entries, bool) or not isinstance(entries, int) or entries < 1):
             raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
-        self.path, self.data = Path(path), _name(data, "data set")
-        self._terms, self._timeout = Terms(budget, prior, entries), float(timeout)
-        self._lock, self._pid = threading.RLock(), 0
-        self._db: sqlite3.Connection | None = None
+        super().__init__(Path(path), float(timeout))
+        self.data, self._terms = _name(data, "data set"), Terms(budget, prior, entries)
         self._step: Callable[[str], None] = lambda _: None
         self._translated: dict[Guarantee, Guarantee] = {}
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
-        self._inherited: list[sqlite3.Connection | None] = []
-        with self._lock, store.named_errors(self.path):
+        known = None if fingerprint is None else digest_of(fingerprint)
+        try:
             if head is not None:
-                books.verify(self._open(), head)
-            register(self._open(), self.data, self._terms, None if fingerprint is None else digest_of(fingerprint))
+                self.verify(head)
+            with self._lock, store.named_errors(self.path):
+                register(self._open(), self.data, self._terms, known)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def budget(self) -> Guarantee:
@@ -123,8 +124,7 @@ class Ledger:
 
     def spent(self) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior."""
-        with self._lock, store.named_errors(self.path):
-            return self._total(books.charges(self._open(), self.data))
+        return self._total(self._read(books.charges, self.data))
 
     def remaining(self) -> Guarantee:
         """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
@@ -132,44 +132,22 @@ class Ledger:
 
     def history(self) -> list[Entry]:
         """Every request of this data set, with those that failed or were refused."""
-        with self._lock, store.named_errors(self.path):
-            return books.history(self._open(), self.data)
+        found: list[Entry] = self._read(books.history, self.data)
+        return found
 
     def verify(self, head: str | None = None) -> str:
         """Check the whole file, and that an earlier head is still in it; returns the present head."""
-        with self._lock, store.named_errors(self.path):
-            return books.verify(self._open(), head)
+        return str(self._read(books.verify, head))
 
     def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """All events and the head, for keeping elsewhere; also written to `path` if one is given."""
-        with self._lock, store.named_errors(self.path):
-            content = books.export(self._open())
+        content: dict[str, Any] = self._read(books.export)
         if path is not None:
             books.save(content, path)
         return content
 
-    def close(self) -> None:
-        """Close the file; the next call opens it again."""
-        with self._lock:
-            if self._db is not None and self._pid == os.getpid():
-                self._db.close()
-            self._db = None
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
-
-    def _open(self) -> sqlite3.Connection:
-        """The connection of this process; one that came through a fork is kept unused, for SQLite must not close it."""
-        if self._db is None or self._pid != os.getpid():
-            self._inherited.append(self._db)
-            self._db, self._pid = store.connect(self.path, self._timeout), os.getpid()
-        return self._db
 
     def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
         """Put the charge on disk, or find it there; the stored value if the request is settled already."""

@@ -75,6 +75,16 @@ def writing(db: sqlite3.Connection, step: Callable[[str], None] = lambda _: None
 
 
 @contextmanager
+def reading(db: sqlite3.Connection) -> Iterator[None]:
+    """Several looks at one state of the file, whatever other processes write meanwhile."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
+
+
+@contextmanager
 def named_errors(path: Path) -> Iterator[None]:
     """SQLite's and the system's errors as fugu's; a failed write changed nothing and may be tried again."""
     try:

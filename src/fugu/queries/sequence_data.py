@@ -55,6 +55,18 @@ def _entries(row: Any) -> list[Any]:
     return [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
 
 
+def is_label(thing: object) -> bool:
+    """A text or a number, which certificates and ledgers can hold and which equals itself."""
+    return isinstance(thing, str | int) or (isinstance(thing, float) and not math.isnan(thing))
+
+
+def is_missing(entry: object) -> bool:
+    """None, NaN, or the missing marks of pandas."""
+    if isinstance(entry, float):
+        return math.isnan(entry)
+    return entry is None or type(entry).__name__ in ("NAType", "NaTType")
+
+
 @dataclass(frozen=True)
 class States:
     """The declared states of an entry; with `other`, a declared state that takes in whatever else the data hold.
@@ -70,8 +82,8 @@ class States:
         if isinstance(self.names, str | bytes):
             raise UsageError("states are a list of names, not one text")
         names = tuple(n.item() if isinstance(n, np.generic) else n for n in self.names)
-        if any(n is None or isinstance(n, _NESTED) or n != n for n in names):  # noqa: PLR0124 - NaN
-            raise UsageError("a state is a text or a number; None, NaN and lists are none")
+        if not all(is_label(n) for n in names):
+            raise UsageError("a state is a text or a number; None, NaN, dates and lists are none")
         if len(names) < 2 or len(set(names)) < len(names):
             raise UsageError("at least two states are needed, each declared once")
         object.__setattr__(self, "names", names)
@@ -148,7 +160,7 @@ class Numbers:
         return tuple(tuple(self._figure(entry, seen) for entry in user) for user in split_users(sequences))
 
     def _figure(self, entry: Any, seen: dict[Any, Fraction]) -> Fraction:
-        if entry is None or (isinstance(entry, float) and math.isnan(entry)):
+        if is_missing(entry):
             if self.missing is None:
                 raise MissingValues("the sequences have missing values; fill them in, or give missing=<number>")
             return as_fraction(self.missing)

@@ -77,7 +77,13 @@ class Lipschitz(SequenceQuery):
         return called(self.function, self.domain.plain(data))
 
     def details(self) -> dict[str, Any]:
-        return {"sensitivity stated by": "the user", "stated": str(self.lipschitz), "rounded to": str(self.step)}
+        return {
+            "sensitivity stated by": "the user",
+            "stated": str(self.lipschitz),
+            "rounded to multiples of": str(self.step),
+            "function": getattr(self.function, "__name__", ""),
+            "dimension": self.dimension,
+        }
 
     def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
         values = self.evaluate(data)

@@ -19,7 +19,7 @@ from fugu.exact import Real, as_fraction
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import METHODS, peel
 from fugu.queries.sequence_counts import Histogram
-from fugu.queries.sequence_data import Codes, Numbers, States
+from fugu.queries.sequence_data import Codes, Numbers, States, is_label
 from fugu.queries.sequence_lipschitz import called, exact_number, positive
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
@@ -162,6 +162,8 @@ class Select(SequenceQuery):
         object.__setattr__(self, "candidates", tuple(self.candidates))
         if len(self.candidates) < 2 or len(set(self.candidates)) < len(self.candidates):
             raise UsageError("at least two candidates are needed, each once")
+        if not all(is_label(part) for c in self.candidates for part in (c if isinstance(c, tuple) else (c,))):
+            raise UsageError("a candidate is a text, a number, or a tuple of them")
         object.__setattr__(self, "lipschitz", positive(self.lipschitz, "lipschitz"))
 
     @property
@@ -182,7 +184,13 @@ class Select(SequenceQuery):
         return self.candidates[found.index(max(found))]
 
     def details(self) -> dict[str, Any]:
-        return {"method": self.method, "sensitivity of": "each utility", "sensitivity stated by": "the user"}
+        return {
+            "method": self.method,
+            "sensitivity of": "each utility",
+            "sensitivity stated by": "the user",
+            "utility": getattr(self.utility, "__name__", ""),
+            "candidates": list(self.candidates),
+        }
 
     def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
         place = peel(self.utilities(data), 1, epsilon / (2 * self.sensitivity), self.method, source)[0]

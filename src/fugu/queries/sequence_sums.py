@@ -83,7 +83,8 @@ class Mean(SequenceQuery):
         return sum((sum(user, Fraction(0)) for user in data), Fraction(0)) / sum(map(len, data))
 
     def details(self) -> dict[str, Any]:
-        return {"sensitivity of": "the sum, before division by the public number of entries"}
+        of = "the sum, before division by the public number of entries"
+        return {"sensitivity of": of, "rounded to multiples of": str(self.step)}
 
     def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
         n = sum(map(len, data))

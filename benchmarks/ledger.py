@@ -1,0 +1,99 @@
+"""Charges a second, by one process and by eight, beside bare SQLite transactions that write as often."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+from benchmarks.measure import Row, Size
+from fugu.guarantee import Pure
+from fugu.ledger import Charge, Ledger
+
+_REQUESTS = 400
+_MOST_TIMES = 3.0
+_CHARGE = Charge.per_entry(0.001)
+
+
+def charges(size: Size) -> Iterator[Row]:
+    """A request is two synced commits, charge and value; bare SQLite does two synced commits of one row each."""
+    requests = size.of(_REQUESTS)
+    for processes in (1, 8):
+        each = max(requests // processes, 5)
+        took = {side.__name__: _clock(side, processes, each, 1 if size.quick else 3) for side in (_ledger, _bare)}
+        done, case = processes * each, f"{processes} process{'es' if processes > 1 else ''}"
+        yield Row("ledger", f"{case}: requests charged, evaluated and settled", done / took["_ledger"], "/ s")
+        yield Row("ledger", f"{case}: pairs of bare SQLite commits", done / took["_bare"], "/ s")
+        yield Row("ledger", f"{case}: ledger beside SQLite", took["_ledger"] / took["_bare"], "x sqlite", _MOST_TIMES)
+    yield from _long(size)
+
+
+def _long(size: Size) -> Iterator[Row]:
+    """A request behind many others: the charges are added up anew each time."""
+    with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "l.db", Pure(10**6)) as ledger:
+        before, count = 0, size.of(2000)
+        for many in (count // 10, count):
+            for k in range(before, many):
+                ledger.spend(f"{k}", _CHARGE, int)
+            start = time.perf_counter()
+            for k in range(20):
+                ledger.spend(f"{many} {k}", _CHARGE, int)
+            yield Row("ledger", f"a request behind {many} others", (time.perf_counter() - start) / 20 * 1e3, "ms")
+            before = many
+        start = time.perf_counter()
+        ledger.verify()
+        yield Row("ledger", f"verify {count} requests", time.perf_counter() - start, "s")
+
+
+def _ledger(path: Path, name: int, each: int, start: Barrier) -> None:
+    with Ledger(path, Pure(10**6), timeout=120) as ledger:
+        start.wait()
+        for k in range(each):
+            ledger.spend(f"{name} {k}", _CHARGE, int)
+
+
+def _bare(path: Path, name: int, each: int, start: Barrier) -> None:
+    db = sqlite3.connect(path, isolation_level=None, timeout=120)
+    db.execute("PRAGMA synchronous = FULL")
+    start.wait()
+    for k in range(2 * each):
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("INSERT INTO rows VALUES (?, ?)", (name, k))
+        db.execute("COMMIT")
+    db.close()
+
+
+def _clock(side: Callable[[Path, int, int, Barrier], None], processes: int, each: int, laps: int) -> float:
+    """The best wall-clock seconds from the common start to the end of the last process: this is about disks."""
+    context = multiprocessing.get_context("fork")
+    best = float("inf")
+    for _ in range(laps):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "l.db"
+            _prepare(side, path)
+            barrier = context.Barrier(processes + 1)
+            workers = [context.Process(target=side, args=(path, k, each, barrier)) for k in range(processes)]
+            for worker in workers:
+                worker.start()
+            barrier.wait()
+            start = time.perf_counter()
+            for worker in workers:
+                worker.join()
+            best = min(best, time.perf_counter() - start)
+            if any(worker.exitcode for worker in workers):
+                raise RuntimeError("a process of the benchmark failed")
+    return best
+
+
+def _prepare(side: Callable[[Path, int, int, Barrier], None], path: Path) -> None:
+    if side is _ledger:
+        Ledger(path, Pure(10**6)).close()
+        return
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("CREATE TABLE rows (name INTEGER, k INTEGER)")
+    db.close()

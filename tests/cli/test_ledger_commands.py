@@ -1,0 +1,68 @@
+"""`fugu ledger`: what it prints is what the ledger holds; a broken one ends with exit code 4."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+import fugu.cli.app as cli
+from fugu.dependence import MarkovChain
+from fugu.errors import BudgetExceeded, FuguError
+from fugu.guarantee import Pure
+from fugu.ledger import Charge, Ledger
+
+
+def run(*args):
+    found = CliRunner().invoke(cli.app, ["ledger", *map(str, args)], env={"COLUMNS": "200"})
+    if isinstance(found.exception, FuguError):
+        return found.exception.exit_code, str(found.exception)
+    return found.exit_code, found.stdout
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Ledger(tmp_path / "l.db", Pure(1), data="visits [north]") as ledger:
+        ledger.spend("monday", Charge.per_entry(0.75), lambda: 1)
+        with pytest.raises(BudgetExceeded):
+            ledger.spend("tuesday", Charge.per_entry(0.5), lambda: 2)
+    with Ledger(tmp_path / "l.db", Pure(1), data="steps", prior=MarkovChain([[0.6, 0.4], [0.2, 0.8]], 9)) as ledger:
+        ledger.spend("all", Charge.per_entry(0.1), lambda: 3)
+    return tmp_path / "l.db"
+
+
+def test_show_lists_budgets_and_requests(path):
+    code, text = run("show", path)
+    assert code == 0
+    for words in ("visits [north]", "spent Pure(epsilon=0.75), left Pure(epsilon=0.25)", "refused", "tuesday",
+                  "before translation"):  # fmt: skip
+        assert words in text
+    told = json.loads(run("show", path, "--json")[1])
+    by_name = {found["name"]: found for found in told["data sets"]}
+    assert by_name["visits [north]"]["left"] == "Pure(epsilon=0.25)"
+    assert by_name["steps"]["left"] is None and by_name["steps"]["prior"]
+    assert [(r["request"], r["state"]) for r in told["requests"]] == [
+        ("monday", "settled"), ("tuesday", "refused"), ("all", "settled"),
+    ]  # fmt: skip
+
+
+def test_verify_and_export(path, tmp_path):
+    code, _ = run("export", path, "-o", tmp_path / "out.json")
+    head = json.loads((tmp_path / "out.json").read_text())["head"]
+    assert code == 0 and json.loads(run("verify", path, "--head", head, "--json")[1]) == {"holds": True, "head": head}
+    assert run("verify", path, "--head", "f" * 64)[0] == 4
+    db = sqlite3.connect(path)
+    db.execute("UPDATE requests SET state = 'refused'")
+    db.commit()
+    db.close()
+    code, message = run("verify", path)
+    assert code == 4 and "edited" in message
+
+
+def test_a_missing_ledger_is_wrong_use_and_is_not_created(tmp_path):
+    for command in (["show"], ["verify"], ["export", "-o", tmp_path / "o.json"]):
+        code, message = run(command[0], tmp_path / "none.db", *command[1:])
+        assert code == 2 and "no ledger file" in message
+    assert list(tmp_path.iterdir()) == []

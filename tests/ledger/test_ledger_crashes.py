@@ -1,0 +1,197 @@
+"""Kill points: processes die at every step, in random schedules; nothing is overspent, uncharged, doubled or wasted."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import fugu
+from fugu.errors import BudgetRefused
+from fugu.guarantee import Pure
+from fugu.ledger import Charge, Ledger, books
+from fugu.ledger.values import encode
+
+STEPS = ["reserving", "charge written", "reserved", "produce", "evaluated", "settled written", "settled"]
+TENTH = Charge.per_entry(0.1)
+HOW_MANY = 5
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+class World:
+    """A ledger of five tenths, and all that ever left a process."""
+
+    def __init__(self, path, kind=Ledger):
+        self.path, self.kind, self.draws = path, kind, 0
+        self.out: dict[str, set[int]] = {}
+        self.uncharged = 0
+        self.watch = Ledger(path, Pure(0.5), data="d")
+
+    def open(self):
+        return self.kind(self.path, Pure(0.5), data="d")
+
+    def run(self, request, kill=None, ledger=None, die=None):
+        """One process asks once; it dies at step `kill`. What it gets is what left it."""
+        ledger = ledger or self.open()
+
+        def step(name):
+            if name == kill:
+                die() if die else self.throw()
+
+        def produce():
+            self.draws += 1
+            states = {e.request: e.state for e in self.watch.history()}
+            self.uncharged += states.get(request) not in ("reserved", "failed")
+            step("produce")
+            return self.draws
+
+        ledger._step = step
+        try:
+            value = ledger.spend(request, TENTH, produce)
+        finally:
+            ledger.close()
+        self.out.setdefault(request, set()).add(value)
+        return value
+
+    @staticmethod
+    def throw():
+        raise Killed
+
+    def check(self):
+        """The four zeros of the promise."""
+        spent = Fraction(self.watch.spent().epsilon).limit_denominator(10)
+        assert spent <= Fraction(1, 2), "overspent"
+        charged = {e.request for e in self.watch.history() if e.state in books.CHARGED}
+        assert not self.uncharged and set(self.out) <= charged, "a release without a charge"
+        assert all(len(values) == 1 for values in self.out.values()), "one id, two values"
+        for request in charged:  # a charge whose process died is still good for its request
+            self.run(request)
+        assert Fraction(self.watch.spent().epsilon).limit_denominator(10) == Fraction(len(charged), 10), "wasted"
+        assert {e.request for e in self.watch.history() if e.state == "settled"} == charged
+        assert all(len(values) == 1 for values in self.out.values()), "one id, two values"
+        self.watch.verify()
+        self.watch.close()
+
+
+def schedule(world, seed):
+    """Random ids, random deaths."""
+    rng = random.Random(seed)
+    for _ in range(rng.randint(3, 9)):
+        with suppress(Killed, BudgetRefused):
+            world.run(f"r{rng.randint(0, HOW_MANY + 2)}", rng.choice([*STEPS, None, None]))
+    world.check()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_death_at_every_step_by_exception(tmp_path, step):
+    world = World(tmp_path / "l.db")
+    with pytest.raises(Killed):
+        world.run("q", step)
+    before = world.watch.spent()
+    assert before == (Pure(0) if step in STEPS[:2] else Pure(0.1))
+    world.check()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_real_death_at_every_step(tmp_path, step):
+    """A child process leaves by os._exit at the step: no clean-up, no rollback, locks dropped by the system."""
+    world = World(tmp_path / "l.db")
+    world.watch.close()
+    child = os.fork()
+    if not child:
+        with suppress(BaseException):
+            world.run("q", step, die=lambda: os._exit(9))
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    states = [e.state for e in world.watch.history()]
+    assert states == ([] if step in STEPS[:2] else ["settled"] if step == "settled" else ["reserved"])
+    assert world.run("q") == world.run("q")
+    world.check()
+
+
+@pytest.fixture
+def quick(tmp_path):
+    """A folder in memory if there is one: exceptions lose no power, so nothing is learnt from waiting for a disk."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def schedules(folder, seeds, kind=Ledger):
+    for seed in seeds:
+        schedule(World(folder / f"{seed}.db", kind), seed)
+        for left in folder.glob(f"{seed}.db*"):
+            left.unlink()
+
+
+def test_two_hundred_random_schedules(quick):
+    schedules(quick, range(200))
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_schedules(quick):
+    schedules(quick, range(1000, 11_000))
+
+
+class Hasty(Ledger):
+    """Wrong on purpose: evaluates and hands out before the charge is on disk."""
+
+    def spend(self, request, mechanism, produce, **more):
+        value = produce()
+        super().spend(request, mechanism, lambda: value, **more)
+        return value
+
+
+class Forgetful(Ledger):
+    """Wrong on purpose: does not store the value, so a retry evaluates again."""
+
+    def _settle(self, request, text):
+        return text
+
+
+class Greedy(Ledger):
+    """Wrong on purpose: a retry after a crash is charged under a new id."""
+
+    def spend(self, request, mechanism, produce, **more):
+        new = f"{request} {os.urandom(4).hex()}"
+        return super().spend(new, mechanism, produce, **more)
+
+
+@pytest.mark.parametrize("kind", [Hasty, Forgetful, Greedy])
+def test_the_schedules_catch_wrong_ledgers(quick, kind):
+    with pytest.raises(AssertionError):
+        schedules(quick, range(40), kind)
+
+
+def test_a_value_that_could_not_be_stored_is_stored_by_the_retry_and_not_drawn_again(tmp_path):
+    """A law-based mechanism releases once: a full disk at the last step must not waste its charge."""
+    pair = fugu.LawPair(fugu.Discrete([0, 1], [9, 1]), fugu.Discrete([0, 1], [1, 9]))
+    mechanism = fugu.calibrate(pair, Pure(0.5))
+    ledger = Ledger(tmp_path / "l.db", Pure(1))
+    drawn = []
+
+    def produce():
+        drawn.append(mechanism.release(1))
+        return drawn[-1]
+
+    def fail(name):
+        if name == "settled written":
+            raise Killed
+
+    ledger._step = fail
+    with pytest.raises(Killed):
+        ledger.spend("q", mechanism, produce)
+    ledger._step = lambda _: None
+    assert ledger.spend("q", mechanism, produce).value == drawn[0].value and len(drawn) == 1
+    assert encode(drawn[0]) == encode(ledger.spend("q", mechanism, produce))
