@@ -27,6 +27,7 @@ from benchmarks import (
     renyi,
     sampler,
     tight,
+    translate,
     transport,
     vectors,
 )
@@ -45,6 +46,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "covariance": (covariance.optimum,),
     "influence": (influence.curves, influence.lengths),
     "ledger": (ledger.charges,),
+    "translate": (translate.states, translate.lengths, translate.gain),
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),

@@ -211,3 +211,14 @@ def test_wrong_use_is_refused():
     with pytest.raises(BadLaw):
         box_epsilon(0.0, 0.5, 0.2, 0.3)
     assert isinstance(necessary([[[1.0], [1.0]]], [1, 0], [0, 1]), Composition)
+
+
+def test_both_orders_are_needed():
+    """Wrong version: one order only. From s1 the dataset hides behind a twin; from s2 one dataset stands alone."""
+    mechanism = [[0.5, 0.5], [0.5, 0.5], [0.9, 0.1]]
+    first, second = [1, 0, 0], [0, 0.5, 0.5]
+    assert necessary([mechanism], first, second).epsilon == 0
+    back = joint_leakage([mechanism], second, first, [12])
+    found = composition([mechanism], first, second)
+    assert back > necessary([mechanism], first, second).after(12)
+    assert back <= found.after(12) and found.epsilon == pytest.approx(math.log(1.8))

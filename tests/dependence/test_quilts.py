@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from itertools import combinations, pairwise, product
 from pathlib import Path
 
@@ -203,3 +204,23 @@ def test_every_subset_of_a_five_entry_chain_is_covered_by_some_window():
         for seen in combinations([0, 1, 3, 4], r):
             best = windows.leaks[windows.cards <= 5 - r].min(axis=0)
             assert joint.leak(2, 0, 1, seen) >= best[0, 1] - 1e-9
+
+
+def test_noise_with_own_windows_still_meets_the_budget_for_every_pair():
+    """Wrong version: the easiest pair in place of the hardest."""
+    chain = fugu.MarkovChain([[0.1, 0.6, 0.3], [0.7, 0.2, 0.1], [0.25, 0.25, 0.5]], 12)
+    found = mqm_exact(chain, 2, per_pair=True)
+    assert guarantee(ChainQuilts(chain), [found.dp_epsilon]) <= 2
+    assert guarantee(ChainQuilts(chain), [found.dp_epsilon * 1.02]) > 2
+
+
+def test_the_largest_of_two_leakages_one_rounding_apart_is_the_one_stated():
+    class Two:
+        nodes = (0,)
+
+        def quilts(self, node):
+            leaks = np.array([[[0.0, 1.0], [math.nextafter(1.0, 2.0), 0.0]], np.zeros((2, 2))])
+            return Quilts(5, np.array([1, 5]), leaks)
+
+    assert guarantee(Two(), [1]) >= 2.0
+    assert Fraction(guarantee(Two(), [1])) >= 1 + Fraction(math.nextafter(1.0, 2.0))

@@ -219,3 +219,13 @@ def test_a_delta_of_one_or_a_mix_without_a_proof_never_fits(path):
         ledger.spend("b", Charge.per_entry(Approx(1, 0.6)), lambda: 0)
     with pytest.raises(NotProvable):
         total(planned(law(Renyi(2, 1)), entry(Renyi(2, 0.1))), Terms(Renyi(2, 9), entries=3))
+
+
+def test_what_is_left_is_said_in_the_language_of_the_budget():
+    curve = RenyiCurve({2: 0.1, math.inf: 0.5})
+    assert left(curve, Pure(2)) == Pure(1.5) and left(Renyi(2, 0.1), Pure(2)) == Pure(0)
+    assert left(Renyi(2, 0.1, 1e-3), Approx(1, 1e-3)) == Approx(0, 0)
+    rest = left(Renyi(2, 0.1), Approx(9, 1e-5))
+    assert rest.epsilon <= 9 - 7.87 and rest.delta == 0
+    assert left(Pure(0.25), Approx(1, 1e-5)) == Approx(0.75, 1e-5)
+    assert left(Pure(5), Pure(1)) == Pure(0)

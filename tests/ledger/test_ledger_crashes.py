@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import tempfile
+import time
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -195,3 +197,28 @@ def test_a_value_that_could_not_be_stored_is_stored_by_the_retry_and_not_drawn_a
     ledger._step = lambda _: None
     assert ledger.spend("q", mechanism, produce).value == drawn[0].value and len(drawn) == 1
     assert encode(drawn[0]) == encode(ledger.spend("q", mechanism, produce))
+
+
+def test_kills_from_outside_at_any_moment(tmp_path):
+    """Children ask for the same ids and are killed by SIGKILL after a random time; what they got is in a file."""
+    path, told, rng = tmp_path / "l.db", tmp_path / "told", random.Random(7)
+    for trial in range(40):
+        child = os.fork()
+        if not child:
+            with suppress(BaseException), told.open("ab", buffering=0) as out:
+                ledger = Ledger(path, Pure(0.5), data="d")
+                for k in range(8):
+                    with suppress(BudgetRefused):
+                        value = ledger.spend(f"{(k + trial) % 8}", TENTH, os.getpid)
+                        out.write(f"{(k + trial) % 8} {value}\n".encode())
+            os._exit(0)
+        time.sleep(rng.uniform(0.001, 0.06))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    with Ledger(path, Pure(0.5), data="d") as ledger:
+        ledger.verify()
+        charged = [e.request for e in ledger.history() if e.state in books.CHARGED]
+        assert 0 < len(charged) <= HOW_MANY and ledger.spent() == Pure(Fraction(len(charged), 10))
+        seen = {tuple(line.split()) for line in told.read_text().splitlines()}
+        stored = {(request, str(ledger.spend(request, TENTH, lambda: 0))) for request in charged}
+        assert seen <= stored

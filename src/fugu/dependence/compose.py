@@ -1,4 +1,4 @@
-"""When releases compose: the necessary condition of Zhang et al. 2024, Theorem 4, corrected, and why it also suffices.
+"""When releases compose: the necessary condition of Bai et al., Theorem 4, corrected, and why it also suffices.
 
 A mechanism with finitely many datasets and outputs is a table P(w | D). Fix one prior and secrets s1, s2; let D have
 positive probability given s1, and let q(l) = P(D_l | s2). The condition for D asks for a probability vector beta on the

@@ -1,4 +1,4 @@
-"""Privacy collapse: mechanisms that leak nothing once and everything when run again (Zhang et al. 2024, section 4)."""
+"""Privacy collapse: mechanisms that leak nothing once and everything when run again (Bai et al., section 4)."""
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ class Frontier:
         b = np.cumsum(rows.v[0], -1)[valid][:, :-1].ravel()
         if a.size == 0:
             return cls(np.ones(1), np.ones(1), slack)
-        order = np.lexsort((-a, b))
+        order = np.argsort(b)  # of equal b a smaller a may come first and stay: harmless
         a, b = a[order], b[order]
         best = np.maximum.accumulate(a)
         new = np.concatenate([[True], a[1:] > best[:-1]])
-        return cls(a[new], b[new], slack)
+        return cls(*_corners(a[new], b[new]), slack)
 
     def passed(self, alpha: float) -> float:
         """l_d(alpha), rounded up; at most alpha. The totals of u and v are within `slack` of 1."""
@@ -57,6 +57,23 @@ class Frontier:
         with np.errstate(divide="ignore"):
             found = float(np.log(np.max(top / bottom, initial=1.0)))
         return min(alpha, found * (1 + 4 * U) + 16 * U) if np.isfinite(found) else alpha
+
+
+def _corners(a: Array, b: Array) -> tuple[Array, Array]:
+    """The upper corners of the convex hull of points sorted by b: (a + q (1 - a)) / (b + q (1 - b)) is largest at one.
+
+    A point is dropped only if it lies below the line through its neighbours by more than the error of the product; no
+    two neighbours at once."""
+    parity, idle = 0, 0
+    while idle < 2 and a.size > 2:
+        one = (b[2:] - b[:-2]) * (a[1:-1] - a[:-2])
+        two = (a[2:] - a[:-2]) * (b[1:-1] - b[:-2])
+        below = one - two < -16 * U * (np.abs(one) + np.abs(two))
+        below &= np.arange(1, a.size - 1) % 2 == parity
+        idle, parity = (0 if below.any() else idle + 1), 1 - parity
+        keep = np.concatenate([[True], ~below, [True]])
+        a, b = a[keep], b[keep]
+    return a, b
 
 
 @dataclass

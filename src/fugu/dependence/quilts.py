@@ -2,7 +2,7 @@
 
 A quilt of entry i splits the other entries into N (near, with i in it), Q (the quilt) and R (remote) such that X_R is
 independent of X_i given X_Q. With leak(x, x') = max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x'), a release that
-is eps-DP per entry on the whole product domain satisfies (Zhang et al. 2024, Theorem 6, corrected; Song et al. 2017)
+is eps-DP per entry on the whole product domain satisfies (Bai et al., Theorem 6, corrected; Song et al. 2017)
 
     log P(output | X_i = x) / P(output | X_i = x') <= card(N) eps + leak(x, x')
 

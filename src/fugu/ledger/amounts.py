@@ -28,7 +28,9 @@ def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
         epsilon = _rest(budget.epsilon, spent.epsilon)
         return Pure(epsilon) if isinstance(budget, Pure) else Approx(epsilon, delta)
     if isinstance(budget, Pure):
-        return Pure(0)
+        return Pure(_rest(budget.epsilon, at(spent, math.inf)))
+    if delta_of(spent) >= delta_of(budget):
+        return Approx(0, 0)
     return Approx(_rest(budget.epsilon, spent.to_approx(budget.delta).epsilon), 0)
 
 
@@ -37,7 +39,7 @@ def at(g: Guarantee, alpha: Real) -> Real:
     if isinstance(g, RenyiCurve):
         return min(g.epsilons.get(alpha, math.inf), g(alpha), key=exact)
     if isinstance(g, Renyi):
-        return g.epsilon if exact(g.alpha) >= exact(alpha) else math.inf
+        return g.epsilon if exact(g.alpha) >= exact(alpha) and not delta_of(g) else math.inf
     if delta_of(g):
         return math.inf
     if math.isinf(alpha) or math.isinf(g.epsilon):

@@ -12,7 +12,6 @@ from typing import Any, Self
 
 from fugu.ledger import store
 
-
 _INHERITED: list[sqlite3.Connection] = []
 """Connections that came through a fork: kept and never used, for SQLite must not close them in the child."""
 

@@ -1,0 +1,55 @@
+"""What per-entry privacy is worth under a chain: the time of one translation, and the budget against the paper's curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import fugu
+from benchmarks.measure import Row, Size, race
+from fugu.dependence.contraction_chain import Contraction
+
+_LIMIT = 21.0
+"""Seconds for the table of 78 states in the theory notes, 13 blocks."""
+
+
+def chain(k: int, length: int) -> fugu.MarkovChain:
+    """A chain that stays half of the time and else moves by a fixed random kernel."""
+    moves = np.random.default_rng(k).dirichlet(np.full(k, 0.5), size=k)
+    kernel = 0.5 * moves + 0.5 * np.eye(k)
+    return fugu.MarkovChain(kernel / kernel.sum(axis=1, keepdims=True), length)
+
+
+def states(size: Size) -> Iterator[Row]:
+    """Growth in the number k of states: first call with its tables, and a later call."""
+    for k in (2, 3, 5, 8, 12, 30) if size.quick else (2, 3, 5, 8, 12, 30, 78):
+        prior = chain(k, 1000)
+        first = race(1, first=lambda prior=prior: Contraction(prior)(0.1))["first"]
+        ready = Contraction(prior)
+        ready(0.1)
+        later = race(3, later=lambda ready=ready: ready(0.2))["later"]
+        yield Row("translate", f"{k} states, 1000 entries, with tables", first, "s", _LIMIT if k == 78 else None)
+        yield Row("translate", f"{k} states, 1000 entries, tables ready", later, "s")
+
+
+def lengths(size: Size) -> Iterator[Row]:
+    """Growth in the length T: flat for a stationary chain, linear for a given start."""
+    kernel = [[0.6, 0.4], [0.2, 0.8]]
+    for length in (100, 1000, size.of(10_000)):
+        for name, start in (("stationary", "stationary"), ("given start", [0.1, 0.9])):
+            prior = fugu.MarkovChain(kernel, length, start)
+            took = race(3, one=lambda prior=prior: fugu.translate(prior, 0.2))["one"]
+            yield Row("translate", f"2 states, {length} entries, {name}", took, "s")
+
+
+def gain(size: Size) -> Iterator[Row]:
+    """The per-entry budget against the best point of the influence curve, b up to 60; more is better."""
+    prior = chain(2, 1000) if size.quick else chain(5, 1000)
+    curve = fugu.influence(prior)
+    for epsilon in (0.5, 1, 2):
+        paper = max((epsilon - curve(b)) / b for b in range(1, 61))
+        found = fugu.dp_budget(prior, epsilon)
+        yield Row(
+            "translate", f"budget at epsilon {epsilon}, against the curve", found / paper, "x", 1.0, at_least=True
+        )
