@@ -1,4 +1,4 @@
-"""What per-entry privacy is worth under a chain: the time of one translation, and the budget against the paper's curve."""
+"""What per-entry privacy is worth under a chain: the time of a translation, the budget against the influence curve."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def release_query(
             reference=read_table(reference or table),
             public_prior=reference is None,
             by=by,
-            bounds=_bounds(bounds),
+            bounds=bounds_of(bounds),
             step=None if step is None else options.number("step", step),
             bins=edges,  # type: ignore[arg-type]
             unit=unit,
@@ -59,7 +59,8 @@ def release_query(
     out.print(f"wrote {', '.join(files)}", markup=False)
 
 
-def _bounds(text: str | None) -> tuple[Real, Real] | None:
+def bounds_of(text: str | None) -> tuple[Real, Real] | None:
+    """ "0,400" as two numbers."""
     if text is None:
         return None
     low, comma, high = text.partition(",")

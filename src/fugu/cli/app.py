@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from fugu.cli import calibrating, demo, ledger, property, releasing, verifying
+from fugu.cli import calibrating, demo, influence, ledger, property, releasing, verifying
 from fugu.cli.console import fail
 from fugu.errors import FuguError, UsageError
 
@@ -22,6 +22,7 @@ app.command("compare")(calibrating.compare)
 app.command("plan")(calibrating.plan)
 app.command("calibrate")(calibrating.calibrate)
 app.command("property")(property.property_)
+app.command("influence")(influence.influence)
 app.command("release")(releasing.release)
 app.command("verify")(verifying.verify)
 app.add_typer(ledger.app, name="ledger", no_args_is_help=True)

@@ -13,9 +13,9 @@ from fugu.guarantee import Approx, Pure, Renyi
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
 Publish = Annotated[str, typer.Option(help="The column to publish.")]
-Protect = Annotated[
-    str, typer.Option(help='What is secret: "sex", "sex,ward", "age>=65", or cut points "age:18,40,65".')
-]
+_protect = typer.Option(help='What is secret: "sex", "sex,ward", "age>=65", or cut points "age:18,40,65".')
+Protect = Annotated[str, _protect]
+ProtectIfAny = Annotated[str | None, _protect]
 Epsilon = Annotated[str, typer.Option(help="How much may be learnt: odds change by at most e^epsilon.")]
 Delta = Annotated[str, typer.Option(help="Slack in probability; 0 for a pure guarantee.")]
 Alpha = Annotated[
@@ -35,6 +35,12 @@ MethodName = Annotated[
     typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1, transport, ..."),
 ]
 Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
+User = Annotated[str, typer.Option("--by", help="The column that names the user of a row.")]
+_order = typer.Option(help="Sequences: the column of times, by which a user's rows are ordered.")
+Order, OrderIfAny = Annotated[str, _order], Annotated[str | None, _order]
+_state = typer.Option(help="Sequences: the column of states, the entries of a sequence.")
+State, StateIfAny = Annotated[str, _state], Annotated[str | None, _state]
+Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -1,4 +1,4 @@
-"""`fugu release`: publish a column once, with its certificate and its page."""
+"""`fugu release`: publish a column, a statistic, or a statistic of sequences, with its certificate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 import fugu
 from fugu.cli import options
-from fugu.cli.answering import release_query
+from fugu.cli.answering import bounds_of, release_query
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.console import out, print_json, progress
 from fugu.data import read_table, write_csv
@@ -20,12 +20,14 @@ from fugu.publish import release_column
 
 def release(
     table: options.TablePath,
-    protect: options.Protect,
     epsilon: options.Epsilon,
     output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
+    protect: options.ProtectIfAny = None,
     publish: Annotated[str | None, typer.Option(help="The column to publish, row by row.")] = None,
     query: Annotated[str | None, typer.Option(help='Or a statistic: "mean(chol)", "count(smoker=yes)".')] = None,
-    by: Annotated[str | None, typer.Option(help="With --query: the public column that groups the rows.")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
+    ] = None,
     bounds: Annotated[str | None, typer.Option(help='With --query: values are clipped to these, "0,400".')] = None,
     step: Annotated[str | None, typer.Option(help="With --query: values are rounded to this step.")] = None,
     delta: options.Delta = "0",
@@ -45,6 +47,19 @@ def release(
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
+    order: options.OrderIfAny = None,
+    state: options.StateIfAny = None,
+    smoothing: options.Smoothing = 0.0,
+    length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
+    other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Sequences: the ledger that is charged.")] = None,
+    request: Annotated[str | None, typer.Option(help="Sequences: the name of this request in the ledger.")] = None,
+    total: Annotated[
+        str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="The name of the data in the ledger; the file's if left out.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
     ] = False,
@@ -57,13 +72,38 @@ def release(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
+    only_sequences = {"smoothing": smoothing, "length": length, "other": other, "ledger": ledger, "request": request,
+                      "budget": total, "data": data}  # fmt: skip
+    if state is not None or order is not None:
+        _refuse(
+            "not for sequences",
+            publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
+            missing=missing, unit=unit, prior=prior, noise=noise, method=method, grid=grid,
+            allow_no_noise=allow_no_noise,
+        )  # fmt: skip
+        if state is None or order is None or by is None or query is None:
+            raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
+        from fugu.cli.sequences import Asked, release_sequences
+
+        asked = Asked(
+            table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
+            bounds_of(bounds), ledger, request, None if total is None else options.number("budget", total), data,
+        )  # fmt: skip
+        release_sequences(asked, files["column"], dry_run, as_json)
+        return
+    _refuse("for sequences only (--order and --state)", **only_sequences)
+    if protect is None:
+        raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     budget = options.budget(epsilon, delta, alpha)
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
         if isinstance(budget, fugu.Renyi):
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
-        _only_for_columns(dry_run, pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid)
+        _refuse(
+            "for columns only, not with --query",
+            pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid, dry_run=dry_run,
+        )  # fmt: skip
         release_query(
             table,
             query,
@@ -104,22 +144,25 @@ def release(
     out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)
 
 
-_DEFAULTS = {
+_DEFAULTS: dict[str, object] = {
     "pairs": "all",
     "missing": "error",
     "prior": "empirical",
     "noise": "best",
     "method": "best",
     "grid": "auto",
+    "delta": "0",
+    "smoothing": 0.0,
+    "allow_no_noise": False,
+    "dry_run": False,
 }
 
 
-def _only_for_columns(dry_run: bool, **given: str) -> None:
-    """Options that a query does not know are refused, never ignored."""
-    changed = [f"--{name}" for name, value in given.items() if value != _DEFAULTS[name]]
-    if dry_run or changed:
-        named = ", ".join([*changed, *(["--dry-run"] if dry_run else [])])
-        raise UsageError(f"{named}: for columns only, not with --query; leave it out")
+def _refuse(why: str, **given: object) -> None:
+    """Options that a route does not know are refused, never ignored."""
+    changed = [f"--{name.replace('_', '-')}" for name, value in given.items() if value != _DEFAULTS.get(name)]
+    if changed:
+        raise UsageError(f"{', '.join(changed)}: {why}; leave it out")
 
 
 def _targets(output: str, tables: tuple[str, ...]) -> dict[str, Path]:

@@ -64,9 +64,8 @@ def sequences_digest(sequences: Mapping[Hashable, list[Any]]) -> str:
     >>> sequences_digest({"u": [1, 2], "v": [3]}) == sequences_digest({"v": [3.0], "u": [1, 2]})
     True
     """
-    listed = sorted(
-        ([_told(user), [_told(entry) for entry in entries]] for user, entries in sequences.items()), key=str
-    )
+    told = [[_told(user), [_told(entry) for entry in entries]] for user, entries in sequences.items()]
+    listed = sorted(told, key=str)
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
 

@@ -14,8 +14,9 @@ is a prefix of the values sorted by u/v, and the two conditions say l >= rows(A)
 
     rows(A) = (sum_A u e^r + sum_rest u) / (sum_A v e^r + sum_rest v),   columns(A) likewise with 1 on A, e^-c outside.
 
-So l = max over proper prefixes A of min(rows(A), columns(A)) is a bound. With Lam a constant it is the prefix formula
-of the notes; if Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
+So l = max over proper prefixes A of min(rows(A), columns(A)), and of u(all) / v(all) for the empty one (then A(l) is
+never everything), is a bound. With Lam a constant it is the prefix formula of the notes; if Lam satisfies the triangle
+inequality it is attained for two and for three values. Losses are finite.
 
 Rounding: u and v are the float entries moved outward by the a-priori error of a product of d kernels; every weight is
 rounded up above the bar and down below it; the logarithm is rounded up.
@@ -119,7 +120,7 @@ def _log_of_best(top: Array, bottom: Array, rows: Rows, most: Array, k: int) -> 
     proper = ~rows.dead[..., 1:]  # the rest of the prefix must hold a value that matters
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         best = np.max(np.where(proper & (top > 0), top / bottom, 1.0), axis=-1, initial=1.0)
-        found = np.log(best)
+        found = np.log(np.maximum(best, rows.u.sum(-1) / rows.v.sum(-1)))
     found = found + (2 * k + 16) * U + 4 * U * np.abs(np.where(np.isfinite(found), found, 0.0))
     return np.where(rows.valid, np.minimum(found, most), 0.0)
 

@@ -55,7 +55,7 @@ class Frontier:
         top = self.a + up * np.maximum(1 + self.slack - self.a, 0)
         bottom = self.b + down * np.maximum(1 - self.slack - self.b, 0)
         with np.errstate(divide="ignore"):
-            found = float(np.log(np.max(top / bottom, initial=1.0)))
+            found = float(np.log(np.max(top / bottom, initial=(1 + self.slack) / (1 - self.slack))))
         return min(alpha, found * (1 + 4 * U) + 16 * U) if np.isfinite(found) else alpha
 
 

@@ -15,8 +15,8 @@ _SHOWN = 64
 class InfluenceCurve:
     """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
 
-    With a per-entry epsilon_dp-DP release, b epsilon_dp + a(b) bounds the Pufferfish loss for every b (composition
-    paper 2024, Theorem 6 with the corrected Definition 7). Values are computed when asked for, in order of b, and
+    With a per-entry epsilon_dp-DP release, b epsilon_dp + a(b) bounds the Pufferfish loss for every b (Bai et al.,
+    Theorem 6 with the corrected Definition 7). Values are computed when asked for, in order of b, and
     kept; beyond `max_b` the curve stays at a(max_b), which is sound because the true curve never rises.
 
     >>> curve = InfluenceCurve(lambda b: 3.0 / b, length=4)

@@ -14,7 +14,7 @@ def influence(prior: Any, max_b: int | None = None) -> InfluenceCurve:
     """a(b) = max over entries, ordered pairs of their values and priors of min over |H| <= b of the leakage.
 
     The leakage of H, which holds the entry i, is the largest log P(x_L | X_i = x) / P(x_L | X_i = x') over all x_L
-    outside H that are possible given x; +inf if some of them is impossible given x' (composition paper 2024, Definition
+    outside H that are possible given x; +inf if some of them is impossible given x' (Bai et al., Definition
     7 as corrected: the reading "possible under both" makes Theorem 6 false). H may differ by entry, pair and prior.
     Exact for chains up to rounding, which is upwards; values of probability 0 are skipped. Values come lazily:
     `max_b` says how far the curve is worth computing, and is how far `points` goes.

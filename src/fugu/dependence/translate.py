@@ -6,7 +6,7 @@ number of per-entry releases is composed first, by the rules of differential pri
 
 Several proved bounds are computed and the least is returned:
   contraction  eps + F_fwd + F_bwd, exact for chains of two values (`contraction_chain`)
-  influence    min over b of b eps + a(b)  (composition paper 2024, Theorem 6 with the corrected Definition 7)
+  influence    min over b of b eps + a(b)  (Bai et al., Theorem 6 with the corrected Definition 7)
   quilts       the same, pair by pair, for networks and joint tables (`quilts`)
   group        n eps for n cells
 """

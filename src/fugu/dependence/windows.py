@@ -1,7 +1,7 @@
 """Exact influence of a chain: the best window of b entries around every entry, for every ordered pair of values.
 
 Set H = [i-l+1, i+r-1] aside, b = l + r - 1. Given X_i the two sides are independent, and of what is left only the
-nearest entries X_{i-l} and X_{i+r} matter, so (composition paper 2024, corrected Definition 7 and Theorem 8)
+nearest entries X_{i-l} and X_{i+r} matter, so (Bai et al., corrected Definition 7 and Theorem 8)
 
     leak_i(x, x') = U_l(x, x') + c_i(x, x') + R_r(x, x'),
     R_r(x, x') = max_y log P^r(x, y) / P^r(x', y),    U_l(x, x') = max_z log P^l(z, x) / P^l(z, x'),

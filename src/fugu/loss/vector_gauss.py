@@ -38,9 +38,7 @@ def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, pl
     sums = [0] * len(squares)
     for k, mass in zip(np.asarray(where).ravel().tolist(), plan.masses.tolist(), strict=True):
         sums[k] += mass
-    left = epsilon - _SLACK
-    if left < 0:
-        return 1.0
+    left, more = _left(epsilon)
     with balls.precision(_PRECISION):
         h = eta(TAU, space.x.shape[1])
         kappa = ((1 + h) / (1 - h)).log()
@@ -50,7 +48,13 @@ def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, pl
         for square, mass in zip(squares.tolist(), sums, strict=True):
             if square:
                 mean += arb(fmpz(mass)) * _curve(left, Fraction(square) / room)
-        return min(1.0, max(0.0, balls.upper(kappa.exp() * mean / arb(fmpz(plan.total)))))
+        found = kappa.exp() * (mean / arb(fmpz(plan.total)) + (more if squares.any() else arb(0)))
+        return min(1.0, max(0.0, balls.upper(found)))
+
+
+def _left(epsilon: Fraction) -> tuple[Fraction, arb]:
+    """epsilon - 2 kappa from below, and what must be added to delta where that is negative: HS_{-x} <= HS_0 + x."""
+    return (epsilon - _SLACK, arb(0)) if epsilon >= _SLACK else (Fraction(0), balls.of(_SLACK))
 
 
 def _curve(epsilon: Fraction, square: Fraction) -> arb:
@@ -77,13 +81,13 @@ def wide(noise: Gaussian) -> bool:
 
 def shift_delta(steps: float, dimension: int, noise: Gaussian, epsilon: Fraction) -> float:
     """The bound where every value moves by at most that many steps in l2."""
-    left = epsilon - _SLACK
-    if left < 0 or not wide(noise):
+    if not wide(noise):
         return 1.0
+    left, more = _left(epsilon)
     with balls.precision(_PRECISION):
         h = eta(TAU, dimension)
         kappa = ((1 + h) / (1 - h)).log()
         if not 2 * kappa <= balls.of(_SLACK):
             raise NotProvable("too many coordinates for the smoothing bound")
         moved = Fraction(steps) ** 2 / (1 / (2 * noise.precision) - TAU)
-        return min(1.0, balls.upper(kappa.exp() * _curve(left, moved))) if moved else 0.0
+        return min(1.0, balls.upper(kappa.exp() * (_curve(left, moved) + more))) if moved else 0.0

@@ -41,13 +41,12 @@ def prove_normal(pairs: tuple[NormalPair, ...], noise: CorrelatedGaussian, budge
             "Gaussian noise gives no pure guarantee unless the laws are equal; give a delta > 0, or a Renyi budget"
         )
     epsilon = as_fraction(budget.epsilon)
-    left = epsilon - _SLACK if kappa > 0 else epsilon
-    if left < 0:
-        raise NotProvable("epsilon 0 leaves nothing for the lattice; give a larger epsilon")
+    left = max(Fraction(0), epsilon - _SLACK) if kappa > 0 else epsilon
+    more = balls.of(_SLACK) if kappa > 0 and epsilon < _SLACK else arb(0)  # HS_{-x} <= HS_0 + x
     worst, label = 0.0, different[0].label
     for pair in different:
         with balls.precision(128):
-            delta = balls.upper(arb(prove_normal_delta(pair, extra, left)) * kappa.exp())
+            delta = balls.upper((arb(prove_normal_delta(pair, extra, left)) + more) * kappa.exp())
         if delta >= worst:
             worst, label = min(1.0, delta), pair.label
     return Proof(float_up(epsilon), worst, label, Fraction(worst) <= as_fraction(budget.delta))

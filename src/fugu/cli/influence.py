@@ -1,0 +1,111 @@
+"""`fugu influence`: how much the entries of a sequence say about each other, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+import fugu
+from fugu.cli import options
+from fugu.cli.console import out, print_json, progress
+from fugu.cli.sequences import chain_of
+from fugu.data.sequences import read_sequences
+from fugu.dependence import InfluenceCurve
+from fugu.errors import BadBudget
+from fugu.exact import as_fraction, float_down
+
+_AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
+
+
+def influence(
+    table: Annotated[str, typer.Argument(metavar="SEQ", help="Reference sequences: a CSV or Parquet file.")],
+    by: options.User,
+    order: options.Order,
+    state: options.State,
+    epsilon: options.Epsilon,
+    smoothing: options.Smoothing = 0.0,
+    length: Annotated[int | None, typer.Option(help="Length of the sequences to be released.")] = None,
+    plot: Annotated[str | None, typer.Option(metavar="OUT.html", help="Write a page with the curve.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
+    asked = options.number("epsilon", epsilon)
+    if not 0 < asked < math.inf:
+        raise BadBudget(f"epsilon must be a finite number above 0, got {epsilon!r}")
+    with progress():
+        sequences = read_sequences(table, by, order, state)
+        chain = chain_of(sequences, state, smoothing, length)
+        curve = fugu.influence(chain)
+        points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]
+        best = fugu.dp_budget(chain, asked)
+        group = float_down(as_fraction(asked) / chain.length)
+    told: dict[str, Any] = {
+        "users": len(sequences),
+        "states": list(chain.states),
+        "length": chain.length,
+        "smoothing": smoothing,
+        "forbidden transitions": int((chain.transition(1) == 0).sum()),
+        "influence": [{"b": b, "a": a} for b, a in points],
+        "epsilon": float(asked),
+        "epsilon per entry": {"best rule": best, "group": group},
+        "assumptions": list(chain.assumptions),
+    }
+    if plot is not None:
+        from fugu.report import write
+
+        write(plot, _page(points, f"{chain.size} states, length {chain.length}"))
+        told["plot"] = plot
+    if as_json:
+        print_json(told)
+    else:
+        _show(told, curve)
+
+
+def _show(told: dict[str, Any], curve: InfluenceCurve) -> None:
+    """Influences are shown rounded up, budgets rounded down."""
+    names = [str(name) for name in told["states"]]
+    listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    out.print(
+        f"{told['users']} users; {len(names)} states ({escape(listed)}); length {told['length']}; "
+        f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}",
+        soft_wrap=True,
+    )
+    table = Table(header_style="bold")
+    table.add_column("entries set aside, b", justify="right")
+    table.add_column("influence of the others, a(b)", justify="right")
+    for point in told["influence"]:
+        table.add_row(str(point["b"]), _shown(point["a"], ROUND_CEILING))
+    out.print(table)
+    best, group = told["epsilon per entry"]["best rule"], told["epsilon per entry"]["group"]
+    out.print(
+        f"for epsilon {told['epsilon']:g}: {_shown(best, ROUND_FLOOR)} for each entry by the best rule; "
+        f"{_shown(group, ROUND_FLOOR)} by the group bound epsilon / {curve.length}",
+        soft_wrap=True,
+    )
+
+
+def _shown(number: float, rounding: str) -> str:
+    if not math.isfinite(number):
+        return "inf"
+    return f"{Context(prec=6, rounding=rounding).create_decimal_from_float(number).normalize():f}"
+
+
+def _page(points: list[tuple[int, float]], name: str) -> str:
+    """A self-contained page with the finite part of the curve."""
+    import plotly.graph_objects as go
+
+    known = [(b, a) for b, a in points if math.isfinite(a)]
+    line = {"color": "#0072b2", "width": 2}
+    figure: Any = go.Figure(
+        go.Scatter(x=[b for b, _ in known], y=[a for _, a in known], mode="lines+markers", line=line)
+    )
+    figure.update_xaxes(type="log", title="entries set aside, b")
+    figure.update_yaxes(title="influence of the others, a(b)", rangemode="tozero")
+    figure.update_layout(template="simple_white", showlegend=False, title=f"Influence curve: {name}")
+    page: str = figure.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})
+    return page

@@ -1,0 +1,252 @@
+"""`fugu release --state`: publish a statistic of sequences, once or under the budget of a ledger."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table as Rich
+
+import fugu
+from fugu.cli import options
+from fugu.cli.console import out, print_json, progress
+from fugu.data import write_csv
+from fugu.data.sequences import Sequences, read_sequences, sequences_digest
+from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
+from fugu.errors import BadTable, PriorNotPublic, UsageError
+from fugu.exact import Real
+from fugu.ledger.fingerprint import prior_digest
+from fugu.queries.sequences import (
+    Count,
+    Histogram,
+    Mean,
+    Numbers,
+    SequenceAnswer,
+    SequenceQuery,
+    States,
+    Sum,
+    TopK,
+    Transitions,
+)
+from fugu.report import write
+
+_QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
+_MOST_SHOWN = 128
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a release of sequences is told on the command line."""
+
+    table: str
+    query: str
+    by: str
+    order: str
+    state: str
+    epsilon: Real
+    reference: str | None = None
+    smoothing: float = 0.0
+    length: int | None = None
+    other: str | None = None
+    bounds: tuple[Real, Real] | None = None
+    ledger: str | None = None
+    request: str | None = None
+    budget: Real | None = None
+    data: str | None = None
+
+
+def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
+    """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
+    if (asked.ledger is None) != (asked.request is None):
+        raise UsageError("a ledger needs a name for this request, and a request a ledger: --ledger DB --request ID")
+    if asked.ledger is None and (asked.budget is not None or asked.data is not None):
+        raise UsageError("--budget and --data are about a ledger; give --ledger DB --request ID, or leave them out")
+    with progress():
+        private = read_sequences(asked.table, asked.by, asked.order, asked.state)
+        chain = _prior(asked, private)
+        query = query_of(asked.query, asked.state, chain, asked.other, asked.bounds)
+        query.check(query.domain.read(private))  # what cannot be read is found before anything is spent
+        mechanism = query.mechanism(fugu.dp_budget(chain, asked.epsilon))
+        certificate = _certificate(asked, chain, mechanism)
+    summary: dict[str, Any] = {**certificate, "dry_run": dry_run}
+    summary["prior"] = {k: v for k, v in certificate["prior"].items() if k != "transition"}
+    shown = None
+    if not dry_run:
+        answer = _spent(asked, chain, mechanism, private)
+        files = {"values": column, "certificate": column.with_suffix(".certificate.json")}
+        write(files["certificate"], json.dumps(certificate, indent=1, ensure_ascii=False) + "\n")
+        shown = columns_of(answer, asked.query)
+        write_csv(column, shown)  # last: no value is written without what covers it
+        summary |= {"files": {name: str(path) for name, path in files.items()}, "answer": shown}
+    if as_json:
+        print_json(summary)
+        return
+    out.print(escape(_words(certificate)), soft_wrap=True)
+    if shown is None:
+        out.print("dry run: nothing was released, charged or written")
+        return
+    out.print(_table(shown))
+    out.print(f"wrote {', '.join(summary['files'].values())}", markup=False)
+
+
+def chain_of(sequences: Sequences, state: str, smoothing: float, length: int | None) -> fugu.MarkovChain:
+    """The chain with the transition frequencies of these sequences; those of one entry hold no transition."""
+    known = [entries for entries in sequences.values() if len(entries) > 1]
+    if not known:
+        raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
+    return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length)
+
+
+def query_of(
+    text: str, state: str, chain: fugu.MarkovChain, other: str | None, bounds: tuple[Real, Real] | None
+) -> SequenceQuery:
+    """The query that a text stands for; its domain is that of the reference or declared, never that of the data."""
+    found = _QUERY.fullmatch(text)
+    name, k, of = (found["name"], found["k"], found["of"]) if found else ("", None, None)
+    if name in ("mean", "sum") and k is None and of:
+        if of != state:
+            raise UsageError(f"the prior is about column {state!r} and says nothing of {of!r}; give --state {of!r}")
+        if other is not None:
+            raise UsageError("--other is for states; numbers are clipped to --bounds")
+        return (Mean if name == "mean" else Sum)(_numbers(chain, state, bounds))
+    if bounds is not None:
+        raise UsageError("--bounds are for mean(COLUMN) and sum(COLUMN)")
+    domain = States(chain.states, None if other is None else _named(other, chain.states))
+    if name == "top" and k is not None:
+        return TopK(int(k), domain)
+    if name == "count" and k is None and of:
+        return Count(_named(of, chain.states), domain)
+    if name in ("histogram", "transitions") and k is None and of is None:
+        return Histogram(domain) if name == "histogram" else Transitions(domain, 2 if chain.length == 2 else None)
+    raise UsageError(
+        f"no query {text!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
+        "mean(COLUMN) and sum(COLUMN)"
+    )
+
+
+def columns_of(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
+    """The answer as columns: labels, values, and where the exact answer lies with 95 %."""
+    if answer.interval is None:
+        chosen = list(answer.value) if isinstance(answer.value, tuple) else [answer.value]
+        return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
+    values = np.asarray(answer.value).ravel().tolist()
+    ends = {"low": [v + answer.interval[0] for v in values], "high": [v + answer.interval[1] for v in values]}
+    if answer.labels is None:
+        return {"query": [query], "value": values, **ends}
+    if isinstance(answer.labels[0], tuple):
+        start, stop = (list(side) for side in zip(*answer.labels, strict=True))
+        return {"from": start, "to": stop, "value": values, **ends}
+    return {"state": list(answer.labels), "value": values, **ends}
+
+
+def _prior(asked: Asked, private: Sequences) -> fugu.MarkovChain:
+    """One chain for every user, as long as the longest sequence (or longer, if stated): shorter ones are covered.
+
+    A user with fewer entries is a chain of which the last entries are not published: no more can be learnt."""
+    longest = max(map(len, private.values()))
+    if asked.length is not None and asked.length < longest:
+        raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
+    reference = private
+    if asked.reference is not None:
+        reference = read_sequences(asked.reference, asked.by, asked.order, asked.state)
+        if sequences_digest(reference) == sequences_digest(private):
+            raise PriorNotPublic(
+                "the reference holds the very sequences to be released; give another reference, or --public-prior to "
+                "count what is fitted on them as public"
+            )
+    return chain_of(reference, asked.state, asked.smoothing, max(asked.length or longest, 2))
+
+
+def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, private: Sequences) -> SequenceAnswer:
+    """The answer; through the ledger, a request that was answered before gives what was stored."""
+    if asked.ledger is None or asked.request is None:
+        answer: SequenceAnswer = mechanism.release(private)
+        return answer
+    budget = fugu.Pure(asked.epsilon if asked.budget is None else asked.budget)
+    name = asked.data or Path(asked.table).name
+    with fugu.Ledger(asked.ledger, budget, data=name, prior=chain, fingerprint=sequences_digest(private)) as ledger:
+        stored: SequenceAnswer = ledger.spend(
+            asked.request, mechanism, lambda: mechanism.release(private, charged=True)
+        )
+        return stored
+
+
+def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any) -> dict[str, Any]:
+    """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
+    fitted = "the reference" if asked.reference is not None else "the published sequences themselves, counted as public"
+    added = f"smoothed by {asked.smoothing:g} for each transition" if asked.smoothing else "not smoothed"
+    matrix = {"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}
+    return {
+        "fugu": fugu.__version__,
+        "pufferfish": {
+            "secrets": "the state of each entry of each user, every value against every other, in both orders",
+            "epsilon": fugu.translate(chain, mechanism.epsilon),
+            "asked": str(asked.epsilon),
+        },
+        **mechanism.certificate,
+        "prior": {
+            "class": "independent users, each one stationary Markov chain",
+            "states": list(chain.states),
+            "length": chain.length,
+            "forbidden transitions": int((chain.transition(1) == 0).sum()),
+            "smoothing": asked.smoothing,
+            "fitted on": fitted,
+            "digest": prior_digest(chain),
+            **matrix,
+        },
+        "assumptions": [
+            INDEPENDENT_BLOCKS,
+            f"Every user follows the chain stated, fitted on {fitted}, {added}; it is another prior than the true one, "
+            "and the guarantee is for this one.",
+            FULL_DOMAIN,
+            "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
+            "All releases of these users together are in one ledger." if asked.ledger else "This is the only release.",
+        ],
+        "ledger": None
+        if asked.ledger is None
+        else {"request": asked.request, "data": asked.data or Path(asked.table).name},
+    }
+
+
+def _numbers(chain: fugu.MarkovChain, state: str, bounds: tuple[Real, Real] | None) -> Numbers:
+    if any(isinstance(name, str) for name in chain.states):
+        raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")
+    found: list[Any] = list(chain.states)
+    return Numbers(*(bounds or (min(found), max(found))))
+
+
+def _named(text: str, states: tuple[Hashable, ...]) -> Hashable:
+    """The state that a text names; "3" also names the number 3."""
+    for state in states:
+        if state == text:
+            return state
+    with suppress(ValueError):
+        for state in states:
+            if not isinstance(state, str) and state == float(text):
+                return state
+    raise UsageError(f"state {text!r} is not one of the reference; there are {list(states)[:8]}")
+
+
+def _words(certificate: dict[str, Any]) -> str:
+    prior, promise = certificate["prior"], certificate["pufferfish"]
+    return (
+        f"{certificate['query']} with epsilon {float(options.number('epsilon', certificate['epsilon'])):.6g} for each "
+        f"entry: epsilon {promise['epsilon']:.6g} for each entry's state under the prior ({len(prior['states'])} states, "
+        f"length {prior['length']}; {prior['class']})"
+    )
+
+
+def _table(columns: dict[str, list[Any]]) -> Rich:
+    table = Rich(header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("state", "from", "to", "query") else "right")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
+    return table
