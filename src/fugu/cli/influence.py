@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +14,9 @@ from rich.table import Table
 import fugu
 from fugu.cli import options
 from fugu.cli.console import out, print_json, progress
+from fugu.cli.sequence_output import shown
 from fugu.cli.sequences import chain_of
 from fugu.data.sequences import read_sequences
-from fugu.dependence import InfluenceCurve
 from fugu.errors import BadBudget
 from fugu.exact import as_fraction, float_down
 
@@ -43,7 +44,7 @@ def influence(
         curve = fugu.influence(chain)
         points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]
         best = fugu.dp_budget(chain, asked)
-        group = float_down(as_fraction(asked) / chain.length)
+        group = as_fraction(asked) / chain.length
     told: dict[str, Any] = {
         "users": len(sequences),
         "states": list(chain.states),
@@ -52,7 +53,7 @@ def influence(
         "forbidden transitions": int((chain.transition(1) == 0).sum()),
         "influence": [{"b": b, "a": a} for b, a in points],
         "epsilon": float(asked),
-        "epsilon per entry": {"best rule": best, "group": group},
+        "epsilon per entry": {"best rule": best, "group": float_down(group)},
         "assumptions": list(chain.assumptions),
     }
     if plot is not None:
@@ -63,10 +64,10 @@ def influence(
     if as_json:
         print_json(told)
     else:
-        _show(told, curve)
+        _show(told, group)
 
 
-def _show(told: dict[str, Any], curve: InfluenceCurve) -> None:
+def _show(told: dict[str, Any], group: Fraction) -> None:
     """Influences are shown rounded up, budgets rounded down."""
     names = [str(name) for name in told["states"]]
     listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
@@ -79,20 +80,14 @@ def _show(told: dict[str, Any], curve: InfluenceCurve) -> None:
     table.add_column("entries set aside, b", justify="right")
     table.add_column("influence of the others, a(b)", justify="right")
     for point in told["influence"]:
-        table.add_row(str(point["b"]), _shown(point["a"], ROUND_CEILING))
+        table.add_row(str(point["b"]), shown(point["a"], ROUND_CEILING))
     out.print(table)
-    best, group = told["epsilon per entry"]["best rule"], told["epsilon per entry"]["group"]
+    best = told["epsilon per entry"]["best rule"]
     out.print(
-        f"for epsilon {told['epsilon']:g}: {_shown(best, ROUND_FLOOR)} for each entry by the best rule; "
-        f"{_shown(group, ROUND_FLOOR)} by the group bound epsilon / {curve.length}",
+        f"for epsilon {told['epsilon']:g}: {shown(best, ROUND_FLOOR)} for each entry by the best rule; "
+        f"{shown(group, ROUND_FLOOR)} by the group bound epsilon / {told['length']}",
         soft_wrap=True,
     )
-
-
-def _shown(number: float, rounding: str) -> str:
-    if not math.isfinite(number):
-        return "inf"
-    return f"{Context(prec=6, rounding=rounding).create_decimal_from_float(number).normalize():f}"
 
 
 def _page(points: list[tuple[int, float]], name: str) -> str:

@@ -37,9 +37,11 @@ MethodName = Annotated[
 Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
 User = Annotated[str, typer.Option("--by", help="The column that names the user of a row.")]
 _order = typer.Option(help="Sequences: the column of times, by which a user's rows are ordered.")
-Order, OrderIfAny = Annotated[str, _order], Annotated[str | None, _order]
+Order = Annotated[str, _order]
+OrderIfAny = Annotated[str | None, _order]
 _state = typer.Option(help="Sequences: the column of states, the entries of a sequence.")
-State, StateIfAny = Annotated[str, _state], Annotated[str | None, _state]
+State = Annotated[str, _state]
+StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

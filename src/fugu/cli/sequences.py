@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.markup import escape
-from rich.table import Table as Rich
 
 import fugu
-from fugu.cli import options
 from fugu.cli.console import out, print_json, progress
+from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.data import write_csv
 from fugu.data.sequences import Sequences, read_sequences, sequences_digest
 from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
@@ -88,11 +86,11 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
     if as_json:
         print_json(summary)
         return
-    out.print(escape(_words(certificate)), soft_wrap=True)
+    out.print(escape(words(certificate)), soft_wrap=True)
     if shown is None:
         out.print("dry run: nothing was released, charged or written")
         return
-    out.print(_table(shown))
+    out.print(table_of(shown))
     out.print(f"wrote {', '.join(summary['files'].values())}", markup=False)
 
 
@@ -129,21 +127,6 @@ def query_of(
         f"no query {text!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
         "mean(COLUMN) and sum(COLUMN)"
     )
-
-
-def columns_of(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
-    """The answer as columns: labels, values, and where the exact answer lies with 95 %."""
-    if answer.interval is None:
-        chosen = list(answer.value) if isinstance(answer.value, tuple) else [answer.value]
-        return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
-    values = np.asarray(answer.value).ravel().tolist()
-    ends = {"low": [v + answer.interval[0] for v in values], "high": [v + answer.interval[1] for v in values]}
-    if answer.labels is None:
-        return {"query": [query], "value": values, **ends}
-    if isinstance(answer.labels[0], tuple):
-        start, stop = (list(side) for side in zip(*answer.labels, strict=True))
-        return {"from": start, "to": stop, "value": values, **ends}
-    return {"state": list(answer.labels), "value": values, **ends}
 
 
 def _prior(asked: Asked, private: Sequences) -> fugu.MarkovChain:
@@ -203,8 +186,7 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any) -> dict[
         },
         "assumptions": [
             INDEPENDENT_BLOCKS,
-            f"Every user follows the chain stated, fitted on {fitted}, {added}; it is another prior than the true one, "
-            "and the guarantee is for this one.",
+            f"Every user follows the chain stated, fitted on {fitted}, {added}; the guarantee is for this prior.",
             FULL_DOMAIN,
             "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
             "All releases of these users together are in one ledger." if asked.ledger else "This is the only release.",
@@ -232,21 +214,3 @@ def _named(text: str, states: tuple[Hashable, ...]) -> Hashable:
             if not isinstance(state, str) and state == float(text):
                 return state
     raise UsageError(f"state {text!r} is not one of the reference; there are {list(states)[:8]}")
-
-
-def _words(certificate: dict[str, Any]) -> str:
-    prior, promise = certificate["prior"], certificate["pufferfish"]
-    return (
-        f"{certificate['query']} with epsilon {float(options.number('epsilon', certificate['epsilon'])):.6g} for each "
-        f"entry: epsilon {promise['epsilon']:.6g} for each entry's state under the prior ({len(prior['states'])} states, "
-        f"length {prior['length']}; {prior['class']})"
-    )
-
-
-def _table(columns: dict[str, list[Any]]) -> Rich:
-    table = Rich(header_style="bold")
-    for name in columns:
-        table.add_column(name, justify="left" if name in ("state", "from", "to", "query") else "right")
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
-    return table

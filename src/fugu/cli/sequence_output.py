@@ -1,0 +1,59 @@
+"""What a release of sequences prints and writes."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from fugu.exact import Real, as_fraction
+from fugu.queries.sequences import SequenceAnswer
+
+
+def columns_of(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
+    """The answer as columns: labels, values, and where the exact answer lies with 95 %."""
+    if answer.interval is None:
+        chosen = list(answer.value) if isinstance(answer.value, tuple) else [answer.value]
+        return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
+    values = np.asarray(answer.value).ravel().tolist()
+    ends = {"low": [v + answer.interval[0] for v in values], "high": [v + answer.interval[1] for v in values]}
+    if answer.labels is None:
+        return {"query": [query], "value": values, **ends}
+    if isinstance(answer.labels[0], tuple):
+        start, stop = (list(side) for side in zip(*answer.labels, strict=True))
+        return {"from": start, "to": stop, "value": values, **ends}
+    return {"state": list(answer.labels), "value": values, **ends}
+
+
+def words(certificate: dict[str, Any]) -> str:
+    """One sentence: what is asked, what it costs for each entry, and what that means under the prior."""
+    prior, promise = certificate["prior"], certificate["pufferfish"]
+    return (
+        f"{certificate['query']} with epsilon {shown(Fraction(certificate['epsilon']), ROUND_CEILING)} for each entry: "
+        f"epsilon {shown(promise['epsilon'], ROUND_CEILING)} for each entry's state under the prior "
+        f"({len(prior['states'])} states, length {prior['length']}; {prior['class']})"
+    )
+
+
+def shown(number: Real, rounding: str) -> str:
+    """Six digits, rounded to the safe side: influences and losses up, budgets down."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "inf"
+    exact = as_fraction(number)
+    digits = Context(prec=6, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{digits.normalize():g}"
+
+
+def table_of(columns: dict[str, list[Any]]) -> Table:
+    """The columns, for people."""
+    table = Table(header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("state", "from", "to", "query") else "right")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
+    return table
