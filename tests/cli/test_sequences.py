@@ -1,0 +1,249 @@
+"""`fugu influence` and `fugu release --state`: the prior of the reference, the budget for each entry, one charge."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+from fractions import Fraction
+
+import pytest
+from typer.testing import CliRunner
+
+import fugu
+import fugu.cli.app as cli
+from fugu.dependence import MarkovChain
+from fugu.errors import FuguError
+
+FOLLOWS = {"home": (8, 3, 1), "work": (3, 6, 2), "shop": (5, 3, 2)}
+ROUTE = ("--by", "user", "--order", "time", "--state", "place")
+
+
+def written(path, users, hours, seed, unknown=False):
+    draw, lines = random.Random(seed), []
+    for user in range(users):
+        place = "home"
+        for hour in range(hours):
+            lines.append(f"u{user},{hour},{place},{len(place)}")
+            place = draw.choices(list(FOLLOWS), FOLLOWS[place])[0]
+    if unknown:
+        lines.append(f"u0,{hours},moon,9")
+    draw.shuffle(lines)
+    path.write_text("\n".join(["user,time,place,size", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    written(tmp_path / "ref.csv", 50, 30, 1)
+    written(tmp_path / "seq.csv", 40, 60, 2)
+    return tmp_path
+
+
+def run(*args):
+    found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"})
+    if isinstance(found.exception, FuguError):
+        return found.exception.exit_code, f"{type(found.exception).__name__}: {found.exception}"
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.exit_code, found.stdout if found.exit_code == 0 else found.output
+
+
+def release(folder, query, *more, out="o.csv", table="seq.csv", route=ROUTE, reference=("--reference", "ref.csv")):
+    source = (reference[0], folder / reference[1]) if len(reference) == 2 else reference
+    return run(
+        "release", folder / table, "--query", query, *route, *source, "--epsilon", "1", "-o", folder / out, *more
+    )
+
+
+def rows(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def again(certificate):
+    """The chain of a certificate, and the translation of its epsilon for each entry."""
+    prior = certificate["prior"]
+    chain = MarkovChain(prior["transition"], prior["length"], states=prior["states"])
+    return chain, fugu.translate(chain, Fraction(certificate["epsilon"]))
+
+
+def test_the_certificate_proves_its_epsilon_again_and_a_larger_one_fails(folder):
+    code, _ = release(folder, "histogram")
+    assert code == 0
+    told = json.loads((folder / "o.certificate.json").read_text())
+    chain, proved = again(told)
+    assert proved <= told["pufferfish"]["epsilon"] <= 1
+    assert chain.length == 60  # of the sequences released: the reference is shorter
+    per_entry = Fraction(told["epsilon"])
+    assert fugu.translate(chain, per_entry * Fraction(102, 100)) > 1
+    assert fugu.translate(chain, 1.0) > 1  # the printed epsilon, taken for each entry
+    assert Fraction(fugu.dp_budget(chain.with_length(3), 1)) > per_entry  # a prior that is too short promises more
+    assert told["domain"] == "full product" and told["prior"]["smoothing"] == 0
+    words = " ".join(told["assumptions"])
+    for expected in ("independent under every belief", "whole product domain", "not smoothed", "only release"):
+        assert expected in words
+
+
+@pytest.mark.parametrize(
+    ("query", "columns", "count"),
+    [
+        ("top3", ["rank", "state"], 3),
+        ("top1", ["rank", "state"], 1),
+        ("histogram", ["state", "value", "low", "high"], 3),
+        ("count(home)", ["query", "value", "low", "high"], 1),
+        ("transitions", ["from", "to", "value", "low", "high"], 9),
+    ],
+)
+def test_every_query_is_written_with_its_labels(folder, query, columns, count):
+    code, shown = release(folder, query)
+    assert code == 0 and "wrote" in shown
+    found = rows(folder / "o.csv")
+    assert list(found[0]) == columns and len(found) == count
+    if query == "top3":
+        assert {row["state"] for row in found} == set(FOLLOWS)
+    if "value" in columns:
+        total = sum(float(row["value"]) for row in found)
+        assert abs(total - {"histogram": 2400, "transitions": 40 * 59}.get(query, 1200)) < 600
+
+
+def test_a_mean_is_of_the_state_column_within_the_bounds_of_the_reference(folder):
+    route = ("--by", "user", "--order", "time", "--state", "size")
+    code, _ = release(folder, "mean(size)", route=route, reference=("--public-prior",))
+    assert code == 2  # home, work and shop have one size: a single state
+    for name in ("ref.csv", "seq.csv"):
+        text = (folder / name).read_text().replace("shop,4", "shop,6")
+        (folder / name).write_text(text.replace("work,4", "work,8"))
+    assert release(folder, "mean(size)", route=route)[0] == 0
+    (row,) = rows(folder / "o.csv")
+    assert 4.5 < float(row["value"]) < 6.5 and float(row["low"]) < float(row["value"]) < float(row["high"])
+    told = json.loads((folder / "o.certificate.json").read_text())
+    assert told["entries"]["clipped to"] == ["4", "8"] and told["sensitivity"] == "4"
+    assert release(folder, "sum(size)", "--bounds", "0,10", route=route)[0] == 0
+    assert json.loads((folder / "o.certificate.json").read_text())["sensitivity"] == "10"
+    code, message = release(folder, "mean(size)")
+    assert code == 2 and "says nothing of 'size'" in message
+    assert "holds text" in release(folder, "mean(place)")[1]
+
+
+def test_a_retry_returns_the_stored_value_and_the_budget_refuses_more(folder):
+    ledger = ("--ledger", folder / "l.db", "--budget", "1.2")
+    assert release(folder, "histogram", *ledger, "--request", "a")[0] == 0
+    first = (folder / "o.csv").read_bytes()
+    for _ in range(3):
+        assert release(folder, "histogram", *ledger, "--request", "a", out="p.csv")[0] == 0
+        assert (folder / "p.csv").read_bytes() == first  # fresh noise would agree with probability below 1e-3 each time
+    code, message = release(folder, "transitions", *ledger, "--request", "a")
+    assert code == 3 and "another question" in message
+    code, message = release(folder, "transitions", *ledger, "--request", "b", out="q.csv")
+    assert code == 3 and "budget" in message
+    assert not (folder / "q.csv").exists() and not (folder / "q.certificate.json").exists()
+    code, message = release(folder, "histogram", *ledger, "--request", "a", "--data", "a fresh name")
+    assert code == 3 and "no fresh budget" in message
+    code, shown = run("ledger", "show", folder / "l.db", "--json")
+    states = {r["request"]: r["state"] for r in json.loads(shown)["requests"]}
+    assert code == 0 and states == {"a": "settled", "b": "refused"}
+
+
+def test_a_dry_run_leaves_no_trace(folder):
+    code, shown = release(folder, "top3", "--dry-run", "--ledger", folder / "l.db", "--request", "a")
+    assert code == 0 and "nothing was released" in shown
+    assert {p.name for p in folder.iterdir()} == {"ref.csv", "seq.csv"}
+    told = json.loads(release(folder, "top3", "--dry-run", "--json")[1])
+    assert told["dry_run"] and "answer" not in told and told["pufferfish"]["epsilon"] <= 1
+
+
+def test_json_holds_the_answer_and_the_files(folder):
+    told = json.loads(release(folder, "count(home)", "--json")[1])
+    assert told["answer"]["query"] == ["count(home)"] and told["files"]["values"].endswith("o.csv")
+
+
+def test_states_outside_the_reference_are_mapped_or_refused_before_any_charge(folder):
+    written(folder / "new.csv", 5, 20, 3, unknown=True)
+    ledger = ("--ledger", folder / "l.db", "--request", "a")
+    code, message = release(folder, "histogram", *ledger, table="new.csv")
+    assert code == 2 and "not declared" in message and "moon" not in message
+    assert not (folder / "l.db").exists()
+    assert release(folder, "histogram", *ledger, "--other", "shop", table="new.csv")[0] == 0
+    told = json.loads((folder / "o.certificate.json").read_text())
+    assert told["entries"]["undeclared entries count as"] == "shop"
+
+
+def test_the_reference_must_be_another_table(folder):
+    (folder / "copy.csv").write_text(
+        "\n".join(reversed([*(folder / "seq.csv").read_text().split()[1:], "user,time,place,size"]))
+    )
+    code, message = release(folder, "top3", reference=("--reference", "copy.csv"))
+    assert code == 3 and message.startswith("PriorNotPublic")
+    assert release(folder, "top3", reference=("--public-prior",))[0] == 0
+    assert "counted as public" in (folder / "o.certificate.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--protect", "place"), "--protect: not for sequences"),
+        (("--delta", "1e-6"), "--delta: not for sequences"),
+        (("--allow-no-noise",), "--allow-no-noise: not for sequences"),
+        (("--ledger", "x.db"), "--ledger DB --request ID"),
+        (("--budget", "2"), "--budget and --data are about a ledger"),
+        (("--length", "59"), "less than the longest sequence"),
+        (("--bounds", "0,1"), "--bounds are for mean"),
+        (("--other", "moon"), "'moon' is not one of the reference"),
+        (("--smoothing", "-1"), "smoothing must be"),
+        (("--epsilon", "0"), "epsilon must be a finite number above 0"),
+        (("--epsilon", "inf"), "epsilon must be a finite number above 0"),
+    ],
+)
+def test_wrong_use_is_refused_by_name(folder, more, said):
+    code, message = release(folder, "histogram", *more)
+    assert code == 2 and said in message
+    assert not (folder / "o.csv").exists()
+
+
+def test_queries_and_options_of_the_other_routes_are_refused(folder):
+    for query in ("median(place)", "top", "top0", "top4", "count(moon)", "count", "histogram3", ""):
+        assert release(folder, query)[0] == 2
+    assert "need all of" in release(folder, "top3", route=("--state", "place"))[1]
+    table = (
+        "release",
+        folder / "seq.csv",
+        "--publish",
+        "size",
+        "--epsilon",
+        "1",
+        "--public-prior",
+        "-o",
+        folder / "o.csv",
+    )
+    assert "say what is secret" in run(*table)[1]
+    assert "--ledger: for sequences only" in run(*table, "--protect", "place", "--ledger", "l.db")[1]
+    assert not (folder / "o.csv").exists()
+
+
+def test_influence_tells_curve_and_budgets(folder):
+    asked = ("influence", folder / "ref.csv", *ROUTE, "--epsilon", "1")
+    told = json.loads(run(*asked, "--length", "100", "--json")[1])
+    assert told["length"] == 100 and told["forbidden transitions"] == 0 and sorted(told["states"]) == sorted(FOLLOWS)
+    curve = {point["b"]: point["a"] for point in told["influence"]}
+    assert curve[100] == 0 and all(
+        a >= b for a, b in zip(list(curve.values())[:-1], list(curve.values())[1:], strict=True)
+    )
+    best, group = told["epsilon per entry"]["best rule"], told["epsilon per entry"]["group"]
+    assert group <= 0.01 < max((1 - a) / b for b, a in curve.items() if a < 1) <= best < 1
+    code, shown = run(*asked, "--plot", folder / "o.html")
+    assert code == 0 and "length 30" in shown and "group bound epsilon / 30" in shown
+    assert "plotly" in (folder / "o.html").read_text()
+    assert run(*asked[:-1], "0")[0] == 2 and run(*asked[:-1], "nan")[0] == 2
+
+
+def test_forbidden_transitions_are_counted_and_smoothing_is_another_prior(tmp_path):
+    lines = [f"u,{t},{'abc'[t % 3]}" for t in range(30)] + [f"v,{t},{'a' if t % 5 else 'b'}" for t in range(30)]
+    (tmp_path / "r.csv").write_text("\n".join(["user,time,place", *lines]))
+    asked = ("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--json")
+    plain, smooth = (json.loads(run(*asked, *more)[1]) for more in ((), ("--smoothing", "0.5")))
+    assert plain["forbidden transitions"] > 0 == smooth["forbidden transitions"]
+    assert plain["influence"][0]["a"] is None  # infinite
+    assert math.isfinite(smooth["influence"][0]["a"])
+    assert plain["epsilon per entry"] != smooth["epsilon per entry"]
