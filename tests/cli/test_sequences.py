@@ -247,3 +247,12 @@ def test_forbidden_transitions_are_counted_and_smoothing_is_another_prior(tmp_pa
     assert plain["influence"][0]["a"] is None  # infinite
     assert math.isfinite(smooth["influence"][0]["a"])
     assert plain["epsilon per entry"] != smooth["epsilon per entry"]
+
+
+def test_a_reference_that_determines_no_chain_is_refused_with_advice(tmp_path):
+    (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nu,2,b\nu,3,b\nv,1,c\nv,2,d\nv,3,c\n")
+    code, message = run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")
+    assert code == 2 and "column 'place'" in message and "--smoothing" in message
+    assert run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--smoothing", "0.5")[0] == 0
+    (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nv,1,b\n")
+    assert "no reference user has two rows" in run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")[1]

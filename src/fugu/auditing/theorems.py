@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu import balls
-from fugu.errors import BadBudget, UsageError
-from fugu.exact import Real, as_fraction, meant_up
+from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_alpha, check_epsilon, outward
+from fugu.loss import approximate_beliefs
 from fugu.loss.cost import ShiftNoise
 from fugu.loss.shift import shift_renyi
 
@@ -97,16 +97,11 @@ def theorem_5_6(epsilon: Real, delta: float, there: tuple[Real, float], back: tu
     For events S: M'_i(S) <= e^l1 M_i(S) + eta1, M_i(S) <= e^e M_j(S) + delta, M_j(S) <= e^l2 M'_j(S) + eta2. Here
     HS_l(P || Q) = sup_S P(S) - e^l Q(S) (Theorem 5.6, corrected). A delta of 1 or more says nothing: Pure(inf)."""
     (l1, eta1), (l2, eta2) = there, back
-    e, first, second = (_divergence(x) for x in (epsilon, l1, l2))
-    if e is None or first is None or second is None:
+    try:
+        found = approximate_beliefs.theorem_5_6(epsilon, Fraction(delta), l1, Fraction(eta1), l2, Fraction(eta2))
+    except NotProvable:
         return Pure(math.inf)
-    with balls.precision(128):
-        inner = balls.of(delta) + balls.of(e).exp() * balls.of(eta2)
-        found = meant_up(balls.upper(balls.of(eta1) + balls.of(first).exp() * inner))
-    if found >= 1:
-        return Pure(math.inf)
-    total = _sum(e, first, second)
-    return Approx(total, found) if found > 0 else Pure(total)
+    return found if found.delta > 0 else Pure(found.epsilon)
 
 
 def proposition_a7(epsilon: Real, delta: float, there: Real, back: Real) -> Approx | Pure:

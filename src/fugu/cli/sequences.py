@@ -99,7 +99,11 @@ def chain_of(sequences: Sequences, state: str, smoothing: float, length: int | N
     known = [entries for entries in sequences.values() if len(entries) > 1]
     if not known:
         raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
-    return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length)
+    try:
+        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length)
+    except UsageError as error:
+        hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
+        raise BadTable(f"column {state!r}: {error}{hint}") from None
 
 
 def query_of(

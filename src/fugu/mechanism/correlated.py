@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import final
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.errors import BadLaw, BadNoise, MissingValues
+from fugu.errors import BadNoise
 from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.rows import as_rows
 from fugu.noise.bits import BitSource
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.lattice import Lattice
@@ -55,17 +55,7 @@ class CorrelatedAdditive(Mechanism):
         return self.lattice.value(self.lattice.index(column) + self.noise.draw(len(column), source))
 
     def _column(self, values: ArrayLike) -> tuple[Column, bool]:
-        """One vector, or one a row; errors name no value."""
-        try:
-            array = np.asarray(values, dtype=np.float64) + 0.0
-        except (TypeError, ValueError):
-            raise BadLaw("the values to release must be vectors of numbers") from None
-        d = self.noise.dimension
-        if array.ndim not in (1, 2) or array.shape[-1] != d:
-            raise BadLaw(f"release takes one vector of {d} numbers, or one a row, got shape {array.shape}")
-        if not np.all(np.isfinite(array)):
-            raise MissingValues("the vectors to release have missing or infinite coordinates; impute them first")
-        return np.atleast_2d(array), array.ndim == 1
+        return as_rows(values, self.noise.dimension)
 
     def __repr__(self) -> str:
         d = self.noise.dimension

@@ -10,9 +10,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.errors import BadLaw, BadNoise, MissingValues
+from fugu.errors import BadNoise
 from fugu.mechanism.additive import sampler_of
 from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.rows import as_rows
 from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
@@ -80,16 +81,7 @@ class VectorAdditive(Mechanism):
         return self.lattice.value(self.lattice.index(clean) + noise)
 
     def _column(self, values: ArrayLike) -> tuple[Column, bool]:
-        """One vector, or one a row; errors name no value."""
-        try:
-            array = np.asarray(values, dtype=np.float64) + 0.0
-        except (TypeError, ValueError):
-            raise BadLaw("the values to release must be vectors of numbers") from None
-        if array.ndim not in (1, 2) or array.shape[-1] != self.dimension:
-            raise BadLaw(f"release takes one vector of {self.dimension} numbers, or one a row, got shape {array.shape}")
-        if not np.all(np.isfinite(array)):
-            raise MissingValues("the vectors to release have missing or infinite coordinates; impute them first")
-        return np.atleast_2d(array), array.ndim == 1
+        return as_rows(values, self.dimension)
 
     def __repr__(self) -> str:
         return f"VectorAdditive({self.noise!r}, {self.dimension} coordinates, {self.guarantee!r})"
