@@ -40,8 +40,21 @@ def neighbours(shape):
     return np.concatenate(found)
 
 
+def given(joint, node, value):
+    """The law of the whole dataset given X_node = value."""
+    law = np.zeros_like(joint)
+    np.moveaxis(law, node, 0)[value] = np.moveaxis(joint, node, 0)[value]
+    return law.ravel() / law.sum()
+
+
 def best_loss(joint, epsilon, node, x, y):
     """The exact optimum of log P(output | X_node = x) / P(output | X_node = y) over all per-entry eps-DP mechanisms."""
+    f = best_output(joint, epsilon, node, x, y).ravel()
+    return math.log(float(given(joint, node, x) @ f) / float(given(joint, node, y) @ f))
+
+
+def best_output(joint, epsilon, node, x, y):
+    """The probabilities f(D), up to a common factor, of an output that attains `best_loss`; all constraints hold."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix
 
@@ -56,18 +69,11 @@ def best_loss(joint, epsilon, node, x, y):
         ),
         shape=(len(edges), size),
     ).tocsr()
-    here = np.moveaxis(joint, node, 0)
-
-    def conditional(value):
-        law = np.zeros_like(joint)
-        np.moveaxis(law, node, 0)[value] = here[value] / here[value].sum()
-        return law.ravel()
-
     done = linprog(
-        -conditional(x),
+        -given(joint, node, x),
         A_ub=matrix,
         b_ub=np.zeros(len(edges)),
-        A_eq=conditional(y)[None],
+        A_eq=given(joint, node, y)[None],
         b_eq=[1.0],
         bounds=(0, None),
         method="highs",
@@ -77,7 +83,7 @@ def best_loss(joint, epsilon, node, x, y):
     f = done.x.reshape(shape)  # the solver allows small breaches of the constraints: move to the least f above that has
     for axis in range(joint.ndim):  # none, f(D) = max of e^(-eps distance) f(D'), one cell at a time
         f = np.maximum(f, math.exp(-epsilon) * f.max(axis=axis, keepdims=True))
-    return math.log(float(conditional(x) @ f.ravel()) / float(conditional(y) @ f.ravel()))
+    return f
 
 
 def best_translation(joint, epsilon, nodes=None):

@@ -106,7 +106,9 @@ def test_without_the_number_of_entries_a_mix_is_refused():
     with pytest.raises(NotComposable, match="entries=n"):
         total([law(Pure(1)), entry(0.1)], Terms(Pure(9)))
     chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=8)
-    assert total([law(Pure(1)), entry(0.1)], Terms(Pure(9), chain)) == Pure(1.8)
+    with pytest.raises(NotComposable, match="entries=n"):  # one chain for each of many users: its length is no n
+        total([law(Pure(1)), entry(0.1)], Terms(Pure(9), chain))
+    assert total([law(Pure(1)), entry(0.1)], Terms(Pure(9), chain, entries=8)) == Pure(1.8)
     with pytest.raises(UsageError, match="8 entries"):
         Terms(Pure(9), chain, entries=7)
 

@@ -97,6 +97,8 @@ def theorem_5_6(epsilon: Real, delta: float, there: tuple[Real, float], back: tu
     For events S: M'_i(S) <= e^l1 M_i(S) + eta1, M_i(S) <= e^e M_j(S) + delta, M_j(S) <= e^l2 M'_j(S) + eta2. Here
     HS_l(P || Q) = sup_S P(S) - e^l Q(S) (Theorem 5.6, corrected). A delta of 1 or more says nothing: Pure(inf)."""
     (l1, eta1), (l2, eta2) = there, back
+    if max(delta, eta1, eta2) >= 1:
+        return Pure(math.inf)
     try:
         found = approximate_beliefs.theorem_5_6(epsilon, Fraction(delta), l1, Fraction(eta1), l2, Fraction(eta2))
     except NotProvable:

@@ -65,7 +65,7 @@ def release(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate, and a page for a column."""
+    """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate, a page for a column."""
     files = _targets(output, (table, *([reference] if reference else [])))
     if (reference is None) == (not public_prior):
         raise UsageError(

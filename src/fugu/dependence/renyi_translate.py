@@ -48,7 +48,7 @@ def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array
         terms = alpha * row[some] - (alpha - 1) * low[:, some]
         top = terms.max(axis=1, initial=-np.inf)
         shift = np.where(np.isfinite(top), top, 0.0)
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", divide="ignore"):
             total = shift + np.log(np.sum(np.exp(np.minimum(terms - shift[:, None], 700.0)), axis=1))
         found[x] = np.where(np.isposinf(top), np.inf, total / (alpha - 1))
     weight = (2 * alpha - 1) / (alpha - 1)

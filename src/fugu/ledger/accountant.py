@@ -15,6 +15,7 @@ Parameters that were chosen after looking at earlier answers are covered where a
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -177,12 +178,17 @@ def _laws(laws: list[Counted]) -> Guarantee:
     """One law-based release, or several of independent blocks, or several about the same pairs of point masses."""
     if sum(c.count for c in laws) == 1:
         return laws[0].charge.guarantee
-    blocks = [c.charge.block for c in laws for _ in range(c.count)]
-    apart = None not in blocks and len(set(blocks)) == len(blocks)
+    blocks = [_folded(c.charge.block) for c in laws for _ in range(c.count)]
+    apart = "" not in blocks and len(set(blocks)) == len(blocks)
     points = bool(laws[0].charge.points) and len({c.charge.points for c in laws}) == 1
     if not apart and not points:
         raise NotComposable(*_SECOND_LAW)
     return independent(*(c.charge.guarantee for c in laws for _ in range(c.count)))
+
+
+def _folded(block: str | None) -> str:
+    """A block's name without case, spacing and forms of letters: "North " beside "north" is no second block."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", block or "").casefold()).split())
 
 
 def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
@@ -210,13 +216,12 @@ def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
 
 
 def _number_of_entries(terms: Terms) -> int:
-    """As stated, or the length of a chain; other priors may hold several blocks, so theirs must be stated."""
-    from fugu.dependence import ChainSet, MarkovChain
+    """As stated. A prior does not say it: a chain is the belief about each user, and the data may hold many users.
 
+    With x_u fair and independent, (s xor x_1, ..., s xor x_m) says nothing of s, and with an epsilon for each x_u the
+    two together reach m epsilon, however short each user's chain is."""
     if terms.entries is not None:
         return terms.entries
-    if isinstance(terms.prior, MarkovChain | ChainSet):
-        return int(terms.prior.length)
     raise NotComposable(
         "a law-based release beside releases that are private for each entry costs epsilon + n epsilon_entry, and the "
         "number n of entries is not known",

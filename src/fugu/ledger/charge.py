@@ -21,6 +21,7 @@ from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_from, budget_json
 
 PER_ENTRY, LAW = "per-entry", "law"
+_LONGEST = 500
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,12 @@ class Charge:
     points: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.kind not in (PER_ENTRY, LAW):  # any other word would be added up as if it were for each entry
+            raise UsageError(f"the kind of a charge is {PER_ENTRY!r} or {LAW!r}")
+        if self.block is not None and (not is_text(self.block) or len(self.block) > _LONGEST):
+            raise UsageError(f"block is the name of a part of the data: a text of 1 to {_LONGEST} characters")
+        if not isinstance(self.points, tuple) or not all(map(is_text, self.points)):
+            raise UsageError("points is a tuple of texts, the names of pairs of secrets")
         if not isinstance(self.guarantee, Pure | Approx | Renyi | RenyiCurve):
             raise UsageError(f"a charge is a guarantee, got {type(self.guarantee).__name__}")
         if not finite(self.guarantee):
@@ -80,9 +87,14 @@ def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool 
 
     Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a mechanism that is private for each entry and says so
     in its `charge`: `PerEntryDP`, and queries on sequences."""
+    if not isinstance(point_masses, bool):
+        raise UsageError("point_masses is True or False")
     if isinstance(mechanism, Charge):
+        if block is not None or point_masses:
+            raise UsageError("a Charge states its own block and points; block and point_masses go with a certificate")
         charge, asked = mechanism, mechanism.text()
     elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate):
+        Certificate.parse(found.body)  # the digest shows edits: a smaller epsilon must not be charged
         charge = Charge.of_certificate(found, block, point_masses)
         body = {k: v for k, v in found.body.items() if k not in ("fugu", "digest")}
         asked = json.dumps([charge.text(), body], sort_keys=True)
@@ -101,10 +113,18 @@ def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool 
 
 
 def finite(guarantee: Guarantee) -> bool:
-    """Whether the guarantee promises anything: some finite epsilon."""
-    if isinstance(guarantee, RenyiCurve):
-        return any(not math.isinf(e) for _, e in guarantee.points)
-    return not math.isinf(guarantee.epsilon)
+    """Whether the guarantee promises anything: some finite epsilon. What exceeds all doubles counts as infinite."""
+    try:
+        if isinstance(guarantee, RenyiCurve):
+            return any(not math.isinf(e) for _, e in guarantee.points)
+        return not math.isinf(guarantee.epsilon)
+    except OverflowError:
+        return False
+
+
+def is_text(found: object) -> bool:
+    """Whether it is a text that is not blank and can be stored: half of a surrogate pair cannot."""
+    return isinstance(found, str) and bool(found.strip()) and not any("\ud800" <= c <= "\udfff" for c in found)
 
 
 def _per_entry(mechanism: Any) -> Any:

@@ -16,7 +16,7 @@ from fugu.ledger.accountant import Counted, Terms
 from fugu.ledger.amounts import fits
 from fugu.ledger.amounts import left as left_of
 from fugu.ledger.books import CHARGED, FAILED, SETTLED, Entry
-from fugu.ledger.charge import Charge, finite, read_mechanism
+from fugu.ledger.charge import Charge, finite, is_text, read_mechanism
 from fugu.ledger.claims import claim
 from fugu.ledger.connection import Connected
 from fugu.ledger.fingerprint import fingerprint as digest_of
@@ -110,9 +110,11 @@ class Ledger(Connected):
         name = _name(request, "request")
         if not callable(produce):
             raise UsageError("produce is a function without arguments that returns the release")
+        if not isinstance(planned, bool):
+            raise UsageError("planned is True or False")
         charge, question = read_mechanism(mechanism, block, point_masses)
         with claim(self.path, json.dumps([self.data, name]), self._timeout):
-            stored = self._reserve(name, charge, question, bool(planned))
+            stored = self._reserve(name, charge, question, planned)
             if stored is None:
                 self._step("reserved")
                 if name not in self._pending:
@@ -228,6 +230,6 @@ class Ledger(Connected):
 
 
 def _name(found: object, what: str) -> str:
-    if not isinstance(found, str) or not found.strip() or len(found) > _LONGEST:
+    if not isinstance(found, str) or not is_text(found) or len(found) > _LONGEST:
         raise UsageError(f"the name of a {what} is a text of 1 to {_LONGEST} characters, got {type(found).__name__}")
     return found
