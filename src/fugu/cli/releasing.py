@@ -12,6 +12,7 @@ import fugu
 from fugu.cli import options
 from fugu.cli.answering import bounds_of, release_query
 from fugu.cli.calibrating import describe, figures, scenario_of
+from fugu.cli.charging import account_of, charged, check_ledger
 from fugu.cli.console import out, print_json, progress
 from fugu.data import read_table, write_csv
 from fugu.errors import UsageError
@@ -52,8 +53,8 @@ def release(
     smoothing: options.Smoothing = 0.0,
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
-    ledger: Annotated[str | None, typer.Option(help="Sequences: the ledger that is charged.")] = None,
-    request: Annotated[str | None, typer.Option(help="Sequences: the name of this request in the ledger.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="The ledger that is charged; columns and sequences.")] = None,
+    request: Annotated[str | None, typer.Option(help="The name of this request in the ledger.")] = None,
     total: Annotated[
         str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")
     ] = None,
@@ -72,8 +73,7 @@ def release(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
-    only_sequences = {"smoothing": smoothing, "length": length, "other": other, "ledger": ledger, "request": request,
-                      "budget": total, "data": data}  # fmt: skip
+    check_ledger(ledger, request, total, data)
     if state is not None or order is not None:
         _refuse(
             "not for sequences",
@@ -91,7 +91,7 @@ def release(
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
-    _refuse("for sequences only (--order and --state)", **only_sequences)
+    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other)
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     budget = options.budget(epsilon, delta, alpha)
@@ -103,6 +103,7 @@ def release(
         _refuse(
             "for columns only, not with --query",
             pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid, dry_run=dry_run,
+            ledger=ledger, request=request,
         )  # fmt: skip
         release_query(
             table,
@@ -127,15 +128,19 @@ def release(
         )
         mechanism = fugu.calibrate(scenario, budget, noise=noise, method=method, grid=grid)
         private = read_table(table)
-        private.exact(publish)  # a missing column is found before anything is spent
+        column = private.column(publish)  # a missing column is found before anything is spent
         page = None if dry_run else _page(mechanism, publish, protect)
     summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
-        released = release_column(mechanism, private, allow_no_noise=allow_no_noise)
+        whole = options.budget(epsilon if total is None else total, delta, alpha)
+        account = account_of(ledger, request, whole, data, table)
+        drawn = release_column(mechanism, private, allow_no_noise=allow_no_noise)
+        released = charged(account, mechanism, column, drawn)
         mechanism.certificate.save(files["certificate"])
         _write(files["page"], page or "")
         write_csv(files["column"], {publish: released.values})  # last: no value is written without what covers it
         summary["files"] = {name: str(path) for name, path in files.items()}
+        summary |= {"ledger": {"request": account.request, "data": account.data}} if account else {}
     if as_json:
         print_json(summary)
         return

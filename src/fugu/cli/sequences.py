@@ -62,10 +62,6 @@ class Asked:
 
 def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
-    if (asked.ledger is None) != (asked.request is None):
-        raise UsageError("a ledger needs a name for this request, and a request a ledger: --ledger DB --request ID")
-    if asked.ledger is None and (asked.budget is not None or asked.data is not None):
-        raise UsageError("--budget and --data are about a ledger; give --ledger DB --request ID, or leave them out")
     with progress():
         private = read_sequences(asked.table, asked.by, asked.order, asked.state)
         chain = _prior(asked, private)

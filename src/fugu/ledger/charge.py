@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fugu.errors import BadBudget, UsageError
+from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.family import PairsOfLaws
 from fugu.mechanism.certificate import Certificate
@@ -76,10 +76,13 @@ class Charge:
 
     @staticmethod
     def parse(text: str) -> Charge:
-        """What `text` wrote."""
-        body = json.loads(text)
-        points = tuple(body.get("points", ()))
-        return Charge(body["kind"], budget_from(body["guarantee"]), body.get("beliefs", ""), body.get("block"), points)
+        """What `text` wrote; anything else was not written by fugu."""
+        try:
+            body = json.loads(text)
+            more = (body.get("beliefs", ""), body.get("block"), tuple(body.get("points", ())))
+            return Charge(body["kind"], budget_from(body["guarantee"]), *more)
+        except (UsageError, BadBudget, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+            raise LedgerBroken("a stored charge cannot be read: the ledger was edited or damaged") from error
 
 
 def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:

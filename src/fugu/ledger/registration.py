@@ -40,4 +40,7 @@ def register(db: sqlite3.Connection, name: str, terms: Terms, known: str | None)
             chain.append(db, "identify", {"dataset": name, "fingerprint": known})
             db.execute("UPDATE datasets SET fingerprint = ? WHERE name = ?", (known, name))
         elif known is not None and row[3] != known:
-            raise UsageError(f"data set {name!r} was registered with other content; give new data a new name")
+            raise UsageError(
+                f"data set {name!r} was registered with other content; give new data a new name. Another column of the "
+                "same people is not new data: what two law-based releases of it promise together is not known"
+            )

@@ -132,7 +132,8 @@ def _convolved(offsets: NDArray[np.int64], logs: Floats, window: Window, c: floa
     for start in range(0, todo.size, max(1, _CHUNK // x.size)):
         own = todo[start : start + max(1, _CHUNK // x.size)]
         apart = (points[own, None] - x[None, :]).astype(np.float64)
-        found[own] = log_sum(weights[None, :] - c * apart * apart)
+        with np.errstate(over="ignore"):  # a noise of no width: everything is infinitely far
+            found[own] = log_sum(weights[None, :] - c * apart * apart)
     return found
 
 

@@ -19,6 +19,8 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.renyi_fast import fast_renyi
 
+_NARROW = 0.02
+"""Noise of less than this many lattice steps is next to none: it is not looked for."""
 _ATOMS = 200
 """Pairs of laws with more atoms than this are not conditioned anew at every scale."""
 
@@ -51,6 +53,8 @@ def conditioned(item: Item, target: Target, kind: Kind) -> Proposal:
 
 def _excess(family: Family, scale: float, target: Target, kind: Kind) -> float:
     """loss / budget of one pair, conditioned if that helps."""
+    if 0 < scale < _NARROW:
+        return math.inf
     plain = target.excess(_loss(family, scale, kind))
     if plain <= 1:
         return plain

@@ -1,0 +1,51 @@
+"""Releases of columns through a ledger: charged before anything is written; one request, one set of values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fugu
+from fugu.errors import UsageError
+from fugu.guarantee import Guarantee
+from fugu.mechanism import Mechanism, Release
+
+
+@dataclass(frozen=True)
+class Account:
+    """Which budget of which data a release is charged to, and under which name."""
+
+    ledger: str
+    request: str
+    budget: Guarantee
+    data: str
+
+
+def check_ledger(ledger: str | None, request: str | None, budget: object, data: str | None) -> None:
+    """A ledger and a request come together; a budget and a name of data come with them."""
+    if (ledger is None) != (request is None):
+        raise UsageError("a ledger needs a name for this request, and a request a ledger: --ledger DB --request ID")
+    if ledger is None and (budget is not None or data is not None):
+        raise UsageError("--budget and --data are about a ledger; give --ledger DB --request ID, or leave them out")
+
+
+def account_of(
+    ledger: str | None, request: str | None, budget: Guarantee, data: str | None, table: str
+) -> Account | None:
+    """The account that the options name; the data is called as its file if nothing else is said."""
+    if ledger is None or request is None:
+        return None
+    return Account(ledger, request, budget, Path(table).name if data is None else data)
+
+
+def charged(account: Account | None, mechanism: Mechanism, column: Any, drawn: Release) -> Release:
+    """What may be written: the release itself without a ledger, else what the ledger stored for the request.
+
+    It is drawn before it is charged, so that what is wrong with the table costs nothing; it is shown to nobody before
+    the charge is on disk, and never if the request was refused or had been answered before."""
+    if account is None:
+        return drawn
+    with fugu.Ledger(account.ledger, account.budget, data=account.data, fingerprint=column) as ledger:
+        stored: Release = ledger.spend(account.request, mechanism, lambda: drawn)
+    return stored

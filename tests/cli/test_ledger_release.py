@@ -1,0 +1,145 @@
+"""`fugu release --publish --ledger`: one law-based release of the data, the same values for the same request."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fugu.cli.app as cli
+from fugu.errors import FuguError
+
+OUTPUT = {"out.csv", "out.certificate.json", "out.report.html"}
+
+
+def run(*args):
+    found = CliRunner().invoke(cli.app, [str(a) for a in args])
+    if isinstance(found.exception, FuguError):
+        return found.exception.exit_code, str(found.exception)
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.exit_code, found.stdout
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """v and w: numbers that depend on the secret s; a reference and a private table."""
+    rng = np.random.default_rng(0)
+
+    def rows(n):
+        return ["s,v,w"] + [
+            f"{'ab'[i % 2]},{rng.integers(0, 4) + i % 2},{rng.integers(0, 3) + i % 2}" for i in range(n)
+        ]
+
+    (tmp_path / "ref.csv").write_text("\n".join(rows(200)) + "\n")
+    (tmp_path / "today.csv").write_text("\n".join(rows(60)) + "\n")
+    return tmp_path
+
+
+def release(folder, request="monday", *more, publish="v", epsilon="0.5", table="today.csv", ledger="l.db"):
+    kept = ("--ledger", folder / ledger) if ledger else ()
+    asked = ("--request", request) if request is not None else ()
+    return run(
+        "release", folder / table, "--publish", publish, "--protect", "s", "--epsilon", epsilon, "--reference",
+        folder / "ref.csv", "-o", folder / "out.csv", *kept, *asked, *more)  # fmt: skip
+
+
+def shown(folder):
+    return json.loads(run("ledger", "show", folder / "l.db", "--json")[1])
+
+
+def clear(folder):
+    for name in OUTPUT:
+        (folder / name).unlink(missing_ok=True)
+
+
+def names(folder):
+    return {p.name for p in folder.iterdir()}
+
+
+def test_a_retry_writes_the_same_values_for_nothing(folder):
+    code, text = release(folder, "monday", "--json")
+    assert code == 0, text
+    assert names(folder) >= OUTPUT and json.loads(text)["ledger"] == {"request": "monday", "data": "today.csv"}
+    first = (folder / "out.csv").read_bytes()
+    clear(folder)
+    assert release(folder)[0] == 0 and (folder / "out.csv").read_bytes() == first
+    (known,) = shown(folder)["data sets"]
+    assert (known["name"], known["spent"], known["left"]) == ("today.csv", "Pure(epsilon=0.5)", "Pure(epsilon=0)")
+    assert [r["state"] for r in shown(folder)["requests"]] == ["settled"]
+    clear(folder)
+    assert release(folder, None, ledger=None)[0] == 0
+    assert (folder / "out.csv").read_bytes() != first  # without a ledger the noise is drawn anew
+
+
+def test_a_second_law_based_release_is_refused_and_writes_nothing(folder):
+    budget = ("--budget", "9")
+    assert release(folder, "monday", *budget)[0] == 0
+    clear(folder)
+    before = names(folder)
+    code, message = release(folder, "tuesday", *budget)
+    assert code == 4 and "second law-based release" in message
+    code, message = release(folder, "monday", *budget, epsilon="0.25")
+    assert code == 3 and "another question" in message
+    code, message = release(folder, "wednesday", *budget, "--data", "a fresh name")
+    assert code == 3 and "'today.csv'" in message
+    code, message = release(folder, "thursday", "--budget", "10")
+    assert code == 2 and "another budget" in message
+    code, message = release(folder, "friday", *budget, publish="w")
+    assert code == 2 and "not new data" in message
+    assert names(folder) == before
+    assert [r["state"] for r in shown(folder)["requests"]] == ["settled", "refused"]
+
+
+def test_a_renamed_or_shuffled_table_is_the_same_data(folder):
+    assert release(folder)[0] == 0
+    clear(folder)
+    head, *rows = (folder / "today.csv").read_text().split()
+    (folder / "copy.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
+    assert release(folder, "x", table="copy.csv")[0] == 3
+    assert not OUTPUT & names(folder)
+
+
+def test_more_than_the_budget_is_refused(folder):
+    code, message = release(folder, "monday", "--budget", "0.4")
+    assert code == 3 and "spent" in message and not OUTPUT & names(folder)
+    assert release(folder, "monday", "--budget", "0.4", epsilon="0.4")[0] == 0
+
+
+def test_a_dry_run_charges_nothing(folder):
+    assert release(folder, "monday", "--dry-run")[0] == 0
+    assert names(folder) == {"ref.csv", "today.csv"}
+
+
+def test_a_table_that_cannot_be_released_costs_nothing(folder):
+    whole = (folder / "today.csv").read_text()
+    (folder / "today.csv").write_text(whole + "a,,1\n")
+    code, message = release(folder)
+    assert code == 2 and "missing" in message and "l.db" not in names(folder)
+    (folder / "today.csv").write_text(whole)
+    assert release(folder)[0] == 0
+
+
+def test_approximate_and_renyi_budgets(folder):
+    assert release(folder, "monday", "--delta", "1e-6", "--budget", "2")[0] == 0
+    assert shown(folder)["data sets"][0]["budget"] == "Approx(epsilon=2, delta=1e-06)"
+    (folder / "l.db").unlink()
+    assert release(folder, "monday", "--alpha", "2")[0] == 0
+    assert shown(folder)["data sets"][0]["budget"].startswith("Renyi(alpha=2, epsilon=0.5")
+
+
+def test_options_of_a_ledger_come_together(folder):
+    for more in ({"request": None}, {"ledger": None}):
+        code, message = release(folder, **more)
+        assert code == 2 and "--ledger DB --request ID" in message
+    code, message = release(folder, None, "--budget", "2", ledger=None)
+    assert code == 2 and "about a ledger" in message
+    code, message = release(folder, "", "--budget", "2")
+    assert code == 2 and "name of a request" in message
+    code, message = run(
+        "release", folder / "today.csv", "--query", "mean(v)", "--protect", "s", "--epsilon", "1", "--reference",
+        folder / "ref.csv", "-o", folder / "out.csv", "--ledger", folder / "l.db", "--request", "a")  # fmt: skip
+    assert code == 2 and "--ledger" in message
+    assert not OUTPUT & names(folder) and shown(folder)["requests"] == []
