@@ -40,7 +40,7 @@ def _reaches(v, root, to, k):
 
 def outer(*joints):
     """The joint law of independent blocks."""
-    return reduce(lambda a, b: np.multiply.outer(a, b), joints)
+    return reduce(np.multiply.outer, joints)
 
 
 def cells(joint):
@@ -70,14 +70,12 @@ def seen(law, emission):
 
 
 def through(laws, mechanism):
-    """P(output | value) in row value: `mechanism` is an array (data sets, outputs), or a list with one channel a cell."""
+    """P(output | value) in row value; `mechanism` is an array (data sets, outputs), or a list of one channel a cell."""
     if isinstance(mechanism, list):
-        out = []
-        for law in laws:
-            for axis, channel in enumerate(mechanism):
-                law = np.moveaxis(np.tensordot(law, channel, axes=(axis, 0)), -1, axis)
-            out.append(law.ravel())
-        return np.array(out)
+        table = np.array(laws)
+        for axis, channel in enumerate(mechanism, start=1):
+            table = np.moveaxis(np.tensordot(table, channel, axes=(axis, 0)), -1, axis)
+        return table.reshape(len(laws), -1)
     return np.array([law.ravel() for law in laws]) @ mechanism
 
 

@@ -82,10 +82,7 @@ def chain(rng, k, length):
     if length == 1:
         law = row(rng, k, rng.choice(KINDS[:4]))
         return JointTable(law), law
-    if rng.random() < 0.6:
-        steps = [kernel(rng, k)] * (length - 1)
-    else:
-        steps = [kernel(rng, k) for _ in range(length - 1)]
+    steps = [kernel(rng, k)] * (length - 1) if rng.random() < 0.6 else [kernel(rng, k) for _ in range(length - 1)]
     start, stationary = start_of(rng, k, steps)
     same = len({s.tobytes() for s in steps}) == 1
     made = fugu.MarkovChain(steps[0] if same else np.array(steps).reshape(-1, k, k), length,
@@ -147,7 +144,9 @@ def hidden_chain(rng):
     k, length = sizes(rng, 4)
     steps = [kernel(rng, k)] * (length - 1) if rng.random() < 0.6 else [kernel(rng, k) for _ in range(length - 1)]
     start, stationary = start_of(rng, k, steps)
-    emission = np.array([row(rng, s, kind) for s, kind in [(int(rng.integers(2, 4)), rng.choice(KINDS))] for _ in range(k)])
+    emission = np.array(
+        [row(rng, s, kind) for s, kind in [(int(rng.integers(2, 4)), rng.choice(KINDS))] for _ in range(k)]
+    )
     protect = str(rng.choice(["hidden", "observed"]))
     same = len({s.tobytes() for s in steps}) == 1
     made = HiddenMarkov(steps[0] if same else np.array(steps), emission, length,

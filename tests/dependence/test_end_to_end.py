@@ -1,4 +1,4 @@
-"""Whole releases on tiny priors: the Pufferfish loss from the definition never exceeds what is stated, and reaches it."""
+"""Whole releases on tiny priors: the Pufferfish loss from the definition is at most what is stated, and reaches it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def attack_delta(name, seed):
         return 0.0
     tried = [[leaky(k, epsilon, delta) for k in case.shape]]
     if (size := math.prod(case.shape)) <= 81:
-        tried.append(np.hstack([delta * np.eye(size), (1 - delta) * expand([response(k, epsilon) for k in case.shape])]))
+        tried.append(
+            np.hstack([delta * np.eye(size), (1 - delta) * expand([response(k, epsilon) for k in case.shape])])
+        )
     worst = max(hockey_stick(b, m, float(stated.epsilon)) for m in tried for b in case.beliefs)
     assert worst <= float(stated.delta) * (1 + 1e-9) + 1e-13, (name, seed, epsilon, delta, stated, worst)
     return worst / float(stated.delta)
@@ -227,7 +229,9 @@ def test_the_centre_of_a_chain_alone_is_not_enough():
     tied, free = np.array([[0.99, 0.01], [0.01, 0.99]]), np.full((2, 2), 0.5)
     joint = chain_joint([tied, free, free, free], [0.5, 0.5])
     quilts = JointTable(joint).quilts(2)
-    centre = max(min(c * 0.5 + q[x, y] for c, q in zip(quilts.cards, quilts.leaks, strict=True)) for x, y in ((0, 1), (1, 0)))
+    centre = max(
+        min(c * 0.5 + q[x, y] for c, q in zip(quilts.cards, quilts.leaks, strict=True)) for x, y in ((0, 1), (1, 0))
+    )
     true = loss(cells(joint), [subsets(2, 0.5)] * 5)
     assert centre == pytest.approx(0.5) and true > 0.9
     assert not over(true, fugu.translate(fugu.MarkovChain([tied, free, free, free], 5, [0.5, 0.5]), 0.5))

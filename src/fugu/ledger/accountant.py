@@ -54,9 +54,8 @@ class Terms:
     entries: int | None = None
 
     def __post_init__(self) -> None:
-        length = getattr(self.prior, "length", None)
-        if self.entries is not None and isinstance(length, int) and self.entries < length:
-            raise UsageError(f"entries is {self.entries}, but the prior speaks of {length} entries")
+        if self.entries is not None and self.entries < (least := _spoken_of(self.prior)):
+            raise UsageError(f"entries is {self.entries}, but the prior speaks of {least} entries")
 
 
 @dataclass(frozen=True)
@@ -213,6 +212,14 @@ def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
     with balls.precision(192):
         found = balls.upper(balls.of(delta) * (balls.of(n * epsilon).expm1() / balls.of(epsilon).expm1()))
     return Fraction(found) if math.isfinite(found) else Fraction(1)
+
+
+def _spoken_of(prior: Any) -> int:
+    """How many entries the prior speaks of, at least: those of independent blocks add, a network has its nodes."""
+    if blocks := getattr(prior, "priors", None):
+        return sum(map(_spoken_of, blocks))
+    found = getattr(prior, "length", len(getattr(prior, "names", ())))
+    return found if isinstance(found, int) else 0
 
 
 def _number_of_entries(terms: Terms) -> int:

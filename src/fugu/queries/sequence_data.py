@@ -166,10 +166,11 @@ class Numbers:
             return as_fraction(self.missing)
         if isinstance(entry, bool) or not isinstance(entry, int | float | Fraction):
             raise BadTable("an entry is not a number; a sum or mean needs numbers")
-        if entry not in seen:
+        key = type(entry), entry  # 0.1 == Fraction(0.1), but they are read as different numbers
+        if key not in seen:
             clipped = self.low if entry <= self.low else self.high if entry >= self.high else entry
-            seen[entry] = min(max(as_fraction(clipped), as_fraction(self.low)), as_fraction(self.high))
-        return seen[entry]
+            seen[key] = min(max(as_fraction(clipped), as_fraction(self.low)), as_fraction(self.high))
+        return seen[key]
 
     def plain(self, data: Figures) -> Figures:
         """The sequences as a user's own function sees them: clipped, exact."""
