@@ -1,6 +1,6 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topic `growth` runs only if named; it writes docs/scaling.svg and docs/scaling.md."""
+The topics `growth` and `dimensions` run only if named; they write docs/scaling.* and docs/growth.*."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from benchmarks import (
     covariance,
     gaussian,
     growth,
+    growth_dimensions,
     imports,
     influence,
     ledger,
@@ -50,9 +51,12 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),
+    "dimensions": (growth_dimensions.dimensions,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
+_WRITING = ("growth", "dimensions")
+"""Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 
 
@@ -68,7 +72,7 @@ def main() -> int:
         parser.error(f"unknown topic {unknown[0]!r}; choose from {_NAMES}")
     rows: list[Row] = []
     try:
-        _run(asked.topics or [topic for topic in TOPICS if topic != "growth"], Size(asked.quick), rows)
+        _run(asked.topics or [topic for topic in TOPICS if topic not in _WRITING], Size(asked.quick), rows)
     finally:  # what was measured before a failure is still worth reading
         console = Console()
         console.width = max(console.width, _WIDTH)
