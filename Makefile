@@ -25,7 +25,7 @@ test: install check
 	@$(BIN)/python -m pytest -n $(JOBS)
 
 test-all: install check
-	@$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
+	@$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow" --hypothesis-profile=search
 
 check: install
 	@$(BIN)/ruff check src tests benchmarks examples

@@ -1,4 +1,5 @@
-"""The tests folder is importable, and property tests have no deadline: speed is measured in benchmarks only."""
+"""The tests folder is importable; property tests have no deadline (speed is measured in benchmarks only) and draw the
+same cases in every run of `make test`. `make test-all` draws new ones."""
 
 from __future__ import annotations
 
@@ -8,5 +9,6 @@ from pathlib import Path
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-settings.register_profile("fugu", deadline=None, print_blob=True)
+settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("fugu")

@@ -26,6 +26,7 @@ from pathlib import Path
 import pytest
 
 import structure
+from fugu import errors
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ("clinic_reference.csv", "clinic_today.csv")
@@ -162,7 +163,11 @@ def anchors(path: Path) -> set[str]:
     """The anchors of the headings of a page, as hosting pages make them."""
     page = _FENCE.sub("", path.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+[ \t]+(.+?)[ \t]*$", page, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return {anchor(title) for title in titles}
+
+
+def anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
@@ -180,6 +185,34 @@ def test_the_rooms_in_the_readme_are_those_of_the_source_in_import_order():
     cells = [line.split("|")[1] for line in section.split("\n") if line.startswith("| `")]
     listed = [room for cell in cells for room in re.findall(r"`(\w+)", cell)]
     assert listed == [room for room in structure.ROOMS if not room.startswith("_")]
+
+
+def test_the_contents_of_the_guide_and_the_table_of_errata_are_complete():
+    for name in ("guide.md", "errata.md"):
+        page = _FENCE.sub("", (ROOT / "docs" / name).read_text(encoding="utf-8"))
+        listed = set(re.findall(r"\(#([^)]+)\)", page))
+        sections = {anchor(title) for title in re.findall(r"^##[ \t]+(.+?)[ \t]*$", page, re.MULTILINE)}
+        assert sections and sections <= listed, f"{name} does not list {sorted(sections - listed)}"
+
+
+def test_every_error_is_in_the_guide():
+    page = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    tree = [kind.__name__ for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert len(tree) > 20
+    assert [name for name in tree if f"`{name}`" not in page and f"fugu.errors.{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
+def test_files_that_a_document_names_exist(path):
+    page = path.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:tests|docs|examples|benchmarks|src)/[\w./-]+)`", page):
+        assert (ROOT / name).exists(), f"{path.name} names {name}, which is not there"
+
+
+def test_every_proof_is_linked_from_the_readme_and_the_promises():
+    for page in ("README.md", "docs/promises.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert [p.name for p in ROOT.glob("docs/proofs/*.md") if f"proofs/{p.name}" not in text] == []
 
 
 def test_the_numbers_in_the_readme_are_those_of_the_example():

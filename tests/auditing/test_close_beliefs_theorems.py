@@ -18,6 +18,7 @@ from fugu.auditing.theorems import (
     theorem_a5,
 )
 from fugu.errors import UsageError
+from fugu.exact import as_fraction
 from fugu.guarantee import Approx, Pure
 from fugu.loss.shift import shift_renyi
 from fugu.noise import Gaussian
@@ -189,3 +190,20 @@ def test_random_laws_keep_the_corrected_bounds_and_break_the_wrong_ones():
 @pytest.mark.slow
 def test_many_random_laws_keep_the_corrected_bounds():
     check(search(20_000, 2))
+
+
+def test_a5_reads_computed_divergences_as_no_less_than_they_are():
+    """A computed float can be a decimal of 15 digits that means less than the float: it must be raised first."""
+    too_low = []
+    for scale, moved, alpha, p, q, r in (
+        (412, 84, 6, 5, Fraction(45, 31), 9),
+        (4.35, 75, 15, 9, Fraction(45, 31), 5),
+        (1.29, 22, 3, 5, Fraction(20, 11), 4),
+    ):
+        orders = orders_a4(alpha, p, q, r)[::2]
+        there, back = (order * moved**2 / (2 * as_fraction(scale) ** 2) for order in orders)
+        truth = (alpha - Fraction(1, p)) / (alpha - 1) * there + back
+        assert as_fraction(theorem_a5(Gaussian(scale), alpha, p, q, r, 0, moved)) >= truth
+        there, back = (shift_renyi(Gaussian(scale), moved, order) for order in orders)
+        too_low.append(as_fraction(theorem_a4(alpha, p, q, r, there, 0, back)) < truth)  # handed on as they are
+    assert any(too_low)

@@ -294,6 +294,17 @@ def test_mixing_and_planning_are_not_for_renyi():
     assert isinstance(fugu.plan(PAIR, 1.5), fugu.Pure)
 
 
+def test_an_analysis_names_the_pair_that_needs_the_noise():
+    laws = {name: fugu.Discrete([0, 1, 5], counts) for name, counts in {
+        "a": [5, 4, 1], "b": [4, 5, 1], "c": [8, 1, 1], "d": [1, 1, 8]}.items()}  # fmt: skip
+    near, far = fugu.LawPair(laws["a"], laws["b"], "near"), fugu.LawPair(laws["c"], laws["d"], "far")
+    for pairs in ([near, far], [far, near]):
+        found = fugu.calibrate(pairs, fugu.Renyi(2, 0.5), noise="cauchy")
+        assert found.certificate.worst_pair == fugu.verify(found).worst_pair == "far"
+        assert found.certificate.proved["epsilon"] == pytest.approx(fugu.renyi(found.noise, [far], 2), rel=1e-9)
+        assert fugu.renyi(found.noise, [near], 2) < 0.1
+
+
 def test_an_analysis_is_never_released():
     mechanism = fugu.calibrate(PAIR, fugu.Renyi(2, 1), noise="cauchy")
     for call in (

@@ -363,3 +363,9 @@ def test_sizes_must_be_whole(bad):
 def test_other_things_have_no_influence():
     with pytest.raises(fugu.errors.UsageError, match="no influence curve for list"):
         fugu.influence([1, 2])
+
+
+def test_what_is_no_number_bounds_nothing():
+    """max(0.0, nan) is 0.0: a leakage that could not be computed must not read as none."""
+    curve = InfluenceCurve(lambda b: math.nan if b < 3 else 1.0, 5)
+    assert [curve(b) for b in range(1, 6)] == [math.inf, math.inf, 1.0, 1.0, 0.0]

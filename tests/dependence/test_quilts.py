@@ -214,3 +214,15 @@ def test_the_largest_of_two_leakages_one_rounding_apart_is_the_one_stated():
 
     assert guarantee(Two(), [1]) >= 2.0
     assert Fraction(guarantee(Two(), [1])) >= 1 + Fraction(math.nextafter(1.0, 2.0))
+
+
+def test_a_prior_without_entries_is_refused_and_not_found_private():
+    class Nothing:
+        nodes = ()
+
+        def quilts(self, node):
+            raise AssertionError("there is no entry")
+
+    for ask in (lambda p: fugu.translate(p, 1), fugu.influence, lambda p: quilt_noise(p, 1)):
+        with pytest.raises(UsageError, match="at least one entry"):
+            ask(Nothing())

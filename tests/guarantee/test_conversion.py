@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from fugu.errors import BadBudget
 from fugu.exact import as_fraction
 from fugu.guarantee import balle, exact_delta, exact_epsilon, mironov
 from fugu.guarantee.conversion import balle_delta, mironov_delta
+from fugu.guarantee.optimal import _log_up
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conversion_oracle import best_delta, hockey_stick, mp, random_pair, real, renyi
@@ -164,6 +166,12 @@ def test_orders_together_are_never_worse_than_one_alone_and_both_directions_than
     assert exact_epsilon(orders, delta, True) <= exact_epsilon(orders, delta, False) * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.parametrize(("orders", "delta"), [({32: 1.0}, 0.9), ({32: 1.0}, 0.8), ({8: 1.0}, 0.99)])
+def test_a_delta_above_the_total_variation_needs_no_epsilon(orders, delta):
+    for symmetric in (True, False):
+        assert exact_delta(orders, 0, symmetric) < delta and exact_epsilon(orders, delta, symmetric) == 0
+
+
 def test_two_orders_together_are_strictly_better_in_a_corner():
     together = exact_epsilon({1.5: 0.1, 30: 2}, 0.01)
     assert together < 0.9 * min(exact_epsilon({1.5: 0.1}, 0.01), exact_epsilon({30: 2}, 0.01))
@@ -222,3 +230,9 @@ def test_a_bad_search_costs_tightness_and_never_the_truth(monkeypatch):
             assert exact_epsilon(orders, delta, symmetric) >= least * (1 - 1e-9)
             worse += found > delta * 1.001
     assert worse > 10
+
+
+def test_a_slope_that_is_not_surely_positive_is_read_from_its_upper_end():
+    assert math.log(3) <= _log_up(arb(1, 2)) <= math.log(3) * (1 + 1e-7)
+    assert _log_up(arb(-2, 1)) == 0  # p <= delta - q: no epsilon is needed
+    assert _log_up(arb(0.5)) < 0

@@ -116,3 +116,15 @@ def test_independent_pairs_never_leak_more_and_the_maximum_would_be_false():
         total = independent(Renyi(2, d[0]), Renyi(2, d[1])).epsilon
         assert abs(renyi(p, q, 2) - mp.mpf(float(total))) <= 1e-12 * max(1, float(total))
     assert broken >= 5
+
+
+def test_orders_that_are_equal_as_keys_and_differ_in_meaning_are_told_apart():
+    """The float 1.1 means 11/10; Fraction(1.1), the binary number, is equal to it in Python and is a larger order."""
+    binary = Fraction(1.1)
+    assert binary == 1.1 and binary > Fraction(11, 10)
+    for pair in ((1.1, binary), (binary, 1.1), (1.1, Fraction(11, 10)), (Fraction(11, 10), 1.1)):
+        found = independent(*[RenyiCurve({a: 1}) for a in pair])
+        assert found(Fraction(11, 10)) == 2
+        assert found(binary) == math.inf  # the two curves say nothing of it together
+        assert independent(*[Renyi(a, 1) for a in pair]) == Renyi(1.1, 2)
+    assert independent(RenyiCurve({binary: 1}), RenyiCurve({binary: 1}))(binary) == 2

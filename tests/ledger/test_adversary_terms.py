@@ -21,7 +21,7 @@ from fugu.errors import (
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.ledger import Charge
 from fugu.ledger.accountant import Counted, Terms, total
-from fugu.ledger.amounts import fits
+from fugu.ledger.amounts import at, fits
 
 CHAIN = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=2)
 
@@ -149,6 +149,17 @@ def test_floats_of_other_programs_are_what_they_are(path):
         ledger.spend("q", Charge.per_entry(0.1 + 0.2), never)
     ledger.spend("q", Charge.per_entry(np.float64(0.3)), lambda: 0)
     assert ledger.remaining() == Pure(0)
+
+
+def test_an_order_that_only_equals_a_listed_one_is_another_order(path):
+    """Fraction(1.1) == 1.1, which means 11/10 and is below it: D there may be larger than what is listed."""
+    curve = RenyiCurve({1.1: 0.1, 2: 10})
+    assert at(curve, 1.1) == at(curve, Fraction(11, 10)) == 0.1
+    assert at(curve, Fraction(1.1)) == curve(Fraction(1.1)) > 0.1
+    ledger = fugu.Ledger(path, Renyi(Fraction(1.1), 0.2))
+    ledger.spend("once", Charge.per_entry(curve), lambda: 0, planned=True)
+    with pytest.raises(BudgetExceeded):
+        ledger.spend("twice", Charge.per_entry(curve), never, planned=True)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ import fugu
 from fugu.dependence import MarkovChain
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Books, Charge, Ledger, books, store
+from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprint, store
+from fugu.ledger.fingerprint import key_of
 
 TENTH = Charge.per_entry(0.1)
 SCHEMA_1 = """
@@ -85,6 +86,9 @@ def test_an_untouched_ledger_holds_and_knows_its_head(path, kept):
         "DELETE FROM events",
         "UPDATE meta SET value = 'x'",
         "DELETE FROM meta",
+        "UPDATE meta SET value = 'x' WHERE key = 'head'",
+        "UPDATE meta SET value = 'x' WHERE key = 'key'",
+        "DELETE FROM meta WHERE key = 'key'",
     ],
 )
 def test_every_edit_is_noticed(path, kept, change):
@@ -102,7 +106,7 @@ def test_a_rewritten_tail_is_noticed_by_an_earlier_head_and_only_by_it(path, kep
         path,
         f"UPDATE requests SET state = 'reserved', value = NULL WHERE request = '2' AND seq < {last}",
         f"DELETE FROM events WHERE seq = {last}",
-        f"UPDATE meta SET value = (SELECT hash FROM events WHERE seq = {last})",
+        f"UPDATE meta SET value = (SELECT hash FROM events WHERE seq = {last}) WHERE key = 'head'",
     )
     assert check(path) != kept
     with pytest.raises(LedgerBroken, match="rolled back"):
@@ -207,6 +211,34 @@ def test_schema_1_is_migrated_with_everything_in_it(path, kept, monkeypatch):
         ledger.spend("new", TENTH, lambda: 1, planned=True)
         assert [e["kind"] for e in ledger.export()["events"]].count("migrate") == 1
         ledger.verify(kept)
+
+
+def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(path, tmp_path):
+    """Who knows all rows but one could digest every candidate: a plain SHA-256 would tell which one it is."""
+    secret = [0, 1, 1, 0]
+    with Ledger(path, Pure(1), data="d", fingerprint=secret) as ledger, Ledger(path, Pure(1), data="e") as late:
+        told = json.dumps(ledger.export())
+        assert Books(path).read(books.datasets)[0].fingerprint in told and fingerprint(secret) not in told
+        key = late._read(key_of)
+        assert len(key) == 64 and key not in told and chain.sha256(key) in told
+    assert fingerprint(secret) not in json.dumps(told)
+    with pytest.raises(DataKnown):  # the same data is still known
+        Ledger(path, Pure(1), data="new", fingerprint=secret)
+    with Ledger(tmp_path / "second.db", Pure(1), data="d", fingerprint=secret) as second:
+        ours, theirs = (Books(p).read(books.datasets)[0].fingerprint for p in (path, second.path))
+        assert ours != theirs
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_made_without_a_key_still_knows_its_data(path):
+    with Ledger(path, Pure(1), data="d") as ledger:
+        db = ledger._open()
+        with store.writing(db):
+            db.execute("DELETE FROM meta WHERE key = 'key'")
+    Ledger(path, Pure(1), data="d", fingerprint=[1, 2]).close()
+    assert Books(path).read(books.datasets)[0].fingerprint == fingerprint([1, 2])
+    with pytest.raises(DataKnown):
+        Ledger(path, Pure(1), data="renamed", fingerprint=[2, 1])
 
 
 def test_terms_are_fixed_and_known_data_gets_no_second_budget(path, kept):

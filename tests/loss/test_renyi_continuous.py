@@ -189,3 +189,20 @@ def test_example_1_of_the_paper():
     assert fugu.renyi(fugu.GeneralizedCauchy(1), both, 2) == pytest.approx(0.51342364, abs=1e-8)
     assert fugu.renyi(fugu.Gaussian(1), both, 2) == pytest.approx(1.3267174890, abs=1e-10)
     assert fugu.renyi(fugu.Laplace(1), both, 2) == pytest.approx(0.7757503453, abs=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [1.0001, 1.001, 1.000001, 1.0007])
+@pytest.mark.parametrize("z", [30, 100, 300])
+def test_close_to_order_1_the_order_itself_is_not_rounded(alpha, z):
+    """float(alpha) - 1 is below alpha - 1 by up to 2^-53: a share of it that grows as alpha falls to 1."""
+    exact = F(str(alpha))
+    both = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([z]))
+    found = F(fugu.renyi(fugu.Gaussian(1), both, alpha))
+    truth = exact * z * z / 2
+    assert truth <= found <= truth * (1 + F(1, 10**9))
+    rounded = truth * (F(alpha - 1) / (exact - 1))
+    assert rounded < truth  # what the rounded order would give at best, before the slack for rounding
+    with mp.workdps(40):
+        a = mp.mpf(str(alpha))
+        lap = mp.log((a * mp.exp((a - 1) * z) + (a - 1) * mp.exp(-a * z)) / (2 * a - 1)) / (a - 1)
+        assert lap <= fugu.renyi(fugu.Laplace(1), both, alpha) <= lap * (1 + mp.mpf(10) ** -8)

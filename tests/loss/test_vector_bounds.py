@@ -17,6 +17,7 @@ from fugu.loss import vector_bounds
 from fugu.loss.vector_bounds import pure_as_delta, vector_delta, vector_pure, vector_renyi
 from fugu.loss.vector_exact import LARGEST, fast_vector_pure, vertices
 from fugu.noise.lattice import Lattice
+from fugu.transport.cells import SubCoupling
 
 FIRST, SECOND = [(0, 1), (0, 2), (2, 1), (2, 3)], [(0, 0), (1, 1), (1, 2), (2, 3)]
 NARROW = fugu.LawPair(fugu.Discrete([[0, 0], [2, 4]], [3, 1]), fugu.Discrete([[2, 0], [0, 4]]))
@@ -156,3 +157,22 @@ def test_conditioning_keeps_all_but_delta_of_each_law() -> None:
     for law, part in zip(held.weights, kept.weights, strict=True):
         assert np.all(part * 0.8 <= law + 1e-12)
     assert np.any(conditioned(held, (0, 1), 1, Fraction(2, 5)).weights[0] * 0.8 > held.weights[0] + 1e-12)
+
+
+def test_points_2_to_the_40_steps_apart_are_bounded_as_points_one_step_apart() -> None:
+    """Squared distances in lattice steps are beyond 64 bits there."""
+    far = 2**40
+    pair = fugu.LawPair(fugu.Discrete([[0, 0], [far, 0]]), fugu.Discrete([[0, far], [far, far]]))
+    found = fugu.delta(fugu.Gaussian(4 * far, 1), pair, 1)
+    with mp.workdps(50):
+        true = mp.ncdf(mpf(1) / 8 - 4) - mp.e * mp.ncdf(-mpf(1) / 8 - 4)
+        assert true <= found <= true * (1 + mpf(10) ** -9)
+
+
+def test_a_plan_that_leaves_mass_where_it_is_bounds_no_divergence() -> None:
+    space = vector_bounds.space_of(family(NARROW), (0, 1), 1)
+    plan = vector_bounds.plan_for(space, fugu.Laplace(1.5, 1), Fraction(2))
+    part = SubCoupling(plan.rows[1:], plan.columns[1:], plan.masses[1:], plan.total)
+    assert vector_bounds.plan_loss(space, plan, fugu.Laplace(1.5, 1), Fraction(2)) > 0
+    with pytest.raises(NotProvable, match="margins"):
+        vector_bounds.plan_loss(space, part, fugu.Laplace(1.5, 1), Fraction(2))

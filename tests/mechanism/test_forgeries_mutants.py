@@ -85,6 +85,15 @@ class TestMixture:
     def mixture(self, first=Pure(0.4), second=Pure(0.4), pair=PAIR):
         return body_of(mix(0.5, calibrate(pair, first), calibrate(pair, second)))
 
+    def test_a_mixture_of_other_than_two_halves_is_refused(self):
+        for count in (0, 1, 3):
+            body = self.mixture()
+            body["parts"] = (body["parts"] * 2)[:count]
+            with pytest.raises(CertificateError, match="two halves"):
+                verify(Certificate(sealed(body)))
+        with pytest.raises(CertificateError, match="cannot be read"):
+            verify(Certificate(sealed({**self.mixture(), "share": "often"})))
+
     @pytest.mark.parametrize("half", [0, 1])
     def test_one_half_that_does_not_hold_is_enough(self, half):
         body = self.mixture()

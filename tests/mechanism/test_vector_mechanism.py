@@ -205,7 +205,11 @@ def _grid(body: dict[str, Any]) -> None:
     body["noise"]["grid"] = "1"
 
 
-@pytest.mark.parametrize("edit", [_dimension, _support, _flat_support, _law, _order, _grid])
+def _no_lattice(body: dict[str, Any]) -> None:
+    body["lattice"], body["support"], body["noise"]["scale"] = None, None, "0"
+
+
+@pytest.mark.parametrize("edit", [_dimension, _support, _flat_support, _law, _order, _grid, _no_lattice])
 def test_edited_certificates_are_refused_even_when_sealed_anew(edit: Any, found: fugu.Mechanism) -> None:
     body = copy.deepcopy(found.certificate.body)
     edit(body)

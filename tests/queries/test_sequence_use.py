@@ -20,6 +20,7 @@ from fugu.queries.sequences import (
     Numbers,
     RandomisedResponse,
     Select,
+    SequenceMechanism,
     States,
     Sum,
     TopK,
@@ -205,3 +206,21 @@ def test_a_ledger_charges_queries_and_gives_a_retry_the_same_answer(tmp_path):
         third = ArgMax(AB).mechanism(0.4)
         assert ledger.spend("r3", third, lambda: third.release(data, charged=True)).value in ("a", "b")
         assert ledger.spent() == fugu.Pure(1)
+
+
+@pytest.mark.parametrize(
+    "returned", [lambda n: [1] * n, lambda n: [[1] * n, 1], lambda n: [10**400 + n], lambda n: {n}]
+)
+def test_a_query_that_returns_too_much_is_refused_without_saying_how_much(returned):
+    asked = Lipschitz(lambda users: returned(users[0].count("a")), 1, AB)
+    with pytest.raises(UsageError) as caught:
+        asked.mechanism(1).release(["a"] * 77 + ["b"])
+    assert "77" not in str(caught.value)
+
+
+def test_a_mechanism_reads_its_epsilon_however_it_is_made():
+    """Made by hand with 0.1 it charges 1/10, so its noise must be that of 1/10 and not of the double above it."""
+    assert SequenceMechanism(Count("a", AB), 0.1).epsilon == Count("a", AB).mechanism(0.1).epsilon == Fraction(1, 10)
+    for wrong in (0, -1, math.inf, True, "1"):
+        with pytest.raises(BadBudget):
+            SequenceMechanism(Count("a", AB), wrong)

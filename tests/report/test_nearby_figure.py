@@ -11,7 +11,7 @@ import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.report import page, words
 from fugu.report.facts import REMAINDER, facts
-from fugu.report.nearby import curve, nearby_caption, nearby_figure
+from fugu.report.nearby import Curve, curve, nearby_caption, nearby_figure
 
 VALUES = list(range(8))
 PAIR = fugu.LawPair(
@@ -57,6 +57,14 @@ def test_the_line_never_falls_short_between_points():
     assert line["line"]["shape"] == "vh" and set(flat["y"]) == {0.5}
     assert all(drawn >= true for drawn, true in zip(line["y"], found.losses, strict=True))
     assert np.all(np.isfinite(line["y"]))
+
+
+def test_no_distance_is_drawn_or_told_farther_than_it_was_proved():
+    found = Curve((0.0, 1.000005, 1.66666), (0.5, 0.7, 0.9), 0.5, "ε")
+    line, flat = nearby_figure(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate))["data"]
+    assert line["x"] == [0.0, 1.0, 1.6666] and flat["x"] == [0.0, 1.6666]
+    text = nearby_caption(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate))
+    assert "at a distance of 1.66, " in text
 
 
 def test_the_caption_needs_no_paper():

@@ -12,7 +12,7 @@ from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.exact import as_fraction
 from fugu.laws import Discrete
 from fugu.transport import closeness, wasserstein
-from fugu.transport.bottleneck import bottleneck
+from fugu.transport.bottleneck import bottleneck, kept_within
 from fugu.transport.coupling import monotone, on_line
 from fugu.transport.space import Space, in_space, root_up
 
@@ -240,3 +240,17 @@ def test_wrong_use_is_refused(monkeypatch):
     with pytest.raises(NotProvable, match="fewer atoms"):
         wasserstein(p, p)
     assert isinstance(in_space(p, p, 1), Space)
+
+
+def test_a_flow_that_is_no_sub_coupling_never_counts(monkeypatch):
+    from fugu.transport import bottleneck as module
+
+    space, right = in_space(Discrete([[0, 0], [1, 0]]), Discrete([[0, 0], [9, 9]]), 1), module.max_flow
+    assert kept_within(space, 1) == Fraction(1, 2)
+    monkeypatch.setattr(module, "max_flow", lambda *given: -right(*given))
+    with pytest.raises(NotProvable, match="marginals"):
+        kept_within(space, 1)
+    monkeypatch.setattr(module, "max_flow", lambda *given: right(*given) + 1)
+    for measured in (lambda: kept_within(space, 1), lambda: bottleneck(space, Fraction(1, 2))):
+        with pytest.raises(NotProvable, match="marginals"):
+            measured()

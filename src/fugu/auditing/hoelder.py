@@ -12,7 +12,7 @@ from fractions import Fraction
 from fugu.auditing.theorems import orders_a4, theorem_a4
 from fugu.calibration.renyi.prove import bounds
 from fugu.errors import NotProvable
-from fugu.exact import Real, as_fraction
+from fugu.exact import Real, as_fraction, meant_up
 from fugu.guarantee.numbers import outward
 from fugu.laws.items import Item
 from fugu.loss.bounds import Noise
@@ -27,7 +27,9 @@ _ENOUGH = 2
 
 
 def best_a4(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> float:
-    """The least `theorem_a4` found for an item whose laws are that far from the assumed ones; inf if there is none."""
+    """The least `theorem_a4` found for an item whose laws are that far from the assumed ones; inf if there is none.
+
+    `theorem_a4` reads floats as decimals, so every computed bound is first raised to one that means no less."""
     found = math.inf
     for _, u, w in _ranked(item, noise, alpha, distance)[:_ENOUGH]:
         p, q, r = _exponents(u, w)
@@ -36,7 +38,8 @@ def best_a4(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> fl
             epsilon = max(loss.value for loss in bounds(item, noise, as_fraction(order)))
         except NotProvable:
             continue
-        found = min(found, theorem_a4(alpha, p, q, r, distance(ahead), Fraction(epsilon), distance(behind)))
+        there, middle, back = (meant_up(x) for x in (distance(ahead), epsilon, distance(behind)))
+        found = min(found, theorem_a4(alpha, p, q, r, there, middle, back))
     return found
 
 

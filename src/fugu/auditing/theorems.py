@@ -13,7 +13,7 @@ import math
 from fractions import Fraction
 
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.exact import Real, as_fraction
+from fugu.exact import Real, as_fraction, meant_up
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_alpha, check_epsilon, outward
 from fugu.loss import approximate_beliefs
@@ -61,7 +61,7 @@ def orders_a4(alpha: Real, p: Real, q: Real, r: Real) -> tuple[Real, Real, Real]
 def theorem_a5(noise: ShiftNoise, alpha: Real, p: Real, q: Real, r: Real, epsilon: Real, moved: Real) -> float:
     """`theorem_a4` for values moved by at most `moved`: there and back are R at orders a p and (a-1) r + 1."""
     ahead, _, behind = orders_a4(alpha, p, q, r)
-    there, back = (shift_renyi(noise, moved, order) for order in (ahead, behind))
+    there, back = (meant_up(shift_renyi(noise, moved, order)) for order in (ahead, behind))
     return theorem_a4(alpha, p, q, r, there, epsilon, back)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 from fugu.calibration.method import AnyBudget
 from fugu.calibration.proof import Proof
@@ -16,7 +18,8 @@ from fugu.loss.slack import require_exact
 from fugu.noise import Gaussian, Laplace
 
 _DIGITS = 10
-NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+_NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+Drawn = TypeVar("Drawn")
 
 
 def prove(items: tuple[Item, ...], noise: Noise, budget: AnyBudget) -> Proof:
@@ -50,15 +53,27 @@ def proved_noise(
     items: tuple[Item, ...], grid: Fraction, steps: float, budget: AnyBudget, kind: str = "laplace"
 ) -> tuple[Noise, Proof]:
     """The noise of least 10-digit scale at or above `steps * grid` that is proved; a scale that is not is refused."""
-    found = Fraction(0) if steps == 0 else decimal_up(float(Fraction(steps) * grid), _DIGITS)
-    for nudge in NUDGES:
-        scale = float(found if nudge == 0 else decimal_up(float(found) * (1 + nudge), _DIGITS))
-        noise = with_scale(kind, scale, grid)
-        proof = prove(items, noise, budget)
+
+    def attempt(scale: Fraction) -> tuple[Noise, Proof]:
+        noise = with_scale(kind, float(scale), grid)
+        return noise, prove(items, noise, budget)
+
+    return least_proved(steps, grid, kind, attempt)
+
+
+def least_proved(
+    steps: float, grid: Fraction, kind: str, attempt: Callable[[Fraction], tuple[Drawn, Proof]]
+) -> tuple[Drawn, Proof]:
+    """What `attempt` makes of the first scale whose proof holds, among 10-digit decimals from `steps * grid` upward.
+
+    A proposal is a float: it may be a little short of what it stands for. More than 1e-5 of it is not made up for."""
+    found = float(decimal_up(float(Fraction(steps) * grid), _DIGITS))
+    for scale in dict.fromkeys(decimal_up(found * (1 + nudge), _DIGITS) for nudge in _NUDGES):
+        drawn, proof = attempt(scale)
         if proof.holds:
-            return noise, proof
+            return drawn, proof
     raise NotProvable(
-        f"the scale {scale:g} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon "
+        f"the {kind} scale {float(scale):g} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon "
         f"{proof.epsilon:.12g}, delta {proof.delta:.3g}; ask for a larger epsilon or delta"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import typer
 
@@ -45,5 +46,6 @@ def run() -> None:
         fail(error)
         sys.exit(error.exit_code)
     except OSError as error:
-        fail(UsageError(f"a file could not be read or written: {error.strerror}"))
+        where = f" in {str(Path(error.filename).parent)!r}" if isinstance(error.filename, str) else ""
+        fail(UsageError(f"a file{where} could not be read or written: {error.strerror}; check the folder"))
         sys.exit(UsageError.exit_code)

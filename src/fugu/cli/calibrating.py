@@ -51,10 +51,14 @@ def compare(
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
     budget = options.budget(epsilon, delta, alpha)
+    if figure is not None:
+        options.target(figure, table)
+        if isinstance(budget, fugu.Renyi):
+            raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
         scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
         found = fugu.compare(scenario, budget)
-        if figure is not None:
+        if figure is not None and not isinstance(budget, fugu.Renyi):
             _figure(scenario, budget, publish, figure)
     if as_json:
         print_json({**found.to_json(), "report": asdict(scenario.report)})
@@ -63,12 +67,10 @@ def compare(
     out.print(str(scenario.report), markup=False)
 
 
-def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx | fugu.Renyi, publish: str, path: str) -> None:
+def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx, publish: str, path: str) -> None:
     from fugu.report import write
     from fugu.report.trade import trade_page
 
-    if isinstance(budget, fugu.Renyi):
-        raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     beliefs = scenario.empirical or scenario.adversaries[0]
     laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
     delta = float(budget.delta) if isinstance(budget, fugu.Approx) else 0.0
@@ -125,8 +127,8 @@ def calibrate(
     as_json: options.AsJson = False,
 ) -> None:
     """Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on."""
-    if output is not None and not output.endswith(".json"):
-        raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {output!r}")
+    if output is not None:
+        options.certificate(output, table)
     with progress():
         scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
         mechanism = fugu.calibrate(

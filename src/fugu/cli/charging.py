@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import fugu
@@ -30,13 +29,9 @@ def check_ledger(ledger: str | None, request: str | None, budget: object, data: 
         raise UsageError("--budget and --data are about a ledger; give --ledger DB --request ID, or leave them out")
 
 
-def account_of(
-    ledger: str | None, request: str | None, budget: Guarantee, data: str | None, table: str
-) -> Account | None:
-    """The account that the options name; the data is called as its file if nothing else is said."""
-    if ledger is None or request is None:
-        return None
-    return Account(ledger, request, budget, Path(table).name if data is None else data)
+def account_of(ledger: str | None, request: str | None, budget: Guarantee, data: str) -> Account | None:
+    """The account that the options name, if any."""
+    return None if ledger is None or request is None else Account(ledger, request, budget, data)
 
 
 def charged(account: Account | None, mechanism: Mechanism, column: Any, drawn: Release) -> Release:

@@ -24,8 +24,9 @@ err = Console(stderr=True, highlight=False)
 
 
 def fail(error: FuguError) -> None:
-    """One message, no traceback."""
-    err.print("[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:", escape(str(error)))
+    """One message, no traceback; in a file or a pipe, one line."""
+    word = "[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:"
+    err.print(word, escape(str(error)), soft_wrap=not err.is_terminal)
 
 
 def print_json(content: Any) -> None:
@@ -43,14 +44,14 @@ def _finite(content: Any) -> Any:
 
 @contextmanager
 def progress() -> Iterator[None]:
-    """Show the library's progress reports as bars that vanish when done."""
+    """Show the library's progress reports as bars that vanish when done; on a terminal only."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True) as bars:
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
         tasks: dict[str, TaskID] = {}
 
         def show(what: str, done: int, total: int) -> None:

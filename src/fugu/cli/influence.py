@@ -17,7 +17,6 @@ from fugu.cli.console import out, print_json, progress
 from fugu.cli.sequence_output import shown
 from fugu.cli.sequences import chain_of
 from fugu.data.sequences import read_sequences
-from fugu.errors import BadBudget
 from fugu.exact import as_fraction, float_down
 
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
@@ -35,9 +34,9 @@ def influence(
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
-    asked = options.number("epsilon", epsilon)
-    if not 0 < asked < math.inf:
-        raise BadBudget(f"epsilon must be a finite number above 0, got {epsilon!r}")
+    asked = options.positive("epsilon", epsilon)
+    if plot is not None:
+        options.target(plot, table)
     with progress():
         sequences = read_sequences(table, by, order, state)
         chain = chain_of(sequences, state, smoothing, length)

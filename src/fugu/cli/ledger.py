@@ -73,6 +73,7 @@ def export(
     as_json: options.AsJson = False,
 ) -> None:
     """Write every event and the head as JSON; keep it elsewhere, and a rolled-back ledger will be noticed."""
+    options.target(output, ledger)
     content = Books(Path(ledger)).read(books.export)
     books.save(content, output)
     if as_json:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -65,6 +67,37 @@ def number(name: str, text: str) -> Real:
         except (ValueError, ZeroDivisionError):
             raise BadBudget(f"{name} must be a number, got {text!r}") from None
     return value
+
+
+def positive(name: str, text: str) -> Real:
+    """A finite number above 0."""
+    value = number(name, text)
+    if not 0 < value < math.inf:
+        raise BadBudget(f"{name} must be a finite number above 0, got {text!r}")
+    return value
+
+
+def target(path: str, *read: str | None) -> Path:
+    """Where a file may be written: its folder exists, and it is none of the files that are read."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise UsageError(f"the folder of {file.name!r} does not exist; create it first")
+    for name in read:
+        if name is not None and (file.resolve() == Path(name).resolve() or _one(file, Path(name))):
+            raise UsageError(f"the output would overwrite {Path(name).name!r}, which is read; choose another name")
+    return file
+
+
+def certificate(path: str, *read: str | None) -> Path:
+    """The same for a certificate, which is written as JSON."""
+    if not path.endswith(".json"):
+        raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {path!r}")
+    return target(path, *read)
+
+
+def _one(file: Path, other: Path) -> bool:
+    """Whether two names are one file, by a link or by letters that the file system does not tell apart."""
+    return file.exists() and other.exists() and file.samefile(other)
 
 
 def bins(text: str | None) -> int | list[float] | list[str] | None:

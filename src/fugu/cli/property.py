@@ -13,8 +13,8 @@ from fugu.calibration.property.wishes import Wishes
 from fugu.cli import options
 from fugu.cli.console import print_json, progress
 from fugu.cli.property_output import Found, content, show
-from fugu.data import read_table
-from fugu.errors import NotProvable, UsageError
+from fugu.data import Table, read_table
+from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.exact import Real
 from fugu.progress import report
 from fugu.report.property_facts import DRAWS, SwapFigure, method_lines, swap_figure, sweep
@@ -57,12 +57,17 @@ def property_(
     as_json: options.AsJson = False,
 ) -> None:
     """Hide a property of the whole: noise, record swap and attack, from a reference TABLE. Nothing is released."""
-    if output is not None and not output.endswith(".json"):
-        raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {output!r}")
+    if output is not None:
+        options.certificate(output, table)
+    if figure is not None:
+        options.target(figure, table, output)
     budget = options.budget(epsilon, delta, alpha)
-    name = _property(table, hide)
+    records = read_table(table)
+    if len(records) == 0:
+        raise BadTable(f"{table!r} has no rows, so there is nothing to fit")
+    name = _property(records, hide)
     scenario = Scenario.from_property(
-        table,
+        records,
         _asked(statistics),
         name,
         size,
@@ -101,11 +106,11 @@ def _generator() -> np.random.Generator:
     return np.random.Generator(np.random.PCG64())
 
 
-def _property(table: str, hide: str) -> str:
+def _property(table: Table, hide: str) -> str:
     """The property as column=value; of a column with two values, the rarer one (the first of two as frequent)."""
     if "=" in hide:
         return hide
-    column = read_table(table).exact(hide.strip())
+    column = table.exact(hide.strip())
     codes, names = column.codes()
     if len(names) != 2:
         raise UsageError(

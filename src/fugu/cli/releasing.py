@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,8 +14,9 @@ from fugu.cli.answering import bounds_of, release_query
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import account_of, charged, check_ledger
 from fugu.cli.console import out, print_json, progress
-from fugu.data import read_table, write_csv
-from fugu.errors import UsageError
+from fugu.data import Table, read_table, write_csv
+from fugu.errors import BadTable, UsageError
+from fugu.mechanism.analysis import Analysis
 from fugu.publish import release_column
 
 
@@ -67,13 +68,15 @@ def release(
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate, a page for a column."""
-    files = _targets(output, (table, *([reference] if reference else [])))
+    files = _targets(output, table, reference, ledger)
     if (reference is None) == (not public_prior):
         raise UsageError(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
     check_ledger(ledger, request, total, data)
+    data = Path(table).name if data is None else data
+    whole = None if total is None else options.positive("--budget", total)
     if state is not None or order is not None:
         _refuse(
             "not for sequences",
@@ -87,7 +90,7 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), ledger, request, None if total is None else options.number("budget", total), data,
+            bounds_of(bounds), ledger, request, whole, data,
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
@@ -122,18 +125,19 @@ def release(
         )
         return
     assert publish is not None
+    _refuse("for --query only", by=by, bounds=bounds, step=step)
     with progress():
         scenario = scenario_of(
             reference or table, publish, protect, pairs, bins, missing, unit, prior=prior, public_prior=public_prior
         )
         mechanism = fugu.calibrate(scenario, budget, noise=noise, method=method, grid=grid)
-        private = read_table(table)
-        column = private.column(publish)  # a missing column is found before anything is spent
+        if isinstance(mechanism, Analysis):
+            mechanism.release([])  # refused, and says why
+        private, column = _private(table, publish)
         page = None if dry_run else _page(mechanism, publish, protect)
     summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
-        whole = options.budget(epsilon if total is None else total, delta, alpha)
-        account = account_of(ledger, request, whole, data, table)
+        account = account_of(ledger, request, options.budget(epsilon if total is None else total, delta, alpha), data)
         drawn = release_column(mechanism, private, allow_no_noise=allow_no_noise)
         released = charged(account, mechanism, column, drawn)
         mechanism.certificate.save(files["certificate"])
@@ -170,21 +174,28 @@ def _refuse(why: str, **given: object) -> None:
         raise UsageError(f"{', '.join(changed)}: {why}; leave it out")
 
 
-def _targets(output: str, tables: tuple[str, ...]) -> dict[str, Path]:
-    """The three files of a release; the folder must exist and no table that is read is ever overwritten."""
+def _targets(output: str, *read: str | None) -> dict[str, Path]:
+    """The three files of a release; the folder must exist, and no table or ledger is ever overwritten."""
     column = Path(output)
     if column.suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
-    if not column.parent.is_dir():
-        raise UsageError(f"the folder of {column.name!r} does not exist; create it first")
     files = {
         "column": column,
         "certificate": column.with_suffix(".certificate.json"),
         "page": column.with_suffix(".report.html"),
     }
-    if {Path(table).resolve() for table in tables} & {f.resolve() for f in files.values()}:
-        raise UsageError("the output would overwrite the table itself; choose another name")
+    for file in files.values():
+        options.target(str(file), *read)
     return files
+
+
+def _private(path: str, publish: str) -> tuple[Table, Any]:
+    """The table and its column; what is wrong with them is found before anything is spent."""
+    table = read_table(path)
+    column = table.column(publish)
+    if len(table) == 0:
+        raise BadTable(f"{Path(path).name!r} has no rows, so there is nothing to release")
+    return table, column
 
 
 def _page(mechanism: fugu.Mechanism, publish: str, protect: str) -> str:

@@ -57,7 +57,7 @@ class Asked:
     ledger: str | None = None
     request: str | None = None
     budget: Real | None = None
-    data: str | None = None
+    data: str = ""
 
 
 def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
@@ -93,6 +93,8 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
 def chain_of(sequences: Sequences, state: str, smoothing: float, length: int | None) -> fugu.MarkovChain:
     """The chain with the transition frequencies of these sequences; those of one entry hold no transition."""
     known = [entries for entries in sequences.values() if len(entries) > 1]
+    if length is not None and length < 2:
+        raise UsageError(f"--length must be a whole number of at least 2, got {length}")
     if not known:
         raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
     try:
@@ -153,8 +155,9 @@ def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, private: Seque
         answer: SequenceAnswer = mechanism.release(private)
         return answer
     budget = fugu.Pure(asked.epsilon if asked.budget is None else asked.budget)
-    name = asked.data or Path(asked.table).name
-    with fugu.Ledger(asked.ledger, budget, data=name, prior=chain, fingerprint=sequences_digest(private)) as ledger:
+    with fugu.Ledger(
+        asked.ledger, budget, data=asked.data, prior=chain, fingerprint=sequences_digest(private)
+    ) as ledger:
         stored: SequenceAnswer = ledger.spend(
             asked.request, mechanism, lambda: mechanism.release(private, charged=True)
         )
@@ -191,9 +194,7 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any) -> dict[
             "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
             "All releases of these users together are in one ledger." if asked.ledger else "This is the only release.",
         ],
-        "ledger": None
-        if asked.ledger is None
-        else {"request": asked.request, "data": asked.data or Path(asked.table).name},
+        "ledger": None if asked.ledger is None else {"request": asked.request, "data": asked.data},
     }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +17,8 @@ from fugu.errors import CertificateError, UsageError
 from fugu.guarantee import Guarantee, Renyi, RenyiCurve
 from fugu.mechanism import Certificate
 from fugu.scenario import Scenario
+
+_MOST_READ = 64 * 1024**2
 
 
 def verify(
@@ -34,7 +39,7 @@ def verify(
     """Re-prove a certificate from its own laws, or from a reference table; exit 4 if it does not hold."""
     from fugu.auditing import guarantee_within
 
-    document = Certificate.load(certificate)
+    document = _load(certificate)
     if within is not None and reference is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --reference")
     with progress():
@@ -52,6 +57,28 @@ def verify(
             out.print(f"against every adversary whose beliefs are within {within:g} of these: {escape(repr(nearby))}")
     if not verdict.holds:
         raise typer.Exit(CertificateError.exit_code)
+
+
+def _load(path: str) -> Certificate:
+    """The certificate; those of sequences are another kind of document, and are called what they are."""
+    try:
+        return Certificate.load(path)
+    except CertificateError:
+        if not _of_sequences(Path(path)):
+            raise
+        raise CertificateError(
+            f"{path!r} is about sequences, which fugu verify does not prove; the chain is in it: give it and the "
+            "epsilon for each entry to fugu.translate in Python"
+        ) from None
+
+
+def _of_sequences(path: Path) -> bool:
+    """Whether this looks like what `fugu release --state` writes."""
+    with suppress(OSError, ValueError, RecursionError):
+        if path.stat().st_size < _MOST_READ:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            return isinstance(found, dict) and {"pufferfish", "prior", "neighbours"} <= found.keys()
+    return False
 
 
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:

@@ -39,8 +39,13 @@ class InfluenceCurve:
             b = min(b, self.max_b)
         while len(self._known) < b:
             least = self._known[-1] if self._known else math.inf
-            self._known.append(0.0 if least == 0 else min(least, max(0.0, float(self._value(len(self._known) + 1)))))
+            self._known.append(0.0 if least == 0 else min(least, self._bound(len(self._known) + 1)))
         return self._known[b - 1]
+
+    def _bound(self, b: int) -> float:
+        """What was computed, at least 0; what is no number bounds nothing."""
+        found = float(self._value(b))
+        return math.inf if math.isnan(found) else max(0.0, found)
 
     @property
     def points(self) -> list[tuple[int, float]]:

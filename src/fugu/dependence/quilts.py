@@ -23,6 +23,7 @@ import numpy as np
 from fugu.dependence.counted import Floats
 from fugu.errors import BadBudget, UsageError
 from fugu.exact import Real, as_fraction, float_up
+from fugu.guarantee.numbers import outward
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def curve(prior: Quilted, max_b: int | None = None) -> tuple[tuple[int, float], 
     ((1, inf), (2, 0.0))
     """
     found: dict[int, float] = {}
-    for node in prior.nodes:
+    for node in _entries(prior):
         quilts = prior.quilts(node)
         for b in range(1, min(max_b or quilts.length, quilts.length) + 1):
             fits = quilts.leaks[quilts.cards <= b]
@@ -96,7 +97,7 @@ def guarantee(prior: Quilted, dp_epsilons: Iterable[Real], per_pair: bool = True
     epsilons (Theorem 7), and K runs of one mechanism cost at most K times one run.
     """
     total = sum((_nonnegative(e) for e in dp_epsilons), Fraction(0))
-    return _stated(max((_cost(prior.quilts(node), total, per_pair) for node in prior.nodes), default=Fraction(0)))
+    return outward(max(_cost(prior.quilts(node), total, per_pair) for node in _entries(prior)))
 
 
 def _cost(quilts: Quilts, total: Fraction, per_pair: bool) -> Fraction:
@@ -112,14 +113,6 @@ def _cost(quilts: Quilts, total: Fraction, per_pair: bool) -> Fraction:
     return max(card * total + Fraction(leak) for card, leak in picked)
 
 
-def _stated(exact: Fraction) -> float:
-    """The least float that is at or above the number, as a binary number and as the decimal it means."""
-    found = float_up(exact)
-    while math.isfinite(found) and as_fraction(found) < exact:
-        found = math.nextafter(found, math.inf)
-    return found
-
-
 def quilt_noise(prior: Quilted, epsilon: Real, per_pair: bool = False) -> QuiltNoise:
     """The Markov Quilt Mechanism: sigma_i = min_Q card(N) / (epsilon - leak), sigma = max_i sigma_i, rounded up.
 
@@ -129,12 +122,12 @@ def quilt_noise(prior: Quilted, epsilon: Real, per_pair: bool = False) -> QuiltN
     budget = _nonnegative(epsilon)
     if budget == 0:
         raise BadBudget("epsilon must be above 0: no finite noise makes the output independent of the data")
-    allowed = [_allowed(prior.quilts(node), budget, per_pair) for node in prior.nodes]
+    allowed = [_allowed(prior.quilts(node), budget, per_pair) for node in _entries(prior)]
     return QuiltNoise(
         epsilon=float_up(budget),
-        sigma=max(_stated(1 / a) for a in allowed),
-        per_node=tuple(_stated(1 / a) for a in allowed),
-        dp_epsilon=-_stated(-min(allowed)),
+        sigma=max(outward(1 / a) for a in allowed),
+        per_node=tuple(outward(1 / a) for a in allowed),
+        dp_epsilon=-outward(-min(allowed)),
     )
 
 
@@ -150,6 +143,13 @@ def _allowed(quilts: Quilts, budget: Fraction, per_pair: bool) -> Fraction:
         here = max(here, budget / quilts.length)
         found = here if found is None else min(found, here)
     return budget if found is None else found
+
+
+def _entries(prior: Quilted) -> tuple[int, ...]:
+    """The entries that are protected: without one nothing would be checked, and everything would hold."""
+    if not prior.nodes:
+        raise UsageError("a prior needs at least one entry to protect")
+    return prior.nodes
 
 
 def _nonnegative(x: Real) -> Fraction:

@@ -83,7 +83,9 @@ def exact_epsilon(orders: Mapping[Real, Real], delta: Real, symmetric: bool = Fa
     if not known:
         return math.inf
     capped = min(balle(a, e, delta) for a, e in known.items())
-    return min(capped, meant_up(max(0.0, optimal.epsilon(known, exact(delta), symmetric)))) if capped else 0.0
+    if not capped or exact(exact_delta(orders, 0, symmetric)) <= exact(delta):  # where the search sees no hill
+        return 0.0
+    return min(capped, meant_up(max(0.0, optimal.epsilon(known, exact(delta), symmetric))))
 
 
 def _known(orders: Mapping[Real, Real]) -> dict[Real, Fraction]:

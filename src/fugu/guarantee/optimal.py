@@ -46,7 +46,13 @@ def epsilon(orders: Mapping[Real, Fraction], delta: Fraction, symmetric: bool) -
         lines = _lines(active, pure, symmetric, log_t, log_s)
         slopes = [slope for c in active if (slope := c.slope_for(rest, log_s)) is not None]
         proved = [slope for slope in slopes + slope_at(rest, lines) if slope.is_finite()]
-        return min((balls.upper(s.log()) if s > 0 else 0.0 for s in proved), default=math.inf)
+        return min(map(_log_up, proved), default=math.inf)
+
+
+def _log_up(slope: arb) -> float:
+    """A float at or above ln of every positive number in the ball; 0 where there is none: then p <= delta."""
+    top = slope.upper()
+    return balls.upper(top.log()) if top > 0 else 0.0
 
 
 def _split(orders: Mapping[Real, Fraction], symmetric: bool) -> tuple[Edges, list[Constraint], Fraction | None]:

@@ -91,9 +91,10 @@ def _join(guarantees: list[Guarantee], epsilon: Join, delta: Join) -> Guarantee:
         raise NotProvable(
             "an Approx guarantee with delta > 0 bounds no Rényi divergence; convert the others with to_approx first"
         )
-    listed = sorted({a for g in guarantees for a in _orders(g)}, key=exact)
-    points = {a: _total([_at(g, a) for g in guarantees], epsilon) for a in listed}
-    known = {a: e for a, e in points.items() if not math.isinf(e)}
+    listed = {exact(a): a for g in guarantees for a in _orders(g)}  # 1.1 and 11/10 are one order
+    points = [(a, _total([_at(g, a) for g in guarantees], epsilon)) for _, a in sorted(listed.items())]
+    # the float 1.1 and Fraction(1.1) are one key but two orders: the lower one stays, with the bound at the higher
+    known = {a: e for a, e in points if not math.isinf(e)}
     if not known:
         raise NotProvable("the guarantees have no order at which all of them are finite; convert with to_approx first")
     if len(known) == 1 and not any(isinstance(g, RenyiCurve) for g in guarantees):
@@ -114,8 +115,8 @@ def _orders(g: Guarantee) -> list[Real]:
 def _at(g: Guarantee, alpha: Real) -> Real:
     """A proved bound on D_alpha under g, or inf."""
     if isinstance(g, RenyiCurve):
-        given = g.epsilons.get(alpha, math.inf)
-        return min(given, g(alpha), key=exact)
+        given = [e for a, e in g.points if exact(a) == exact(alpha)]
+        return min(*given, g(alpha), key=exact) if given else g(alpha)
     if isinstance(g, Renyi):
         return g.epsilon if exact(g.alpha) >= exact(alpha) else math.inf
     if math.isinf(alpha) or math.isinf(g.epsilon):

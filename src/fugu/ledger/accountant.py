@@ -204,14 +204,10 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
 
 
 def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
-    """d (1 + e^e + ... + e^{(n-1)e}), rounded up; 1 (no promise) where it is beyond the range of doubles."""
-    from fugu import balls
+    """d (1 + e^e + ... + e^{(n-1)e}), rounded up; far above 1 (no promise) beyond the range of doubles."""
+    from fugu.dependence.translate_approx import group_delta
 
-    if not epsilon or n == 1:
-        return n * delta
-    with balls.precision(192):
-        found = balls.upper(balls.of(delta) * (balls.of(n * epsilon).expm1() / balls.of(epsilon).expm1()))
-    return Fraction(found) if math.isfinite(found) else Fraction(1)
+    return exact(group_delta(epsilon, delta, n))
 
 
 def _spoken_of(prior: Any) -> int:

@@ -37,7 +37,8 @@ def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
 def at(g: Guarantee, alpha: Real) -> Real:
     """A proved bound on D_alpha under g, or inf."""
     if isinstance(g, RenyiCurve):
-        return min(g.epsilons.get(alpha, math.inf), g(alpha), key=exact)
+        listed = (e for a, e in g.points if exact(a) == exact(alpha))  # a dict would take Fraction(1.1) for 1.1
+        return min(next(listed, math.inf), g(alpha), key=exact)
     if isinstance(g, Renyi):
         return g.epsilon if exact(g.alpha) >= exact(alpha) and not delta_of(g) else math.inf
     if delta_of(g):

@@ -15,6 +15,7 @@ from fugu.guarantee import Guarantee
 from fugu.ledger import chain, store
 from fugu.ledger.accountant import Counted
 from fugu.ledger.charge import Charge
+from fugu.ledger.fingerprint import key_of
 from fugu.mechanism.encoding import budget_from
 
 RESERVED, SETTLED, FAILED, REFUSED = "reserved", "settled", "failed", "refused"
@@ -83,6 +84,9 @@ def verify(db: sqlite3.Connection, head: str | None = None) -> str:
         raise LedgerBroken("the ledger's file is damaged; restore it from a copy and check its head")
     events, hashes = chain.walk(db)
     known, asked = _replayed(events)
+    key = key_of(db)
+    if events[0][3].get("key") != (None if key is None else chain.sha256(key)):
+        raise LedgerBroken("the key of the ledger is not the one it was made with: the ledger was edited")
     rows = db.execute("SELECT name, fingerprint, budget, prior, entries FROM datasets").fetchall()
     if {row[0]: list(row[1:]) for row in rows} != known:
         raise LedgerBroken("the data sets of the ledger are not those that its events made: the ledger was edited")

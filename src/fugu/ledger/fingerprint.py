@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import hmac
 import json
 import re
+import sqlite3
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -34,6 +36,21 @@ def fingerprint(data: Any) -> str:
         return _column(data)
     listed = sorted((str(name), _column(data[name])) for name in columns)
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+
+def keyed(db: sqlite3.Connection, digest: str) -> str:
+    """The digest under the secret key of this file (HMAC-SHA-256): what is stored, shown and exported.
+
+    A plain digest in an export would let whoever knows all rows but one try the values of that one. Files that were
+    made without a key keep plain digests."""
+    key = key_of(db)
+    return digest if key is None else hmac.new(key.encode(), digest.encode(), "sha256").hexdigest()
+
+
+def key_of(db: sqlite3.Connection) -> str | None:
+    """The key of the file; it is part of no event, so an export does not hold it."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'key'").fetchone()
+    return None if row is None else str(row[0])
 
 
 def _column(values: Any) -> str:

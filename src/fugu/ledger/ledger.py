@@ -37,7 +37,8 @@ class Ledger(Connected):
 
     `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
     once; without a prior the entries count as independent, and the sum itself is held against the budget.
-    `fingerprint`: the data or its SHA-256 (`fugu.ledger.fingerprint`); known data gets no second budget. `entries`: how
+    `fingerprint`: the data or its SHA-256 (`fugu.ledger.fingerprint`); known data gets no second budget. The file holds
+    it under a key of its own, and holds the key: it belongs with the data, an export may go elsewhere. `entries`: how
     many entries the data has. `head`: a head exported earlier, which must still be in the file.
 
     Not covered: what `produce()` itself sends out, copies of the file that are put back (unless a `head` is given), and

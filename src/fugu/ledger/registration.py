@@ -8,7 +8,7 @@ import sqlite3
 from fugu.errors import DataKnown, UsageError
 from fugu.ledger import chain, store
 from fugu.ledger.accountant import Terms
-from fugu.ledger.fingerprint import prior_digest
+from fugu.ledger.fingerprint import keyed, prior_digest
 from fugu.mechanism.encoding import budget_json
 
 
@@ -16,6 +16,7 @@ def register(db: sqlite3.Connection, name: str, terms: Terms, known: str | None)
     """Find the data set or enter it; other terms, or known data under a new name, are refused."""
     stated = (json.dumps(budget_json(terms.budget), sort_keys=True), prior_digest(terms.prior), terms.entries)
     with store.writing(db):
+        known = None if known is None else keyed(db, known)
         same = db.execute("SELECT name FROM datasets WHERE fingerprint = ?", (known,)).fetchone()
         if same is not None and same[0] != name:
             raise DataKnown(

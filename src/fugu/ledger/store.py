@@ -5,6 +5,8 @@ at the budget and the charge. `synchronous = FULL` returns from a commit only wh
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -49,6 +51,9 @@ def connect(path: Path, timeout: float, *, create: bool = True) -> sqlite3.Conne
     if path.is_dir() or (not create and not path.is_file()):
         raise BadLedger(f"no ledger file {path.name!r}")
     with named_errors(path):
+        if create:
+            with suppress(OSError):  # SQLite names what is wrong; for the owner alone, as the key lies in it
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         if path.is_file() and not _HEADER.startswith(_start_of(path)):
             raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
         db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
@@ -145,7 +150,9 @@ def _upgrade(db: sqlite3.Connection, path: Path) -> None:
         for statement in _TABLES.split(";"):
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION}")
-        chain.append(db, "open", {"schema": SCHEMA})
+        key = secrets.token_hex(32)
+        db.execute("INSERT INTO meta VALUES ('key', ?)", (key,))
+        chain.append(db, "open", {"schema": SCHEMA, "key": chain.sha256(key)})
     for old in range(found, SCHEMA) if found else ():
         MIGRATIONS[old](db)
         chain.append(db, "migrate", {"from": old, "to": old + 1})

@@ -46,7 +46,7 @@ def cauchy(p: Atoms, q: Atoms, alpha: Fraction, tail: Fraction) -> float:
     grid = start * (1 + 2 * eta) ** np.arange(count + 1)
     inner = np.linspace(low - start, high + start, math.ceil((high - low + 2 * start) / (2 * half) * (1 + 1e-12)) + 1)
     edges = np.concatenate((low - grid[:0:-1], inner, high + grid[1:]))
-    f = Integrand(p, q, a, slope)
+    f = Integrand(p, q, alpha, slope)
     f.check(16.0 * edges.size)
     total = float(log_sum(quadrature(f, edges[:-1], edges[1:])[None, :])[0])
     d = arb(float(grid[-1]) * (1 - 1e-9))

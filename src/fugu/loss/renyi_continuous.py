@@ -70,18 +70,20 @@ def atoms(p: Discrete, q: Discrete, scale: Fraction, tail: float, exact: Callabl
 
 @dataclass(frozen=True, eq=False)
 class Integrand:
-    """ln(P^alpha Q^(1-alpha)), raised by its rounding error; `slope` bounds |d ln f / dx|, for rounded nodes."""
+    """ln(P^alpha Q^(1-alpha)), raised by its rounding error; `slope` bounds |d ln f / dx|, for rounded nodes.
+
+    alpha - 1 is taken before it is rounded: float(alpha) - 1 may be too small by 2^-53 / (alpha-1) of it."""
 
     p: Atoms
     q: Atoms
-    alpha: float
+    alpha: Fraction
     slope: float
 
     def __call__(self, y: Floats) -> Floats:
         a, b = self.p.log_density(y), self.q.log_density(y)
-        less = self.alpha - 1
+        less = float(self.alpha - 1)
         size = self.p.high.size + self.q.high.size
-        error = self.alpha * (8 * np.abs(a) + size + 60) + less * (8 * np.abs(b) + size + 60)
+        error = float(self.alpha) * (8 * np.abs(a) + size + 60) + less * (8 * np.abs(b) + size + 60)
         error += 4 * np.abs(a + less * (a - b)) + 4 * self._slope(y) * np.abs(y)
         return a + less * (a - b) + 1.01 * UNIT * error
 
@@ -91,7 +93,7 @@ class Integrand:
             return np.full(y.size, self.slope)
         hull = max(float(np.abs(r.high[[0, -1]]).max()) for r in (self.p, self.q))
         with np.errstate(divide="ignore"):
-            outside = self.p.tail * (2 * self.alpha - 1) / np.maximum(np.abs(y) - hull, 0.0)
+            outside = self.p.tail * (2 * float(self.alpha) - 1) / np.maximum(np.abs(y) - hull, 0.0)
         return np.minimum(self.slope, 1.01 * outside)
 
     def check(self, points: float) -> None:
@@ -117,7 +119,7 @@ def gaussian(p: Atoms, q: Atoms, alpha: Fraction) -> float:
     best = int(np.argmax(steps))
     h = 2.0 ** math.floor(math.log2(float(steps[best])))
     relative = 2.1 * math.exp(float(swell[best]) - 2 * math.pi * float(heights[best]) / h) + 1e-15
-    f = Integrand(p, q, a, 0.0)  # the points are exact
+    f = Integrand(p, q, alpha, 0.0)  # the points are exact
     ends = []
     for side, sign in ((-1, 1.0), (0, -1.0)):
         x, y = float(p.high[side]), float(q.high[side])
@@ -158,7 +160,7 @@ def laplace(p: Atoms, q: Atoms, alpha: Fraction) -> float:
     slope = 2 * a - 1
     half = min(1.5 / slope, 1.4 / TALL)
     relative = relative_error(slope, half, math.cos(half * TALL) ** (1 - a))
-    f = Integrand(p, q, a, slope)
+    f = Integrand(p, q, alpha, slope)
     cuts = np.unique(np.concatenate((p.high, q.high)))
     ends = f(cuts[[0, -1]])
     near = 45.0

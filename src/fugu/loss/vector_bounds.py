@@ -158,9 +158,8 @@ def space_of(family: VectorFamily, pair: tuple[int, int], norm: int) -> Space:
 
 def unit_of(space: Space) -> int:
     """How many lattice steps one unit of the space is: it may stand on a coarser lattice that holds all its atoms."""
-    if space.unit is None:
+    if space.unit is None or space.unit.denominator != 1:
         raise NotProvable("the vectors are too far apart, in lattice steps, to be told apart exactly; coarsen the grid")
-    assert space.unit.denominator == 1
     return int(space.unit)
 
 
@@ -188,7 +187,9 @@ def plan_for(space: Space, noise: Noise, alpha: Fraction, costs: NDArray[np.floa
 
 
 def plan_loss(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> float:
-    """log E exp((a-1) sum_j h_a(X_j - Y_j)) / (a-1) of a plan, in balls and rounded up."""
+    """log E exp((a-1) sum_j h_a(X_j - Y_j)) / (a-1) of a plan that moves all mass, in balls and rounded up."""
+    if plan.kept != 1:
+        raise NotProvable("a plan that leaves mass where it is bounds no divergence; give one with both whole margins")
     apart = steps_moved(space, plan)
     grid = noise.grid or Fraction(1)
     with balls.precision(_PRECISION):

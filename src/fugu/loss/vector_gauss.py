@@ -29,27 +29,33 @@ _SLACK = Fraction(1, 10**25)
 def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, plan: SubCoupling) -> float:
     """A bound on delta(epsilon) from one plan, in balls and rounded up. `unit` is the space's unit in lattice steps.
 
-    Mass that the plan leaves where it is counts in full."""
+    The space is in the norm 2. Mass that the plan leaves where it is counts in full."""
     room = 1 / (2 * noise.precision) - TAU
     if room <= TAU:
         raise NotProvable("the Gaussian noise is too narrow against its grid; choose a finer grid")
-    apart = (space.x[plan.rows] - space.y[plan.columns]).astype(object) * unit
-    squares, where = np.unique((apart * apart).sum(axis=1).astype(np.int64), return_inverse=True)
+    apart = space.x[plan.rows] - space.y[plan.columns]
+    squares, where = np.unique((apart * apart).sum(axis=1), return_inverse=True)  # below 2^62: `in_space`
     sums = [0] * len(squares)
     for k, mass in zip(np.asarray(where).ravel().tolist(), plan.masses.tolist(), strict=True):
         sums[k] += mass
     left, more = _left(epsilon)
     with balls.precision(_PRECISION):
-        h = eta(TAU, space.x.shape[1])
-        kappa = ((1 + h) / (1 - h)).log()
-        if not 2 * kappa <= balls.of(_SLACK):
-            raise NotProvable("too many coordinates for the smoothing bound")
+        kappa = _kappa(space.x.shape[1])
         mean = arb(fmpz(plan.total - sum(sums)))
         for square, mass in zip(squares.tolist(), sums, strict=True):
             if square:
-                mean += arb(fmpz(mass)) * _curve(left, Fraction(square) / room)
+                mean += arb(fmpz(mass)) * _curve(left, square * unit**2 / room)
         found = kappa.exp() * (mean / arb(fmpz(plan.total)) + (more if squares.any() else arb(0)))
         return min(1.0, max(0.0, balls.upper(found)))
+
+
+def _kappa(dimension: int) -> arb:
+    """kappa with e^-kappa <= lattice noise / post-processed continuous noise <= e^kappa, 2 kappa within the slack."""
+    h = eta(TAU, dimension)
+    kappa = ((1 + h) / (1 - h)).log()
+    if not 2 * kappa <= balls.of(_SLACK):
+        raise NotProvable("too many coordinates for the smoothing bound")
+    return kappa
 
 
 def _left(epsilon: Fraction) -> tuple[Fraction, arb]:
@@ -85,9 +91,6 @@ def shift_delta(steps: float, dimension: int, noise: Gaussian, epsilon: Fraction
         return 1.0
     left, more = _left(epsilon)
     with balls.precision(_PRECISION):
-        h = eta(TAU, dimension)
-        kappa = ((1 + h) / (1 - h)).log()
-        if not 2 * kappa <= balls.of(_SLACK):
-            raise NotProvable("too many coordinates for the smoothing bound")
+        kappa = _kappa(dimension)
         moved = Fraction(steps) ** 2 / (1 / (2 * noise.precision) - TAU)
         return min(1.0, balls.upper(kappa.exp() * (_curve(left, moved) + more))) if moved else 0.0

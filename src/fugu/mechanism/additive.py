@@ -40,17 +40,8 @@ class Additive(Mechanism):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """(-h, h): noise quantile plus half a grid step where values are rounded."""
-        half = self.noise.quantile(level) + self._rounding
+        half = self.noise.quantile(level) + rounding_error(self.lattice, self.support)
         return (-half, half)
-
-    @property
-    def _rounding(self) -> float:
-        """The largest error of rounding a supported value onto the lattice."""
-        if self.lattice is None:
-            return 0.0
-        if self.support is None:
-            return float(self.lattice.grid) / 2
-        return float(np.max(np.abs(self.lattice.value(self.lattice.index(self.support)) - self.support)))
 
     def then(self, f: Step, name: str | None = None) -> Additive:
         """The same noise followed by `f`; the two share one release."""
@@ -79,6 +70,16 @@ def sampler_of(noise: Laplace | Gaussian) -> LatticeLaplaceSampler | LatticeGaus
     if isinstance(noise, Gaussian):
         return LatticeGaussianSampler(noise.precision)
     return LatticeLaplaceSampler(noise.rate)
+
+
+def rounding_error(lattice: Lattice | None, support: NDArray[np.float64] | None) -> float:
+    """The largest error, in any coordinate, of rounding a supported value onto the lattice; half a step if any value
+    may come, none without a lattice."""
+    if lattice is None:
+        return 0.0
+    if support is None:
+        return float(lattice.grid) / 2
+    return float(np.max(np.abs(lattice.value(lattice.index(support)) - support)))
 
 
 def nearest(support: NDArray[np.float64], column: Column) -> Column:

@@ -24,7 +24,7 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
-from fugu.mechanism.checks import check_correlated, check_lattice, check_support, check_vectors
+from fugu.mechanism.checks import check_parts
 from fugu.mechanism.encoding import (
     budget_from,
     item_from,
@@ -232,19 +232,7 @@ class Certificate:
             raise CertificateError("the certificate's laws do not match their fingerprint")
         certificate = Certificate(body)
         try:
-            _ = certificate.budget, certificate.laws, certificate.parts
-            if body["kind"] == "additive":
-                check_lattice(certificate.noise, certificate.lattice)
-                check_support(certificate)
-            if body["kind"] == "analysis":
-                _ = certificate.analysed
-            if body["kind"] == "correlated":
-                check_correlated(certificate)
-            if body["kind"] == "vector":
-                check_lattice(certificate.noise, certificate.lattice)
-                check_vectors(certificate)
-            if not certificate.laws:
-                raise CertificateError("the certificate holds no laws")
+            check_parts(certificate)
         except CertificateError:
             raise
         except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:

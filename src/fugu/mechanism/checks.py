@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,25 @@ from fugu.noise.lattice import Lattice
 
 if TYPE_CHECKING:
     from fugu.mechanism.certificate import Certificate
+
+
+def check_parts(certificate: Certificate) -> None:
+    """Whatever the kind: a budget, laws and halves that can be read; then what the kind asks for."""
+    _, halves, kind = certificate.budget, certificate.parts, certificate.kind
+    if not certificate.laws:
+        raise CertificateError("the certificate holds no laws")
+    if kind in ("additive", "vector"):
+        check_lattice(certificate.noise, certificate.lattice)
+    if kind == "additive":
+        check_support(certificate)
+    if kind == "vector":
+        check_vectors(certificate)
+    if kind == "mixed":
+        check_mixed(halves, certificate.body["share"])
+    if kind == "analysis":
+        _ = certificate.analysed
+    if kind == "correlated":
+        check_correlated(certificate)
 
 
 def check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:
@@ -41,8 +61,17 @@ def check_correlated(certificate: Certificate) -> None:
         raise CertificateError("the certificate's noise, lattice and laws do not belong together")
 
 
+def check_mixed(halves: tuple[Certificate, ...], share: str) -> None:
+    """Two halves, and a number that says how likely the first one is."""
+    if len(halves) != 2:
+        raise CertificateError("a mixture has two halves")
+    Fraction(share)
+
+
 def check_vectors(certificate: Certificate) -> None:
-    """Laws and support of the dimension stated."""
+    """Laws and support of the dimension stated, and a lattice, onto which vectors are always rounded."""
+    if certificate.lattice is None:
+        raise CertificateError("the certificate is for vectors, and has no lattice that they are rounded onto")
     stated = certificate.body["dimension"]
     support = certificate.body.get("support")
     rows = None if support is None else np.array(support, dtype=np.float64)

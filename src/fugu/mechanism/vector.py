@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadNoise
-from fugu.mechanism.additive import sampler_of
+from fugu.mechanism.additive import rounding_error, sampler_of
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.mechanism.rows import as_rows
 from fugu.noise.bits import BitSource
@@ -52,16 +52,9 @@ class VectorAdditive(Mechanism):
         each = level ** (1 / self.dimension) * (1 + 1e-15)
         if self.noise.scale and not each < 1:
             raise BadNoise(f"the level {level!r} is nearer to 1 than doubles can tell; give a lower one")
-        half = (self.noise.quantile(each) if self.noise.scale else 0.0) + self._rounding
+        noise = self.noise.quantile(each) if self.noise.scale else 0.0
+        half = noise + rounding_error(self.lattice, self.support)
         return (-half, half)
-
-    @property
-    def _rounding(self) -> float:
-        if self.lattice is None:
-            return 0.0
-        if self.support is None:
-            return float(self.lattice.grid) / 2
-        return float(np.max(np.abs(self.lattice.value(self.lattice.index(self.support)) - self.support)))
 
     def then(self, f: Step, name: str | None = None) -> VectorAdditive:
         """The same noise followed by `f`; the two share one release."""

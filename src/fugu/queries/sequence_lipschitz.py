@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +27,8 @@ class Lipschitz(SequenceQuery):
     """F(sequences): `dimension` numbers, ||F(D) - F(D')||_1 <= lipschitz for all D, D' that differ in one entry.
 
     fugu trusts the stated number: it must hold on the full product domain. F gets a tuple of tuples, one per user,
-    clipped or mapped into the domain. Each coordinate is rounded to a multiple of `step`. With `whole=True` the values
+    clipped or mapped into the domain; what it returns is read exactly (a float is its decimal), and the stated number
+    must hold for what is read. Each coordinate is rounded to a multiple of `step`. With `whole=True` the values
     of F are such multiples already (checked), and the sensitivity stays. Else rounding costs: whole numbers d_j <=
     ceil(x_j) with sum of x_j <= S add up to at most ceil(S) + dimension - 1, in steps, which is what noise is set for.
 
@@ -110,16 +112,16 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def exact_numbers(result: Any, dimension: int) -> tuple[Fraction, ...]:
     """What a user's function returned, as that many exact finite numbers."""
-    flat = np.asarray(result, dtype=object).ravel().tolist()
-    if len(flat) != dimension:
-        raise UsageError(f"the query must return {dimension} number{'s' if dimension > 1 else ''}, got {len(flat)}")
+    flat = called(lambda: np.asarray(result, dtype=object).ravel().tolist())
+    if len(flat) != dimension:  # how many it returned may depend on the data, and is not told
+        raise UsageError(f"the query must return {dimension} number{'s' if dimension > 1 else ''} for all sequences")
     return tuple(exact_number(value) for value in flat)
 
 
 def exact_number(value: Any) -> Fraction:
     """One finite number, exactly; the message does not hold it."""
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bool | int | float | Fraction) and math.isfinite(plain):
+    if isinstance(plain, int | float | Fraction) and -sys.float_info.max <= plain <= sys.float_info.max:
         return as_fraction(plain)
     raise UsageError("the query returned something that is not a finite number; it must for all sequences")
 

@@ -96,7 +96,7 @@ class SequenceQuery(ABC):
 
     def mechanism(self, epsilon: Real | Pure) -> SequenceMechanism:
         """The mechanism that answers this query with Pure(epsilon) per entry."""
-        return SequenceMechanism(self, positive_epsilon(epsilon))
+        return SequenceMechanism(self, epsilon)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +108,9 @@ class SequenceMechanism:
     query: SequenceQuery
     epsilon: Fraction
     once: Once = field(default_factory=Once, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
 
     @property
     def guarantee(self) -> Pure:

@@ -21,14 +21,9 @@ from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, lapla
 _STEPS = 1000
 
 
-@final
 @dataclass(frozen=True)
-class Sum(SequenceQuery):
-    """The sum of all entries, clipped to the bounds. Replacing one entry moves it by at most high - low.
-
-    >>> Sum(Numbers(0, 10)).exact([[1, 2.5], [99]])
-    Fraction(27, 2)
-    """
+class _Total(SequenceQuery):
+    """What is made of the sum of all entries, clipped to the bounds: replacing one moves it by at most high - low."""
 
     domain: Numbers
     step: Real | None = None
@@ -37,26 +32,44 @@ class Sum(SequenceQuery):
         object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
 
     @property
-    def name(self) -> str:
-        return "sum"
-
-    @property
     def sensitivity(self) -> Fraction:
         return self.domain.width
 
-    def evaluate(self, data: Figures) -> Fraction:
+    def total(self, data: Figures) -> Fraction:
+        """The exact sum; private."""
         return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+
+    def noised(self, data: Figures, epsilon: Fraction, over: int, source: BitSource) -> Drawn:
+        """The noised sum over a public number."""
+        return noised_sum(self.total(data), self.domain.width, as_fraction(self.step or 0), epsilon, over, source)
+
+
+@final
+@dataclass(frozen=True)
+class Sum(_Total):
+    """The sum of all entries, clipped to the bounds. Replacing one entry moves it by at most high - low.
+
+    >>> Sum(Numbers(0, 10)).exact([[1, 2.5], [99]])
+    Fraction(27, 2)
+    """
+
+    @property
+    def name(self) -> str:
+        return "sum"
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return self.total(data)
 
     def details(self) -> dict[str, Any]:
         return {"rounded to multiples of": str(self.step)}
 
     def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
-        return noised_sum(self.evaluate(data), self.domain.width, as_fraction(self.step or 0), epsilon, 1, source)
+        return self.noised(data, epsilon, 1, source)
 
 
 @final
 @dataclass(frozen=True)
-class Mean(SequenceQuery):
+class Mean(_Total):
     """The mean of all entries, clipped to the bounds: the sum over the public number n of entries.
 
     Replacing one entry moves the sum by at most high - low (the sensitivity stated) and the mean by 1/n of it.
@@ -65,30 +78,19 @@ class Mean(SequenceQuery):
     Fraction(3, 2)
     """
 
-    domain: Numbers
-    step: Real | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
-
     @property
     def name(self) -> str:
         return "mean"
 
-    @property
-    def sensitivity(self) -> Fraction:
-        return self.domain.width
-
     def evaluate(self, data: Figures) -> Fraction:
-        return sum((sum(user, Fraction(0)) for user in data), Fraction(0)) / sum(map(len, data))
+        return self.total(data) / sum(map(len, data))
 
     def details(self) -> dict[str, Any]:
         of = "the sum, before division by the public number of entries"
         return {"sensitivity of": of, "rounded to multiples of": str(self.step)}
 
     def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
-        n = sum(map(len, data))
-        return noised_sum(self.evaluate(data) * n, self.domain.width, as_fraction(self.step or 0), epsilon, n, source)
+        return self.noised(data, epsilon, sum(map(len, data)), source)
 
 
 def noised_sum(

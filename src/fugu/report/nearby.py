@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
@@ -27,7 +28,7 @@ from fugu.report import style
 from fugu.report.facts import Facts
 from fugu.report.figures import plain as plain_text
 from fugu.report.style import Figure
-from fugu.report.text import VALUE, number, quoted
+from fugu.report.text import VALUE, number, quoted, shortened
 from fugu.report.views import Part, parts
 
 POINTS = 24
@@ -151,14 +152,14 @@ def nearby_figure(found: Curve | None, f: Facts) -> Figure | None:
     """The proved loss as steps over the distance, the promise as a dotted line."""
     if found is None:
         return None
-    line: Figure = {"type": "scatter", "mode": "lines", "name": "proved limit", "x": _short(found.distances)}
+    line: Figure = {"type": "scatter", "mode": "lines", "name": "proved limit", "x": _down(found.distances)}
     line |= {
         "y": [float(decimal_up(v, 5)) for v in found.losses],
         "line": {"color": style.CURVE, "width": 2.5, "shape": "vh"},
     }
     line["hovertemplate"] = "distance up to %{x}<br>at most %{y}<extra></extra>"
     flat: Figure = {"type": "scatter", "mode": "lines", "name": "promised", "hoverinfo": "skip"}
-    flat |= {"x": _short((0.0, found.distances[-1])), "y": _short((found.promised,) * 2)}
+    flat |= {"x": _down((0.0, found.distances[-1])), "y": [float(f"{found.promised:.5g}")] * 2}
     flat |= {"line": {"color": style.FIRST, "width": 1.5, "dash": "dot"}}
     layout = style.layout(330, top=44) | {"showlegend": True}
     of = "" if f.query == VALUE else f", in units of {plain_text(f.query, 40)}"
@@ -177,9 +178,10 @@ def nearby_caption(found: Curve | None, f: Facts) -> str:
         "What is left of the promise if an observer's beliefs are not the stated ones, but can be had from them by "
         f"moving every value by at most the distance below: the limit rises from {number(found.promised, 'up', 4)} to "
         f"at most {number(found.losses[-1], 'up', 4)} ({found.measure}) at a distance of "
-        f"{number(found.distances[-1])}, in the units of {quoted(f.query)}."
+        f"{number(found.distances[-1], 'down')}, in the units of {quoted(f.query)}."
     )
 
 
-def _short(values: tuple[float, ...]) -> list[float]:
-    return [float(f"{v:.5g}") for v in values]
+def _down(distances: tuple[float, ...]) -> list[float]:
+    """Five digits of each, never farther than what was proved."""
+    return [float(shortened(Decimal(x), "down", 5)) for x in distances]

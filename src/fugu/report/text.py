@@ -24,7 +24,7 @@ def number(x: float, way: str = "near", digits: int = 3) -> str:
     """
     if not math.isfinite(x):
         return "unlimited" if x > 0 else "-unlimited"
-    short = _short(Decimal(x), way, digits)
+    short = shortened(Decimal(x), way, digits)
     if short == 0 or -5 < short.adjusted() < 9:
         return f"{short:,f}"
     mantissa = short.scaleb(-short.adjusted()).normalize()
@@ -48,11 +48,12 @@ def _part(part: Decimal, way: str) -> Decimal:
     """Three digits of a percentage; below a millionth, 0 or that millionth."""
     least = Decimal("1e-6")
     if part >= least:
-        return _short(part, way, 3)
+        return shortened(part, way, 3)
     return least if part > 0 and way == "up" else Decimal(0)
 
 
-def _short(x: Decimal, way: str, digits: int) -> Decimal:
+def shortened(x: Decimal, way: str, digits: int) -> Decimal:
+    """`digits` significant digits, rounded that way."""
     lean = {"up": -abs(x), "down": abs(x), "near": Decimal(0)}[way] * _SLACK
     return Context(prec=digits, rounding=_WAYS[way]).create_decimal(x + lean).normalize()
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.transport.cells import SubCoupling, gathered
+from fugu.transport.cells import SubCoupling
 from fugu.transport.flow import max_flow
 from fugu.transport.space import Space
 
@@ -35,10 +35,8 @@ def bottleneck(space: Space, delta: Fraction) -> tuple[float, SubCoupling]:
             high, best = middle, found
         else:
             low = middle
-    i, j, keys = pairs
-    moved = np.flatnonzero(best)
-    plan = SubCoupling(i[moved], j[moved], best[moved], space.total).checked(space.a, space.b, needed)
-    farthest = space.distance(keys[ends[high]])
+    plan = _plan(space, pairs, best, needed)
+    farthest = space.distance(pairs[2][ends[high]])
     return farthest, SubCoupling(space.rows[plan.rows], space.columns[plan.columns], plan.masses, plan.total)
 
 
@@ -74,9 +72,14 @@ def _flow(space: Space, pairs: _Pairs, count: int, needed: int = 0) -> NDArray[A
     return max_flow(space.a, space.b, pairs[0][:count], pairs[1][:count], needed)
 
 
+def _plan(space: Space, pairs: _Pairs, flow: NDArray[Any], needed: int) -> SubCoupling:
+    """The pairs that mass flows along, as a sub-coupling whose marginals are checked."""
+    moved = np.flatnonzero(flow)
+    return SubCoupling(pairs[0][moved], pairs[1][moved], flow[moved], space.total).checked(space.a, space.b, needed)
+
+
 def kept_within(space: Space, key: Any) -> Fraction:
     """The largest mass that some sub-coupling keeps within the distance of a key."""
     pairs = space.near(key)
     flow = _flow(space, pairs, len(pairs[0]))
-    held = gathered(pairs[0], flow, len(space.a))
-    return Fraction(int(held.sum()), space.total)
+    return _plan(space, pairs, flow, 0).kept

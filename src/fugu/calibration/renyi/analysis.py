@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from fugu.calibration.method import AnyBudget, Proposal
 from fugu.calibration.problem import Problem
 from fugu.calibration.proof import Proof
-from fugu.calibration.prove import NUDGES
+from fugu.calibration.prove import least_proved
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.sealing import Way, beliefs_of
-from fugu.errors import NotProvable
-from fugu.exact import as_fraction, decimal_up
+from fugu.exact import as_fraction
 from fugu.guarantee import Renyi, RenyiCurve
-from fugu.laws.family import Family
+from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 from fugu.loss.renyi_api import cauchy_divergence
 from fugu.mechanism.analysis import Analysis
@@ -28,18 +29,27 @@ _REAL = "analysis only: the noise is a real number of unlimited precision, which
 
 
 def prove_cauchy(items: tuple[Item, ...], noise: GeneralizedCauchy, target: Target) -> Proof:
-    """D_alpha of every item and order, by quadrature with a proved error; `noise` in steps of the items' lattice."""
-    worst, excess = 0.0, 0.0
+    """D_alpha of every pair and order, by quadrature with a proved error; `noise` in steps of the items' lattice."""
+    worst, excess = 0.0, -1.0
     holds, label = True, ""
-    for item in items:
+    for alone, name in _pairs(items):
         for alpha, epsilon in target.orders:
-            loss = cauchy_divergence(item, noise, alpha)
+            loss = cauchy_divergence(alone, noise, alpha)
             holds = holds and math.isfinite(loss) and Fraction(loss) <= epsilon
             ratio = loss / float(epsilon) if epsilon else loss
-            if ratio >= excess:
-                worst, excess = loss, ratio
-                label = item.labels[0] if isinstance(item, Family) else item.label
+            if ratio > excess:
+                worst, excess, label = loss, ratio, name
     return Proof(worst, 0.0, label, holds)
+
+
+def _pairs(items: tuple[Item, ...]) -> Iterator[tuple[Item, str]]:
+    """Every pair by itself, with its label."""
+    for item in items:
+        if isinstance(item, Analytic):
+            yield item, item.label
+        else:
+            for pair, label in zip(item.pairs, item.labels, strict=True):
+                yield replace(item, pairs=(pair,), labels=(label,)), label
 
 
 def analysis(
@@ -47,16 +57,13 @@ def analysis(
 ) -> Analysis:
     """The least 10-digit scale that is proved, and its certificate; `release` is refused."""
     grid, target = asked.lattice.grid, Target.of(budget)
-    steps = proposals[way.name].steps
-    found = Fraction(0) if steps == 0 else decimal_up(float(Fraction(steps) * grid))
-    for nudge in NUDGES:
-        scale = found if nudge == 0 else decimal_up(float(found) * (1 + nudge))
-        proof = prove_cauchy(asked.items, GeneralizedCauchy(scale / grid), target)
-        if proof.holds:
-            noise = GeneralizedCauchy(float(scale))
-            return Analysis(certificate=_sealed(asked, budget, way, proposals, proof, noise, context),
-                            context=context, noise=noise)  # fmt: skip
-    raise NotProvable(f"the Cauchy scale {float(scale):g} could not be proved: the bound is {proof.epsilon:.12g}")
+
+    def attempt(scale: Fraction) -> tuple[GeneralizedCauchy, Proof]:
+        return GeneralizedCauchy(float(scale)), prove_cauchy(asked.items, GeneralizedCauchy(scale / grid), target)
+
+    noise, proof = least_proved(proposals[way.name].steps, grid, "cauchy", attempt)
+    sealed = _sealed(asked, budget, way, proposals, proof, noise, context)
+    return Analysis(certificate=sealed, context=context, noise=noise)
 
 
 def _sealed(

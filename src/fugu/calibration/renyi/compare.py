@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fugu.calibration.comparison import Comparison, Row, refused
+from fugu.calibration.comparison import Comparison, Row, above, refused
 from fugu.calibration.method import Proposal
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove, with_scale
@@ -53,7 +53,7 @@ def _row(found: Offer, name: str, proposal: Proposal, budget: Renyi | RenyiCurve
         expected_squared=noise.expected_error("squared"),
         epsilon=proof.epsilon,
         proven=proof.holds,
-        why=find_renyi_method(name).theorem if proof.holds else "the scale is above what floating point can settle",
+        why=find_renyi_method(name).theorem if proof.holds else above(proof.epsilon, proof.delta),
         note=note,
         released=kind != "cauchy",
     )

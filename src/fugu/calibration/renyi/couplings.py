@@ -29,8 +29,7 @@ def wasserstein(item: Item, target: Target, kind: Kind) -> Proposal:
     """The least scale with R_alpha(noise, max over pairs of W_inf) <= epsilon."""
     if isinstance(item, Analytic):
         return _translates(item, target, kind)
-    plans = [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
-    return Proposal(within(max((plan.distances.max().item() for plan in plans), default=0), target, kind))
+    return Proposal(within(farthest(item), target, kind))
 
 
 @renyi_method(
@@ -42,11 +41,11 @@ def closeness(item: Item, target: Target, kind: Kind) -> Proposal:
     """The least scale with R_alpha(noise, z) <= epsilon, for the least z that couples all but delta of every pair."""
     if isinstance(item, Analytic):
         return NO_ATOMS
-    farthest = max(
+    distance = max(
         (closeness_index(item.points, item.laws[i], item.laws[j], target.delta) for (i, j), _ in item.different),
         default=0,
     )
-    return Proposal(within(farthest, target, kind), "" if target.delta else "delta is 0: the same as wasserstein")
+    return Proposal(within(distance, target, kind), "" if target.delta else "delta is 0: the same as wasserstein")
 
 
 @renyi_method(
@@ -57,12 +56,12 @@ def transport(item: Item, target: Target, kind: Kind) -> Proposal:
     optimal for every convex cost at once, hence for every scale."""
     if isinstance(item, Analytic):
         return NO_ATOMS
-    plans = [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
-    farthest = max((plan.distances.max().item() for plan in plans), default=0)
-    if farthest == 0:
+    plans = _plans(item)
+    distance = max((plan.distances.max().item() for plan in plans), default=0)
+    if distance == 0:
         return Proposal(0.0)
     return Proposal(
-        target.least(lambda b, a: max(coupled(plan, b, a, kind) for plan in plans), target.start(float(farthest)))
+        target.least(lambda b, a: max(coupled(plan, b, a, kind) for plan in plans), target.start(float(distance)))
     )
 
 
@@ -101,5 +100,9 @@ def _number(x: Fraction) -> float:
 
 def farthest(family: Family) -> float:
     """The largest W_inf of any pair, in the unit of the points."""
-    plans = (monotone(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different)
-    return max((plan.distances.max().item() for plan in plans), default=0)
+    return max((plan.distances.max().item() for plan in _plans(family)), default=0)
+
+
+def _plans(family: Family) -> list[Coupling]:
+    """The monotone coupling of every pair that differs."""
+    return [monotone(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different]

@@ -41,8 +41,6 @@ def partial_transport(item: Item, target: Target, kind: Kind) -> Proposal:
         return NO_ATOMS
     if target.delta == 0:
         return Proposal(math.inf, "delta is 0: the same as transport")
-    if not item.different:
-        return Proposal(0.0)
     distance = float(farthest(item))
     if distance == 0:
         return Proposal(0.0)

@@ -12,11 +12,12 @@ import numpy as np
 from fugu.calibration.method import AnyBudget, Proposal
 from fugu.calibration.problem import short_step
 from fugu.calibration.proof import Proof
-from fugu.calibration.prove import NUDGES, with_scale
+from fugu.calibration.prove import least_proved, with_scale
+from fugu.calibration.sealing import kind_of
 from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
 from fugu.errors import NotProvable, UnknownName
-from fugu.exact import Real, as_fraction, decimal_up
+from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.pair import LawPair
 from fugu.laws.vectors import VectorFamily, vector_families
@@ -107,17 +108,12 @@ def _proved(
     families: tuple[VectorFamily, ...], grid: Fraction, steps: float, budget: AnyBudget, kind: str
 ) -> tuple[Noise, Proof]:
     """The noise of least 10-digit scale at or above the proposal that is proved."""
-    found = Fraction(0) if steps == 0 else decimal_up(float(Fraction(steps) * grid))
-    for nudge in NUDGES:
-        scale = float(found if nudge == 0 else decimal_up(float(found) * (1 + nudge)))
-        noise = with_scale(kind, scale, grid)
-        proof = prove_vectors(families, noise, budget)
-        if proof.holds:
-            return noise, proof
-    raise NotProvable(
-        f"the {kind} scale {scale:g} could not be proved for pair {proof.worst_pair!r}: the bound is "
-        f"{proof.epsilon:.12g}, delta {proof.delta:.3g}"
-    )
+
+    def attempt(scale: Fraction) -> tuple[Noise, Proof]:
+        noise = with_scale(kind, float(scale), grid)
+        return noise, prove_vectors(families, noise, budget)
+
+    return least_proved(steps, grid, kind, attempt)
 
 
 def _support(given: tuple[VectorFamily, ...]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
@@ -146,7 +142,6 @@ def _body(
         for law in family.laws:
             digest.update(repr(law.whole()).encode())
     silent = ["no noise is added: the guarantee rests on the beliefs alone"] if noise.scale == 0 else []
-    kind = "gaussian" if type(noise).__name__ == "Gaussian" else "laplace"
     return {
         "kind": "vector",
         "dimension": dimension,
@@ -155,7 +150,7 @@ def _body(
         "worst_pair": proof.worst_pair,
         "method": name,
         "theorem": WAYS[name].theorem,
-        "noise": {"kind": kind, "scale": str(as_fraction(noise.scale)), "grid": str(lattice.grid)},
+        "noise": {"kind": kind_of(noise), "scale": str(as_fraction(noise.scale)), "grid": str(lattice.grid)},
         "lattice": {"grid": str(lattice.grid), "origin": str(lattice.origin)},
         "expected_error": {o: dimension * noise.expected_error(o) for o in ("absolute", "squared")},
         "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},

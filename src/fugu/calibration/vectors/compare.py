@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fugu.calibration.comparison import Comparison, Row, refused
+from fugu.calibration.comparison import Comparison, Row, above, refused
 from fugu.calibration.method import AnyBudget, Proposal
 from fugu.calibration.prove import with_scale
 from fugu.calibration.vectors.calibrate import kinds_for, lattice_for
@@ -49,6 +49,6 @@ def _row(
         expected_squared=d * noise.expected_error("squared"),
         epsilon=proof.epsilon,
         proven=proof.holds,
-        why=WAYS[name].theorem,
+        why=WAYS[name].theorem if proof.holds else above(proof.epsilon, proof.delta),
         note=proposal.note,
     )
