@@ -89,9 +89,7 @@ def _marker(shape: str, x: float, y: float, colour: str) -> str:
     return f"<path d='M{x:.1f},{y:.1f}m{_OUTLINES[shape]}' {look}/>"
 
 
-def _text(
-    x: float, y: float, words: str, size: int, colour: str, weight: int = 400, anchor: str = "start"
-) -> str:
+def _text(x: float, y: float, words: str, size: int, colour: str, weight: int = 400, anchor: str = "start") -> str:
     look = f"font-size='{size}' font-weight='{weight}' fill='{colour}' text-anchor='{anchor}' {_FONT}"
     return f"<text x='{x:.1f}' y='{y:.1f}' {look}>{words if '<tspan' in words else escape(words)}</text>"
 

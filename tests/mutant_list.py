@@ -22,6 +22,11 @@ RELEASE, CERTIFICATE = "mechanism/test_release.py", "mechanism/test_certificate.
 CONVERT = "guarantee/test_conversion.py"
 DIVERGE, COSTS, SHIFTS = "loss/test_renyi_lattice.py", "loss/test_cost.py", "loss/test_shift.py"
 VECTORS = "calibration/test_vector_hunt.py"
+ALLOCATE, HUNTED = (
+    "iterate/test_allocation_numbers.py iterate/test_shift_bound_hunt.py",
+    "iterate/test_accountant_hunt.py",
+)
+ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -351,4 +356,40 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("failure exits well", "    if not verdict.holds:", "    if False:"),
     ["errors.py", CLI],
     ("refusals exit like wrong use", "    exit_code = 3", "    exit_code = 2"),
+    ["iterate/steps.py", ALLOCATE],
+    ("negative shifts", "if s.min() < 0:", NO),
+    ("maps that expand", "if c.min() < 0 or c.max() > 1:", NO),
+    ("diameter not contracted", "kept * before *", "0.5 * kept * before *"),
+    ("weights from the start", "np.cumprod(factors)[::-1]", "np.cumprod(factors)"),
+    ["iterate/allocation.py", ALLOCATE],
+    ("nothing made up for", "hidden[-1] += missing", "hidden[-1] += 0 * missing"),
+    ("scales not squared", "level * w * b * b * size", "level * w * b * size"),
+    ("rounding ignored", "np.maximum(hidden, 0.0) * (1 + 4 * slack)", "np.maximum(hidden, 0.0) * (1 - 1e-12)"),
+    ["iterate/laplace.py", ALLOCATE],
+    ("d forgotten", "dimension * float(np.sum(each))", "float(np.sum(each))"),
+    ("no root of d", "u = np.abs(hidden) / (steps.scales * math.sqrt(dimension))", "u = np.abs(hidden) / (steps.scales * dimension)"),
+    ["iterate/restart.py", ALLOCATE],
+    ("restart at no distance", "steps.since(count - left, diameter)", "steps.since(count - left)"),
+    ["iterate/cost.py", HUNTED],
+    ("the mean of the losses", "np.sum(chances * np.expm1(exponents))", "np.expm1(np.sum(chances * exponents))"),
+    ("alpha without its half square", "* (self.values / scale / scale / 2", "* (self.values / scale / scale / 4"),
+    ("one delta for all", "total += p * gaussian_delta", "total = p * gaussian_delta"),
+    ["iterate/accountant.py", ACCOUNT],
+    ("steps too long", "* beta > 2 for r", "* beta > 3 for r"),
+    ("contraction of the flattest", "np.maximum(np.abs(1 - least_), np.abs(1 - most))", "np.minimum(np.abs(1 - least_), np.abs(1 - most))"),
+    ("divided by m twice", "self._rates / size * slack", "self._rates / size / size * slack"),
+    ("one gradient, not two", "most = 2 * float_up(as_fraction(self.lipschitz))", "most = float_up(as_fraction(self.lipschitz))"),
+    ("rates that fall", "bool(np.all(np.diff(self._rates) >= 0))", "True"),
+    ["iterate/priors.py", ACCOUNT],
+    ("passes cut short", "return self.rates_rise and self.steps % self.batches == 0", "return self.rates_rise"),
+    ("the last record", "[(run.steps - 1) % run.batches * run.batch_size]", "[run.records - 1]"),
+    ["iterate/mixing_priors.py", HUNTED],
+    ("one side only", "start = centre - behind if inside", "start = centre if inside"),
+    ("forgets at once", "min(1.0, survival(k + 1))", "min(1.0, survival(k + 2))"),
+    ["iterate/gaussian_priors.py", HUNTED],
+    ("correlation squared", "powers = float_up(rho) ** np.arange", "powers = float_up(rho * rho) ** np.arange"),
+    ("not divided by the variance", "float_up(abs(x) / row[i] * distance)", "float_up(abs(x) * distance)"),
+    ["iterate/training.py", "iterate/test_training_loop.py iterate/test_training_losses.py"],
+    ("gradient outside the ball", "inside = objective.project(weights)", "inside = weights"),
+    ("noise scaled by the rate", "weights += scale * stream()", "weights += rate * scale * stream()"),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
     "_version", "errors", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport", "loss",
-    "data", "scenario", "dependence", "mechanism", "calibration", "auditing", "queries", "ledger", "publish",
+    "data", "scenario", "dependence", "mechanism", "calibration", "auditing", "queries", "iterate", "ledger", "publish",
     "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES = 300

@@ -13,6 +13,7 @@ from fugu import errors as errors
 from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from fugu import iterate as iterate
     from fugu.auditing.against import guarantee_against as guarantee_against
     from fugu.auditing.attack import attack as attack
     from fugu.auditing.verify import Verdict as Verdict
@@ -89,11 +90,13 @@ _ROOMS = {
     "wasserstein": "transport",
 }
 
-__all__ = ["__version__", "errors", *sorted(_ROOMS)]  # noqa: PLE0604
+__all__ = ["__version__", "errors", "iterate", *sorted(_ROOMS)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import fugu` stays fast."""
+    if name == "iterate":
+        return importlib.import_module("fugu.iterate")
     room = _ROOMS.get(name)
     if room is None:
         raise AttributeError(f"module 'fugu' has no attribute {name!r}")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 import fugu
+from fugu.auditing.verify import Verdict
 from fugu.cli import options
 from fugu.cli.console import out, print_json, progress
 from fugu.errors import CertificateError, UsageError
@@ -18,7 +20,10 @@ from fugu.guarantee import Guarantee, Renyi, RenyiCurve
 from fugu.mechanism import Certificate
 from fugu.scenario import Scenario
 
-_MOST_READ = 64 * 1024**2
+if TYPE_CHECKING:
+    from fugu.iterate.record import TrainingCertificate
+
+_MOST_READ = 512 * 1024**2
 
 
 def verify(
@@ -43,8 +48,11 @@ def verify(
     if within is not None and reference is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --reference")
     with progress():
-        verdict = fugu.verify(document, None if reference is None else _scenario(document, reference))
-        nearby = None if within is None else guarantee_within(document, within)
+        if isinstance(document, Certificate):
+            verdict = fugu.verify(document, None if reference is None else _scenario(document, reference))
+            nearby = None if within is None else guarantee_within(document, within)
+        else:
+            verdict, nearby = _training(document, reference, within), None
     if as_json:
         told = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
         if nearby is not None:
@@ -59,12 +67,17 @@ def verify(
         raise typer.Exit(CertificateError.exit_code)
 
 
-def _load(path: str) -> Certificate:
-    """The certificate; those of sequences are another kind of document, and are called what they are."""
+def _load(path: str) -> Certificate | TrainingCertificate:
+    """The certificate, of a release or of a training; those of sequences are called what they are."""
     try:
         return Certificate.load(path)
     except CertificateError:
-        if not _of_sequences(Path(path)):
+        found = _document(Path(path))
+        if found.get("kind") == "training":
+            from fugu.iterate.record import TrainingCertificate
+
+            return TrainingCertificate.load(path)
+        if not {"pufferfish", "prior", "neighbours"} <= found.keys():  # what `fugu release --state` writes
             raise
         raise CertificateError(
             f"{path!r} is about sequences, which fugu verify does not prove; the chain is in it: give it and the "
@@ -72,13 +85,25 @@ def _load(path: str) -> Certificate:
         ) from None
 
 
-def _of_sequences(path: Path) -> bool:
-    """Whether this looks like what `fugu release --state` writes."""
+def _document(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty if there is none."""
     with suppress(OSError, ValueError, RecursionError):
         if path.stat().st_size < _MOST_READ:
             found = json.loads(path.read_text(encoding="utf-8"))
-            return isinstance(found, dict) and {"pufferfish", "prior", "neighbours"} <= found.keys()
-    return False
+            return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _training(document: TrainingCertificate, reference: str | None, within: float | None) -> Verdict:
+    """A training, proved again from its parameters."""
+    if reference is not None or within is not None:
+        raise UsageError("--reference and --within are for certificates of releases; this one is of a training")
+    try:
+        found = document.verify()
+    except CertificateError as error:
+        return Verdict(False, math.inf, 1.0, document.neighbours, str(error))
+    reason = f"a training, for adversaries who believe: {document.prior}"
+    return Verdict(True, float(found.epsilon), float(found.delta), document.neighbours, reason)
 
 
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:

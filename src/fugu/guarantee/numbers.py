@@ -45,7 +45,7 @@ def is_number(x: object) -> bool:
 
 def check_alpha(x: Any) -> None:
     """Refuse what is no order of a Rényi divergence above 1."""
-    if not is_number(x) or math.isnan(x) or x <= 1:
+    if not is_number(x) or not x > 1:
         raise BadBudget(f"alpha must be a number above 1 (inf allowed), got {x!r}")
 
 

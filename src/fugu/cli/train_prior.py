@@ -1,0 +1,81 @@
+"""What `fugu train` is told about the other rows: a prior as text, with the columns that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fugu.cli.train_data import Rows, places
+from fugu.data import Table
+from fugu.errors import BadTable, NotProvable, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from fugu.iterate.priors import Prior
+
+PRIVATE = ("both", "features", "target")
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The prior as it was written, and the columns it needs."""
+
+    text: str
+    order: str | None
+    state: str | None
+    smoothing: float
+    ordered: bool
+
+    @staticmethod
+    def of(
+        text: str, order: str | None, by: str | None, state: str | None, smoothing: float, source: str | None
+    ) -> Belief:
+        """Checked: what the prior needs is there, and nothing that it does not know."""
+        from fugu.iterate.reading import prior_from
+
+        name = text.strip()
+        if (name == "groups") != (by is not None):
+            raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
+        if (name == "markov") != (state is not None):
+            raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
+        if name != "markov" and smoothing:
+            raise UsageError("--smoothing is for --prior markov; leave it out")
+        if name == "markov" and source is None:
+            raise UsageError(
+                "--prior markov is fitted on --reference rows, never on the private ones; give --reference"
+            )
+        try:
+            ordered = name == "markov" or (name != "groups" and prior_from(name).ordered)
+        except UsageError as error:
+            more = ', "groups" (with --by), "markov" (with --state)' if str(error).startswith("no prior") else ""
+            raise UsageError(f"{error}{more}") from None
+        if ordered and order is None:
+            raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
+        return Belief(name, order, state, smoothing, ordered)
+
+    def prior(self, rows: Rows, known: Table | None) -> Prior:
+        """The prior of these rows; the chain of states is that of the public table."""
+        from fugu.iterate.priors import Groups
+        from fugu.iterate.reading import prior_from
+
+        if rows.groups is not None:
+            return Groups(rows.groups)
+        if self.state is None or self.order is None or known is None:
+            return prior_from(self.text)
+        from fugu.cli.sequences import chain_of
+
+        column = known.exact(self.state)
+        if column.missing.any():
+            raise BadTable(f"column {self.state!r} of the reference has missing cells; fill them in")
+        states = column.values[places(known.exact(self.order), "reference", True)].tolist()
+        return prior_from(chain_of({"reference": states}, self.state, self.smoothing, len(rows)))
+
+
+def check_private(private: str, numbers: bool, belief: Belief) -> None:
+    """A label cannot be normal."""
+    if private not in PRIVATE:
+        raise UnknownName("part of a row for --private", private, PRIVATE)
+    if belief.text.startswith("ar1") and not numbers and private != "features":
+        raise NotProvable(
+            f"--prior {belief.text} is about normal numbers, and a label is none: for a classifier give --prior "
+            "mixing:0.3, markov or groups, or keep it with --private features if the labels are public"
+        )

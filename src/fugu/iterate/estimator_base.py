@@ -1,0 +1,172 @@
+"""What the private linear models share: reading the data, choosing and proving the noise, training, the certificate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
+from fugu.guarantee import Approx
+from fugu.iterate.accountant import NoisySGD
+from fugu.iterate.choices import choose, penalty_and_radius, together
+from fugu.iterate.draw import FLOAT_MODEL
+from fugu.iterate.losses import Loss
+from fugu.iterate.priors import Groups, Prior
+from fugu.iterate.reading import prior_from
+from fugu.iterate.record import TrainingCertificate
+from fugu.iterate.scaling import Scaling
+from fugu.iterate.training import Objective, train
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise MissingExtra(
+        "the estimators need scikit-learn 1.6 or later; install it with: pip install 'fugu-privacy[fit]'"
+    ) from error
+
+Floats = NDArray[np.float64]
+_NEIGHBOURS = {
+    "both": "any two values of one whole record, features and target",
+    "features": "any two values of the features of one record; all targets are public",
+    "target": "any two values of the target of one record; all features are public",
+}
+_CHOSEN = (
+    "public, and chosen without looking at private values: the number of records, their order, groups, the two labels, "
+    "the declared bounds, all parameters"
+)
+_PUBLIC = (
+    _CHOSEN,
+    "that the data are fit to train on (finite numbers, a target with more than one value) is public",
+    "only the final model is published: no weights in between, no second training on the same records",
+    FLOAT_MODEL,
+)
+
+
+class PrivateLinear(BaseEstimator):  # type: ignore[misc]
+    """A linear model trained by projected noisy gradient descent; see `LinearRegression` for the parameters."""
+
+    _reach: float
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _read(self, X: Any, y: Any) -> tuple[Floats, Any]:
+        """X and y as arrays; errors of scikit-learn become fugu's, without the values that some of them quote."""
+        numeric = not self._loss().labels
+        rows, targets = self._checked(X, y, dtype=np.float64, ensure_min_samples=2, y_numeric=numeric)
+        return rows, targets
+
+    def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
+        try:
+            return validate_data(self, X, *y, **options)
+        except ValueError as error:
+            quoting = "could not convert" in str(error)
+            raise BadTable("X and y must hold numbers; encode categories first" if quoting else str(error)) from None
+
+    def _train(self, rows: Floats, targets: Floats, prior: Prior, noiseless: bool) -> Floats:
+        """Choose, prove, train; sets what can be said about the training."""
+        budget, objective, accountant = self._planned(len(rows), rows.shape[1], prior)
+        if noiseless:
+            self.guarantee_, self.certificate_, self.accountant_, self.noise_ = None, None, None, 0.0
+            return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
+        proved = accountant.for_budget(budget)
+        certificate = TrainingCertificate.issue(
+            type(self).__name__, budget, objective, proved, self._neighbours(prior), self._assumptions(proved)
+        )
+        weights = train(rows, targets, objective, proved)
+        self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
+        self.noise_ = float(proved.noise)
+        return weights
+
+    def _planned(self, records: int, weights: int, prior: Prior) -> tuple[Approx, Objective, NoisySGD]:
+        """The budget, the objective and the accountant without noise: from public numbers only."""
+        budget, loss = Approx(self.epsilon, self.delta), self._loss()
+        penalty, radius = penalty_and_radius(records, weights, self._reach, self.penalty, self.radius)
+        width = Scaling.of(1, max_norm=1, intercept=self.fit_intercept).width
+        objective = Objective(loss, self.clip, penalty, radius, self.private, width)
+        found = objective.constants
+        sensitivity = objective.sensitivity if prior.gaussian else None
+        ratio = 1.0 if sensitivity is None else sensitivity / (2 * found.lipschitz)
+        pace = 0.4 * records * float(self.epsilon) / (weights * together(prior, records, ratio))
+        chosen = choose(records, pace, found.smoothness, self.epochs, self.batch_size, self.learning_rate)
+        accountant = NoisySGD(
+            chosen.steps,
+            chosen.learning_rate,
+            found.lipschitz,
+            found.smoothness,
+            found.strong_convexity,
+            domain=2 * radius,
+            records=records,
+            batch_size=chosen.batch_size,
+            prior=prior,
+            sensitivity=sensitivity,
+        )
+        return budget, objective, accountant
+
+    def _believed(self, records: int, order: Any, groups: Any) -> Prior:
+        """The prior, once it is clear that the rows stand in the order that it speaks of."""
+        if self.private not in _NEIGHBOURS:
+            raise UsageError(f"private must be 'both', 'features' or 'target', got {self.private!r}")
+        named = isinstance(self.prior, str) and self.prior.strip() == "groups"
+        if named != (groups is not None):
+            raise UsageError('prior="groups" and groups=, one public label for each row, go together: give both')
+        prior = Groups(groups) if named else prior_from(self.prior)
+        if prior.gaussian and self._loss().labels and self.private != "features":
+            raise NotProvable(
+                "a label is not a normal number: for a classifier use prior='mixing:0.3', a MarkovChain or groups, or "
+                "keep a normal prior with private='features'"
+            )
+        if order is not None:
+            _check_order(order, records)
+        elif prior.ordered and not self.ordered:
+            raise UsageError(
+                "this prior speaks of records in order: sort the rows by time and say ordered=True, or give fit(..., "
+                "order=) the times of the rows"
+            )
+        return prior
+
+    def _neighbours(self, prior: Prior) -> str:
+        """Who is protected against whom; a normal prior speaks of values that are a bounded distance apart."""
+        said = _NEIGHBOURS[self.private]
+        if not prior.gaussian:
+            return said
+        share = float(prior.distance)  # type: ignore[attr-defined]
+        return f"{said}; both within the declared bounds, and at most {share:g} times their range apart"
+
+    def _assumptions(self, accountant: NoisySGD) -> tuple[str, ...]:
+        said = [*_PUBLIC]
+        if accountant.prior.gaussian:
+            said.append(
+                "the unit of the prior's distances is the declared range, of the features and of the target alike"
+            )
+        if self.private != "both":
+            public = "targets" if self.private == "features" else "features"
+            said.append(f"the prior speaks of the private part of the records, given the public {public}")
+        chains = getattr(accountant.prior, "chain", None)
+        return (*said, *(chains.assumptions if chains is not None else ()))
+
+    def _linear(self, X: Any) -> Floats:
+        """coef.x + intercept for each row."""
+        check_is_fitted(self, "coef_")
+        found = self._checked(X, dtype=np.float64, reset=False)
+        return np.asarray(found @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+def _check_order(order: Any, records: int) -> None:
+    found = np.asarray(order)
+    if found.shape != (records,):
+        raise UsageError(f"order must hold one value for each of the {records} rows")
+    try:
+        sorted_ = bool(np.all(found[:-1] <= found[1:]))
+    except TypeError:
+        raise UsageError("order must hold values that can be compared, such as times") from None
+    if not sorted_:
+        raise UsageError("the rows are not in the order given: sort X, y and order by order first")

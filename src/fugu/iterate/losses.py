@@ -1,0 +1,207 @@
+"""Convex losses of a linear model, phi(z, y) at z = w.x, with the constants that the accountant needs.
+
+Rows have norm at most 1. One record's gradient is phi'(z, y) x, so the data part is Lipschitz with the bound on phi'
+(`slope`) and smooth with the bound on phi'' (`curvature`).
+
+Clipping keeps both properties. Clipping the gradient of one record to norm L is
+
+    clip(phi'(w.x, y) x to norm L) = psi(w.x) x,    psi(z) = phi'(z, y) cut to [-L/|x|, L/|x|].
+
+phi' does not decrease (phi is convex), so psi does not either, and psi(w.x) x is the gradient in w of the convex loss
+with derivative psi; cutting is 1-Lipschitz, so psi rises no faster than phi': the curvature does not grow. For a
+model that is not linear this is false, and clipping can make an expanding step.
+
+Clipping is also the projection of the gradient onto the ball of radius L, which is 1-Lipschitz: whatever a change of
+the record does to the gradient, after clipping it does no more. For |w| <= radius and rows of norm at most 1
+
+    |phi'(w.x', y) x' - phi'(w.x, y) x| <= |phi'(w.x', y) - phi'(w.x, y)| |x'| + |phi'(w.x, y)| |x' - x|
+                                        <= (curvature radius + slope) |x' - x|,
+    |phi'(w.x, y') x - phi'(w.x, y) x|  <= curvature |y' - y|    (squared loss: phi' depends on z - y alone).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import UsageError
+
+Floats = NDArray[np.float64]
+
+
+class Loss(ABC):
+    """A loss that is convex in z; `y` is in [-1, 1] for a regression, -1 or 1 for a classifier."""
+
+    name: str
+    labels: bool
+    """Whether the target is a label: then it moves from one value to the other, never by a little."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """The largest |phi'|."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """The largest rise of phi' per unit of z."""
+
+    @property
+    @abstractmethod
+    def swing(self) -> float:
+        """The largest |phi'(z, y) - phi'(z, y')|: what a change of the target alone does."""
+
+    @abstractmethod
+    def value(self, z: Floats, y: Floats) -> Floats:
+        """phi(z, y), entry by entry."""
+
+    @abstractmethod
+    def derivative(self, z: Floats, y: Floats) -> Floats:
+        """The derivative of phi in z, entry by entry."""
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """(z - y)^2 / 2 with the residual clipped at `clip` (Huber 1964): linear beyond it.
+
+    >>> Squared(0.5).derivative(np.array([0.2, 3.0]), np.zeros(2)).tolist()
+    [0.2, 0.5]
+    """
+
+    clip: float = 1.0
+    name = "squared"
+    labels = False
+
+    def __post_init__(self) -> None:
+        _positive(self.clip, "the clip of the residual")
+
+    @property
+    def slope(self) -> float:
+        return self.clip
+
+    @property
+    def curvature(self) -> float:
+        return 1.0
+
+    @property
+    def swing(self) -> float:
+        return min(2 * self.clip, 2.0)
+
+    def value(self, z: Floats, y: Floats) -> Floats:
+        far = np.abs(z - y)
+        return np.where(far <= self.clip, far * far / 2, self.clip * (far - self.clip / 2))
+
+    def derivative(self, z: Floats, y: Floats) -> Floats:
+        return np.clip(z - y, -self.clip, self.clip)
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """log(1 + exp(-y z)): slope at most 1, curvature at most 1/4; another label moves the slope by exactly 1.
+
+    >>> Logistic().derivative(np.zeros(2), np.array([1.0, -1.0])).tolist()
+    [-0.5, 0.5]
+    """
+
+    name = "logistic"
+    labels = True
+
+    @property
+    def slope(self) -> float:
+        return 1.0
+
+    @property
+    def curvature(self) -> float:
+        return 0.25
+
+    @property
+    def swing(self) -> float:
+        return 1.0
+
+    def value(self, z: Floats, y: Floats) -> Floats:
+        return np.asarray(np.logaddexp(0.0, -y * z))
+
+    def derivative(self, z: Floats, y: Floats) -> Floats:
+        return np.asarray(-y * (1 + np.tanh(-y * z / 2)) / 2)
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """max(0, 1 - y z), its corner at 1 replaced by a parabola over [1 - width, 1]: slope 1, curvature 1/width.
+
+    >>> Hinge(0.5).derivative(np.array([2.0, 0.75, 0.0]), np.ones(3)).tolist()
+    [-0.0, -0.5, -1.0]
+    """
+
+    width: float = 1.0
+    name = "hinge"
+    labels = True
+
+    def __post_init__(self) -> None:
+        _positive(self.width, "the width of the hinge")
+
+    @property
+    def slope(self) -> float:
+        return 1.0
+
+    @property
+    def curvature(self) -> float:
+        return 1 / self.width
+
+    @property
+    def swing(self) -> float:
+        return max(1.0, min(2.0, 2 / self.width))
+
+    def value(self, z: Floats, y: Floats) -> Floats:
+        short = np.maximum(1 - y * z, 0.0)
+        return np.where(short <= self.width, short * short / (2 * self.width), short - self.width / 2)
+
+    def derivative(self, z: Floats, y: Floats) -> Floats:
+        return -y * np.clip((1 - y * z) / self.width, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What a loss, a clip and a penalty promise for rows of norm at most 1 and weights of norm at most `radius`."""
+
+    lipschitz: float
+    smoothness: float
+    strong_convexity: float
+    features: float
+    """How far the gradient of a record moves per unit of its features."""
+    target: float
+    """How far it moves per unit of its target; inf for labels."""
+
+
+def constants(loss: Loss, clip: float, penalty: float, radius: float, private: str = "both") -> Constants:
+    """The constants of the loss with every gradient clipped to norm `clip`, plus penalty |w|^2 / 2.
+
+    `lipschitz` is half the largest distance between two gradients of a record: min(clip, slope), and with
+    private="target", where the features stay, min(clip, slope, swing / 2).
+
+    >>> constants(Logistic(), 1.0, 0.01, 5.0)
+    Constants(lipschitz=1.0, smoothness=0.26, strong_convexity=0.01, features=2.25, target=inf)
+    >>> constants(Logistic(), 1.0, 0.01, 5.0, "target").lipschitz
+    0.5
+    """
+    _positive(clip, "clip")
+    _positive(radius, "radius")
+    if not (math.isfinite(penalty) and penalty >= 0):
+        raise UsageError("penalty must be a finite number >= 0")
+    reach = min(clip, loss.slope)
+    return Constants(
+        lipschitz=min(reach, loss.swing / 2) if private == "target" else reach,
+        smoothness=loss.curvature + penalty,
+        strong_convexity=penalty,
+        features=loss.curvature * radius + loss.slope,
+        target=math.inf if loss.labels else loss.curvature,
+    )
+
+
+def _positive(x: float, name: str) -> None:
+    if isinstance(x, bool) or not isinstance(x, int | float | np.number) or not (math.isfinite(x) and x > 0):
+        raise UsageError(f"{name} must be a finite number above 0")

@@ -1,0 +1,164 @@
+"""Public scaling: features and targets brought to the unit ball by declared numbers, never by numbers from the data.
+
+A mean, a range or a standard deviation learnt from private rows is itself a release. Here the user declares `bounds`
+(a low and a high value for each feature) or `max_norm` (a bound on the length of a row), and what lies beyond is moved
+to the nearest point of the box, or of the ball: a projection onto a convex set, hence 1-Lipschitz. Rows then have
+norm at most 1, in floats too: everything is shrunk by 1e-12, which is more than all roundings together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import UsageError
+
+Floats = NDArray[np.float64]
+_SHRINK = 1 - 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How rows of `size` features become vectors of norm at most 1, and how weights come back.
+
+    With an intercept a row becomes (row, 1) / sqrt 2, and `bounds` are centred; without one nothing is moved, only
+    divided, so that a prediction at 0 stays 0.
+
+    >>> box = Scaling.of(2, bounds=([0, 10], [2, 30]), intercept=True)
+    >>> box.rows(np.array([[2.0, 30.0], [1.0, 99.0]])).round(3).tolist()
+    [[0.5, 0.5, 0.707], [0.0, 0.5, 0.707]]
+    """
+
+    centre: Floats
+    factor: Floats
+    low: Floats | None
+    high: Floats | None
+    max_norm: float | None
+    intercept: bool
+
+    @staticmethod
+    def of(size: int, bounds: Any = None, max_norm: Any = None, intercept: bool = True) -> Scaling:
+        """Read what the user declared; exactly one of `bounds` and `max_norm`."""
+        if (bounds is None) == (max_norm is None):
+            raise UsageError(
+                "give either bounds=(low, high), numbers or one for each feature, or max_norm=, a bound on the length "
+                "of a row: a scaling learnt from private data would not be private"
+            )
+        share = _SHRINK / math.sqrt(2) if intercept else _SHRINK
+        if max_norm is not None:
+            longest = _number(max_norm, "max_norm")
+            if longest <= 0:
+                raise UsageError("max_norm must be a finite number above 0")
+            return Scaling(np.zeros(size), np.full(size, share), None, None, longest, intercept)
+        low, high = (_each(side, size) for side in _two(bounds, "bounds"))
+        if not np.all(low < high):
+            raise UsageError("bounds need low < high for every feature; leave out a feature that never varies")
+        centre = low / 2 + high / 2 if intercept else np.zeros(size)
+        half = np.maximum(np.abs(high - centre), np.abs(low - centre))
+        return Scaling(centre, share / (half * math.sqrt(size)), low, high, None, intercept)
+
+    @property
+    def width(self) -> float:
+        """The largest distance between two scaled rows: 2, with an intercept 2 / sqrt 2."""
+        return math.sqrt(2) if self.intercept else 2.0
+
+    @property
+    def columns(self) -> int:
+        """How many weights there are."""
+        return len(self.centre) + self.intercept
+
+    def rows(self, features: Floats) -> Floats:
+        """The scaled rows, with the constant feature last."""
+        if self.max_norm is None:
+            inside = (np.clip(features, self.low, self.high) - self.centre) * self.factor
+        else:
+            inside = _into_ball(features, self.max_norm) * self.factor
+        if not self.intercept:
+            return np.ascontiguousarray(inside)
+        return np.hstack([inside, np.full((len(inside), 1), _SHRINK / math.sqrt(2))])
+
+    def back(self, weights: Floats) -> tuple[Floats, float]:
+        """Coefficients and intercept in the units of the features."""
+        size = len(self.centre)
+        per_unit = self.factor / (self.max_norm or 1.0)
+        coef = weights[:size] * per_unit
+        constant = float(weights[size]) * _SHRINK / math.sqrt(2) if self.intercept else 0.0
+        return coef, constant - float(coef @ self.centre)
+
+
+@dataclass(frozen=True)
+class TargetScaling:
+    """A target with declared bounds, mapped to [-1, 1]; without an intercept only divided.
+
+    >>> TargetScaling.of((0, 10)).values(np.array([0.0, 5.0, 12.0])).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+    low: float
+    high: float
+    centre: float
+    half: float
+
+    @staticmethod
+    def of(bounds: Any, intercept: bool = True) -> TargetScaling:
+        """Read `target_bounds`."""
+        if bounds is None:
+            raise UsageError(
+                "give target_bounds=(low, high), the declared range of the target: a range learnt from private data "
+                "would not be private"
+            )
+        low, high = (_number(side, "target_bounds") for side in _two(bounds, "target_bounds"))
+        if not low < high:
+            raise UsageError("target_bounds need low < high")
+        centre = low / 2 + high / 2 if intercept else 0.0
+        return TargetScaling(low, high, centre, max(abs(high - centre), abs(low - centre)))
+
+    def values(self, target: Floats) -> Floats:
+        """The scaled target; what lies beyond the bounds is moved to them."""
+        return np.clip((np.clip(target, self.low, self.high) - self.centre) / self.half, -1.0, 1.0)
+
+    def back(self, coef: Floats, intercept: float) -> tuple[Floats, float]:
+        """Coefficients and intercept in the units of the target."""
+        return coef * self.half, intercept * self.half + self.centre
+
+
+def _into_ball(features: Floats, longest: float) -> Floats:
+    """Rows divided by `longest`; longer ones are scaled onto the sphere. No length is squared before it is tame."""
+    largest = np.max(np.abs(features), axis=1, keepdims=True, initial=0.0)
+    shape = features / np.where(largest > 0, largest, 1.0)
+    length = np.sqrt(np.sum(shape * shape, axis=1, keepdims=True))
+    with np.errstate(over="ignore"):
+        outside = largest * length > longest
+    return np.where(outside, shape / np.where(length > 0, length, 1.0), features / longest)
+
+
+def _two(pair: Any, name: str) -> tuple[Any, Any]:
+    try:
+        low, high = pair
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} must be a pair (low, high)") from None
+    return low, high
+
+
+def _each(side: Any, size: int) -> Floats:
+    try:
+        found = np.broadcast_to(np.asarray(side, dtype=np.float64), (size,))
+    except (TypeError, ValueError):
+        raise UsageError(f"bounds must be numbers, or one number for each of the {size} features") from None
+    if not np.all(np.isfinite(found)):
+        raise UsageError("bounds must be finite")
+    return found
+
+
+def _number(x: Any, name: str) -> float:
+    try:
+        found = float(x)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise UsageError(f"{name} must be made of finite numbers")
+    return found

@@ -1,0 +1,318 @@
+"""`fugu train`: the private table is used once, scores are of public rows, certificates are proved again, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fugu.cli.app as cli
+from fugu.errors import FuguError
+
+BUDGET = ["--epsilon", "2", "--delta", "1e-5"]
+BOUNDS = ["--features", "load,wind", "--bounds", "load:0:100,wind:0:12"]
+POWER = ["--target", "power", "--order", "time", "--prior", "ar1:0.3", *BUDGET]
+WHOLE = [*POWER, *BOUNDS, "--bounds", "power:0:60"]
+HIGH = ["--target", "high", "--prior", "independent", *BUDGET, *BOUNDS]
+
+
+class Result:
+    """What a call of the command gave."""
+
+    def __init__(self, *args):
+        found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"})
+        self.out, self.code, self.message = found.stdout, found.exit_code, ""
+        if isinstance(found.exception, FuguError):
+            self.code, self.message = found.exception.exit_code, str(found.exception)
+        elif found.exception is not None and not isinstance(found.exception, SystemExit):
+            raise found.exception
+
+    @property
+    def told(self):
+        assert self.code == 0, self.message
+        return json.loads(self.out)
+
+
+def train(*args):
+    return Result("train", *args)
+
+
+def rows_of(count, start, stream):
+    """power = 0.2 load + 3 wind + noise, shuffled, so that the order must come from the column of times."""
+    load, wind = stream.uniform(10, 90, count), stream.uniform(1, 11, count)
+    power = 0.2 * load + 3 * wind + stream.normal(0, 1, count)
+    high = ["ny"[int(p > 28)] for p in power]
+    return [f"{start + i},{load[i]:.3f},{wind[i]:.3f},{power[i]:.3f},{high[i]},h{i // 30},{'ab'[i % 2]}"
+            for i in stream.permutation(count)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path, stream = tmp_path_factory.mktemp("power"), np.random.default_rng(5)
+    for name, count, start in (("today", 300, 1000), ("past", 200, 0)):
+        lines = ["time,load,wind,power,high,house,mode", *rows_of(count, start, stream)]
+        (path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _inside(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture
+def trainings(monkeypatch):
+    """Every training that is run: (where, number of rows, targets)."""
+    from fugu.cli import train_rehearsal
+    from fugu.iterate import estimator_base
+
+    seen = []
+    for where in (train_rehearsal, estimator_base):
+        name, before = where.__name__.rpartition(".")[2], where.train
+
+        def spy(rows, targets, *rest, name=name, before=before, **more):
+            seen.append((name, len(rows), targets))
+            return before(rows, targets, *rest, **more)
+
+        monkeypatch.setattr(where, "train", spy)
+    return seen
+
+
+def test_the_private_table_is_used_once_and_all_scores_are_of_the_reference(trainings):
+    told = train("today.csv", *WHOLE, "--reference", "past.csv", "--json").told
+    assert told["model"]["model"] == "LinearRegression"
+    assert [where for where, count, _ in trainings if count == 300] == ["estimator_base"]  # a score would need a second
+    assert {count for where, count, _ in trainings if where == "train_rehearsal"} == {160} and len(trainings) == 16
+    by_name = {line["name"]: line for line in told["comparison"]}
+    assert list(by_name) == ["non-private", "group-private", "DP-independent", "asked"]
+    assert (
+        by_name["non-private"]["utility"] > by_name["DP-independent"]["utility"] > by_name["group-private"]["utility"]
+    )
+    assert by_name["non-private"]["utility"] > 0.9 > 0.1 > told["rehearsal"]["constant_guess"]["utility"]
+    epsilons = {name: line["epsilon"] for name, line in by_name.items()}
+    assert epsilons["non-private"] is None and epsilons["group-private"] < 2 < epsilons["DP-independent"]
+    assert 1.999 < epsilons["asked"] <= 2
+    assert told["rehearsal"] | {"constant_guess": 0} == {
+        "reference": "past.csv", "measure": "R²", "trained_on": 160, "tested_on": 40, "constant_guess": 0,
+    }  # fmt: skip
+
+
+def test_without_a_reference_no_score_is_told_and_nothing_else_is_trained(trainings):
+    found = train("today.csv", *WHOLE)
+    assert found.code == 0 and "no utility is reported" in found.out and "R²" not in found.out
+    assert [where for where, _, _ in trainings] == ["estimator_base"]
+    for words in ("group-private", "DP-independent", "as asked", "e^2 = 7.39", "0.3^|i-j|", "sorted by column 'time'",
+                  "second release", "assumptions:"):  # fmt: skip
+        assert words in found.out, words
+    told = train("today.csv", *WHOLE, "--prior", "independent", "--json").told
+    assert told["comparison"][2]["utility"] is None and "release of its own" in told["rehearsal"]
+
+
+def test_a_rehearsal_opens_no_private_table(trainings):
+    found = train("nowhere.csv", *POWER, "--features", "load,wind", "--reference", "past.csv", "--rehearse", "--json")
+    assert found.told["trained"] is False and found.told["model"] is None and found.told["table"] is None
+    shown = train(*POWER, "--reference", "past.csv", "--rehearse", "--folds", "3")
+    assert shown.code == 0 and "no private table was opened" in shown.out and "coefficient" not in shown.out
+    assert max(count for _, count, _ in trainings) == 200
+
+
+def test_rows_are_sorted_by_the_public_column(trainings, folder):
+    train("today.csv", *WHOLE)
+    lines = [line.split(",") for line in (folder / "today.csv").read_text().split()[1:]]
+    scaled = {name: [(float(row[3]) - 30) / 30 for row in some]
+              for name, some in (("file", lines), ("time", sorted(lines, key=lambda row: int(row[0]))))}  # fmt: skip
+    assert np.allclose(trainings[0][2], scaled["time"]) and not np.allclose(trainings[0][2], scaled["file"])
+
+
+def test_model_and_certificate_are_written_and_proved_again(folder, tmp_path):
+    found = train("today.csv", *WHOLE, "--epsilon", "500", "-o", tmp_path / "m.json")
+    assert found.code == 0 and {p.name for p in tmp_path.iterdir()} == {"m.json", "m.certificate.json"}
+    model = json.loads((tmp_path / "m.json").read_text())
+    assert model["features"] == ["load", "wind"] and model["target"] == "power" and model["classes"] is None
+    assert np.allclose(model["coefficients"], [0.2, 3], atol=[0.05, 0.4])  # in scaled units: about 0.5 and 0.8
+    assert model["guarantee"] == {"epsilon": 500.0, "delta": 1e-5} and "0.3^|i-j|" in model["prior"]
+    assert model["bounds"] == {"load": [0, 100], "wind": [0, 12], "power": [0, 60]}
+    certificate = json.loads((tmp_path / "m.certificate.json").read_text())
+    assert model["certificate"] == certificate["digest"]
+    told = Result("verify", tmp_path / "m.certificate.json", "--json").told
+    assert told["holds"] is True and told["epsilon"] == 500 and told["delta"] <= 1e-5
+    assert "holds: a training" in Result("verify", tmp_path / "m.certificate.json").out
+    for option in (("--within", "1"), ("--reference", "past.csv")):
+        refused = Result("verify", tmp_path / "m.certificate.json", *option)
+        assert refused.code == 2 and "of a training" in refused.message
+
+
+def test_a_forged_certificate_exits_4(tmp_path):
+    from fugu.iterate.record import _digest
+
+    assert train("today.csv", *WHOLE, "-o", tmp_path / "m.json").code == 0
+    path = tmp_path / "m.certificate.json"
+    body = json.loads(path.read_text())
+    body["accountant"]["noise"] *= 0.97
+    path.write_text(json.dumps(body))
+    edited = Result("verify", path)
+    assert edited.code == 4 and "edited" in edited.message
+    resealed = {key: value for key, value in body.items() if key != "digest"}
+    path.write_text(json.dumps({**resealed, "digest": _digest(resealed)}))
+    forged = Result("verify", path)
+    said = " ".join(forged.out.split())  # wherever the line is broken
+    assert forged.code == 4 and "does not hold" in said and "than can be proved" in said
+    assert json.loads(Result("verify", path, "--json").out)["holds"] is False
+
+
+@pytest.mark.parametrize(("model", "name"), [("logistic", "LogisticRegression"), ("svc", "LinearSVC")])
+def test_classifiers_learn_two_labels(model, name):
+    told = train("today.csv", *HIGH, "--model", model, "--epsilon", "200", "--reference", "past.csv", "--json").told
+    by_line = {line["name"]: line["utility"] for line in told["comparison"]}
+    assert told["model"]["model"] == name and told["model"]["classes"] == ["n", "y"]
+    assert "DP-independent" not in by_line and by_line["asked"] > 0.8 > told["rehearsal"]["constant_guess"]["utility"]
+    assert min(told["model"]["coefficients"]) > 0  # more load, more wind: "y"; swapped labels would turn the signs
+    assert told["rehearsal"]["measure"] == "accuracy"
+
+
+def test_bounds_come_from_the_reference_and_text_is_left_out(folder):
+    found = train("today.csv", *POWER, "--reference", "past.csv", "--prior", "independent", "--folds", "2")
+    assert found.code == 0 and "no features, since they hold no numbers: high, house, mode" in found.out
+    told = train("today.csv", *POWER, "--reference", "past.csv", "--bounds", "wind:0:12", "--folds", "2", "--json").told
+    loads = [float(line.split(",")[1]) for line in (folder / "past.csv").read_text().split()[1:]]
+    assert told["model"]["bounds"]["load"] == [min(loads), max(loads)] and told["model"]["bounds"]["wind"] == [0, 12]
+
+
+def test_groups_and_chains_of_states_as_priors():
+    groups = ["--target", "power", "--prior", "groups", "--by", "house", *BUDGET, *BOUNDS, "--bounds", "power:0:60"]
+    told = train("today.csv", *groups, "--reference", "past.csv", "--folds", "2", "--json").told
+    assert "records of one group" in told["in_words"] and any("'house'" in a for a in told["model"]["assumptions"])
+    independent = next(line for line in told["comparison"] if line["name"] == "DP-independent")
+    assert independent["epsilon"] > 20  # 30 rows of one house move together
+    chain = ["--target", "high", "--order", "time", "--prior", "markov", "--state", "mode", "--smoothing", "500"]
+    told = train("today.csv", *chain, *BUDGET, *BOUNDS, "--reference", "past.csv", "--folds", "2", "--json").told
+    assert "MarkovChain(2 states, length 300" in told["in_words"]
+
+
+def test_a_public_parquet_table_is_compared_on_itself(tmp_path, trainings):
+    path = tmp_path / "today.parquet"
+    duckdb.sql(f"COPY (SELECT load, wind, wind > 6 AS gusty, power FROM 'today.csv') TO '{path}'")
+    told = train(path, "--target", "power", "--prior", "independent", *BUDGET, "--public-table", "--json").told
+    assert told["model"]["bounds"]["gusty"] == [0, 1] and told["rehearsal"]["reference"] == "today.parquet"
+    assert any("declared public" in a for a in told["model"]["assumptions"])
+    assert [count for where, count, _ in trainings if where == "estimator_base"] == [300]
+
+
+def test_two_labels_make_a_classifier_and_may_be_declared():
+    for more in ([], ["--classes", "y,n"]):
+        told = train("today.csv", *HIGH, *more, "--json").told
+        assert told["model"]["model"] == "LogisticRegression" and told["model"]["classes"] == ["n", "y"]
+    found = train("today.csv", *HIGH, "--classes", "y,no")
+    assert found.code == 2 and "column 'high' of 'today.csv' holds a label" in found.message
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["--target", "power", "--prior", "ar1:0.3", *BUDGET], 2, "give --order COLUMN"),
+        ([*POWER, *BOUNDS], 2, "give public bounds for 'power'"),
+        ([*POWER, "--features", "load"], 2, "values of single people"),
+        ([*POWER, "--features", "laod"], 2, "did you mean 'load'"),
+        ([*POWER, "--features", "load,mode", "--max-norm", "100"], 2, "'mode' holds text"),
+        ([*POWER, "--features", "power"], 2, "is the target"),
+        ([*WHOLE, "--bounds", "mode:0:1"], 2, "'mode', which are not needed"),
+        ([*WHOLE, "--bounds", "power:0:50"], 2, "given twice"),
+        ([*WHOLE, "--max-norm", "10"], 2, "leave out --bounds of 'load'"),
+        ([*POWER, *BOUNDS, "--bounds", "power:5:5"], 2, "low < high"),
+        ([*POWER, *BOUNDS, "--bounds", "power:5"], 2, "two numbers"),
+        ([*POWER, *BOUNDS, "--bounds", "power:0:inf"], 2, "finite"),
+        ([*WHOLE, "--delta", "0"], 4, "needs a delta"),
+        ([*WHOLE, "--epsilon", "x"], 2, "epsilon"),
+        ([*WHOLE, "--prior", "ar2"], 2, '"groups" (with --by)'),
+        ([*WHOLE, "--order", "mode"], 2, "column 'mode' must hold numbers"),
+        ([*WHOLE, "--by", "house"], 2, "go together"),
+        ([*WHOLE, "--state", "mode"], 2, "go together"),
+        ([*WHOLE, "--smoothing", "1"], 2, "--smoothing"),
+        ([*WHOLE, "--prior", "markov", "--state", "mode"], 2, "never on the private ones"),
+        ([*WHOLE, "--classes", "a,b", "--model", "linear"], 2, "--classes"),
+        ([*WHOLE, "--model", "forest"], 2, "'forest'"),
+        ([*WHOLE, "--model", "svc", "--prior", "independent"], 2, "more than two values"),
+        ([*WHOLE, "--private", "all"], 2, "'all'"),
+        ([*HIGH, "--prior", "ar1:0.3", "--order", "time"], 4, "a label is none"),
+        ([*HIGH, "--bounds", "high:0:1"], 2, "which holds two labels"),
+        ([*HIGH, "--target", "house"], 2, "more than two labels"),
+        ([*WHOLE, "--folds", "3"], 2, "--folds"),
+        ([*WHOLE, "--reference", "past.csv", "--folds", "1"], 2, "--folds must be at least 2"),
+        ([*WHOLE, "--rehearse"], 2, "--rehearse needs --reference"),
+        ([*WHOLE, "--reference", "past.csv", "--rehearse", "-o", "x.json"], 2, "trains no model"),
+        ([*WHOLE, "--reference", "past.csv", "--public-table"], 2, "leave out one of the two"),
+        ([*WHOLE, "--reference", "today.csv"], 3, "the very rows"),
+        ([*WHOLE, "-o", "m.csv"], 2, ".json"),
+        ([*WHOLE, "-o", "no/m.json"], 2, "the folder of 'm.json'"),
+    ],
+)
+def test_refusals(args, code, words, folder):
+    before = sorted(folder.iterdir())
+    found = train("today.csv", *args)
+    assert found.code == code and words in found.message and not found.out
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "args", "words"),
+    [
+        ({"load": ""}, WHOLE, "column 'load' of 't.csv' has missing cells"),
+        ({"load": "inf"}, WHOLE, "column 'load' of 't.csv' holds numbers that are not finite"),
+        ({"time": "7"}, WHOLE, "column 'time' of 't.csv' repeats a time"),
+        ({"power": "20", "all": True}, WHOLE, "column 'power' of 't.csv' has one value only"),
+        ({"power": "20", "all": True}, [*WHOLE, "--reference", "past.csv"], "column 'power' of 't.csv' has one value"),
+    ],
+)
+def test_cells_that_cannot_be_used_are_named_by_their_column(change, args, words, tmp_path):
+    rows = [{"time": str(i), "load": "50", "wind": "5", "power": str(i)} for i in range(20)]
+    for row in rows if change.pop("all", False) else rows[3:4]:
+        row.update(change)
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["time,load,wind,power", *(",".join(row.values()) for row in rows)]) + "\n")
+    found = train(path, *args)
+    assert found.code == 2 and words in found.message and not found.out
+
+
+def test_ties_are_fine_where_order_does_not_matter(tmp_path):
+    rows = [f"{i // 2},{i % 7},{i % 3},{i % 5}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["time,load,wind,power", *rows]) + "\n")
+    assert train(tmp_path / "t.csv", *WHOLE, "--prior", "independent").code == 0
+
+
+def test_no_table_is_overwritten(folder, tmp_path):
+    link = tmp_path / "m.json"
+    link.symlink_to(folder / "past.csv")
+    before = (folder / "past.csv").read_bytes()
+    found = train("today.csv", *WHOLE, "--reference", "past.csv", "-o", link)
+    assert found.code == 2 and "would overwrite 'past.csv'" in found.message
+    assert (folder / "past.csv").read_bytes() == before
+    assert train().code == 2 and "TABLE" in train(*WHOLE).message
+
+
+def test_the_interval_knows_that_the_rows_trained_on_overlap():
+    from fugu.cli.train_rehearsal import Rehearsal
+
+    found = Rehearsal("R²", trained=160, tested=40, scores={"asked": (0.1, 0.2, 0.3, 0.4)})
+    uncorrected = 3.182446305284 * (0.05 / 3 / 4) ** 0.5
+    assert found.mean("asked") == pytest.approx(0.25) and found.half("asked") == pytest.approx(2**0.5 * uncorrected)
+
+
+@pytest.mark.parametrize("kind", ["ordered", "drawn", "groups"])
+def test_what_is_held_out_is_not_trained_on(kind):
+    from fugu.cli.train_data import Rows
+    from fugu.cli.train_rehearsal import _splits
+
+    labels = np.arange(103) % 10 if kind == "groups" else None
+    rows = Rows(np.zeros((103, 1)), np.zeros(103), labels)
+    splits = _splits(rows, 5, kind == "ordered", 60 if kind == "ordered" else None)
+    assert sorted(np.concatenate([held for _, held in splits])) == list(range(103))
+    for rest, held in splits:
+        assert not set(rest) & set(held)
+        if kind == "groups":
+            assert not set(labels[rest]) & set(labels[held]) and len(rest) + len(held) == 103
+        else:
+            assert len(rest) == (60 if kind == "ordered" else 82)
+            assert bool(np.ptp(held) == len(held) - 1) is (kind == "ordered")
