@@ -167,7 +167,7 @@ def test_the_choices_for_sleep_are_those_of_person_a(example):
             found[waves, epochs] = float(np.mean(runs))
         best, chosen = max(found, key=found.get), found[tuple(example.SLEEP_CHOICES.values())]
         print(f"{method}, epsilon {epsilon}: best {best} {found[best]:.3f}, chosen {chosen:.3f}")
-        assert chosen > found[best] - (0.15 if method == "group" else 0.05)
+        assert chosen > found[best] - (0.15 if method == "group" else 0.08)
 
 
 @pytest.mark.slow

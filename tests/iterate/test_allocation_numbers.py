@@ -128,7 +128,7 @@ def test_any_allocation_is_repaired_until_it_pays():
     rng, wrong = np.random.default_rng(4), 0
     for _ in range(200):
         s, v, c = drawn(rng)
-        steps = Steps.read(s, v, c)
+        steps = Steps.read(s, v, c).recent()
         if not steps.shifts.any() or least(s, v, c)[0] < Fraction(1, 10**100):
             continue
         size = steps.shifts.size
@@ -137,6 +137,17 @@ def test_any_allocation_is_repaired_until_it_pays():
         assert paid(steps.shifts, scales, contraction, feasible(steps, given)) is not None
         wrong += paid(steps.shifts, scales, contraction, given) is None
     assert wrong > 100  # the wrong version: without the repair
+
+
+def test_leaving_out_early_steps_never_helps_and_costs_nothing_that_is_seen():
+    """Steps of weight below 1e-60 are replaced by where they leave the iterates; dropping them altogether is wrong."""
+    shifts, c = np.r_[1e90, np.zeros(9), 1e-3], np.r_[1, np.full(10, 1e-8)]
+    steps = Steps.read(shifts, 1.0, c)
+    left = steps.recent()
+    assert left.shifts.size < shifts.size
+    exact = least(shifts, [1] * 11, c)[0]
+    assert exact <= Fraction(covered(shifts, 1, c)) <= exact * (1 + Fraction(1, 10**9))
+    assert Fraction(covered(shifts[-left.shifts.size :], 1, c[-left.shifts.size :])) < exact / 2  # dropped: wrong
 
 
 def test_plain_doubles_would_be_below():

@@ -117,7 +117,9 @@ class NoisySGD:
     def _rates(self) -> Floats:
         found = np.atleast_1d(array(self.learning_rate, "learning_rate"))
         if found.shape not in ((1,), (self.steps,)) or not (found.min() >= _LEAST and found.max() <= _MOST):
-            raise UsageError(f"learning_rate must be a number above 0, or one for each of the {self.steps} steps")
+            raise UsageError(
+                f"learning_rate must be a number in [1e-50, 1e50], or one for each of the {self.steps} steps"
+            )
         return found
 
     @property
@@ -191,16 +193,16 @@ class NoisySGD:
     def renyi(self, alpha: Real) -> Renyi:
         """The Rényi guarantee at one order (alpha = inf: pure, for Laplace noise only)."""
         check_alpha(alpha)
+        order = math.inf if alpha == math.inf else above(alpha)
         if self.laplace:
-            return Renyi(alpha, self._laplace(alpha))
-        if math.isinf(alpha):
+            return Renyi(alpha, self._laplace(order))
+        if math.isinf(order):
             return Renyi(alpha, math.inf)
-        found = max(case.renyi(self._noise[0], above(alpha)) for case in self._squares)
+        found = max(case.renyi(self._noise[0], order) for case in self._squares)
         return Renyi(alpha, outward(Fraction(found)) if math.isfinite(found) else math.inf)
 
-    def _laplace(self, alpha: Real) -> float:
-        """D_alpha under Laplace noise: the price of every move at this order."""
-        order = math.inf if math.isinf(alpha) else above(alpha)
+    def _laplace(self, order: float) -> float:
+        """D of this order under Laplace noise: the price of every move."""
         scales = Steps.read(np.ones(self.steps), scales_of(self.noise), 1.0).scales
 
         @dataclass

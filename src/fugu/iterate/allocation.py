@@ -10,8 +10,8 @@ a shift may be hidden by its own noise or by later noise. The least sum of a_t^2
 (pool adjacent violators): a_t = w_t scale_t^2 level_t, where level is the non-decreasing fit of s_t / (w_t scale_t^2)
 with weights (w_t scale_t)^2. The least sum does not decrease in any of the tail sums on the right.
 
-Levels do not decrease, so a_t <= w_t (scale_t / scale_T)^2 a_T: steps whose weight is negligible hide nothing, and are
-left to the later ones. Whatever the floats are, `covered` is proved: if E is the largest sum_{t > k} w_t (s_t - a_t),
+Levels do not decrease, so a_t <= w_t (scale_t / scale_T)^2 a_T: steps whose weight is negligible hide nothing
+(`Steps.recent`). Whatever the floats are, `covered` is proved: if E is the largest sum_{t > k} w_t (s_t - a_t),
 then a with a_T + E in place of a_T is enough (docs/proofs/iterations.md, section 3).
 """
 
@@ -23,7 +23,6 @@ import numpy as np
 
 from fugu.iterate.steps import UNIT, Floats, Steps
 
-_NEGLIGIBLE, _ENDLESS = 1e-100, 1e-30
 _SMALLEST = 1e-300
 """Squares below this are not zero."""
 
@@ -34,7 +33,7 @@ def allocation(shifts: Any, scales: Any, contraction: Any = 1.0) -> Floats:
     >>> allocation([1, 3, 2, 2], 1).round(6).tolist(), allocation([1, 1, 1], 1, 0.5).round(6).tolist()
     ([1.0, 2.333333, 2.333333, 2.333333], [0.333333, 0.666667, 1.333333])
     """
-    steps = Steps.read(shifts, scales, contraction)
+    steps = Steps.read(shifts, scales, contraction).recent()
     found = np.zeros(np.size(shifts))
     if steps.shifts.any():
         hidden = feasible(steps, isotonic(steps))
@@ -55,6 +54,9 @@ def squares(steps: Steps) -> float:
     """`covered` for steps that were read."""
     if not steps.shifts.any():
         return 0.0
+    steps = steps.recent()
+    if not steps.shifts.any():
+        return _SMALLEST
     with np.errstate(under="ignore", over="ignore"):
         relative = feasible(steps, isotonic(steps)) / steps.scales
         return max(_SMALLEST, float(np.sum(relative * relative)) * (1 + 128 * UNIT))
@@ -65,35 +67,23 @@ def isotonic(steps: Steps) -> Floats:
     from scipy.optimize import isotonic_regression
 
     size, most = float(steps.shifts.max()), float(steps.scales.max())
-    shifts, scales, weights = steps.shifts / size, steps.scales / most, steps.weights()
-    if weights.size == 1 == scales.size:
+    shifts, b, w = steps.shifts / size, steps.scales / most, steps.weights()
+    if w.size == 1 == b.size:
         return np.asarray(isotonic_regression(shifts).x * size)
-    weights = np.broadcast_to(weights, shifts.shape)
-    start = int(np.searchsorted(weights, _NEGLIGIBLE))
-    head = float(np.sum(weights[:start] * shifts[:start]))
-    w, b = weights[start:], np.broadcast_to(scales, shifts.shape)[start:]
-    values = shifts[start:].copy()
-    values[0] += head / w[0]
-    level = isotonic_regression(values / (w * b * b), weights=(w * b) ** 2).x
-    return np.concatenate((np.zeros(start), level * w * b * b * size))
+    level = isotonic_regression(shifts / (w * b * b), weights=np.broadcast_to((w * b) ** 2, shifts.shape)).x
+    return np.asarray(level * w * b * b * size)
 
 
 def feasible(steps: Steps, hidden: Floats) -> Floats:
     """The allocation, raised by its rounding, with what is then still missing added to its last entry.
 
-    A float tail sum errs by at most `slack` times the tail sum of w_t (s_t + a_t), the rounding of the weights
-    included: N + 8 roundings, 3 N + 8 with weights, N the number of weights that count. Others are charged in full."""
+    A float tail sum errs by at most `slack` times the tail sum of w_t (s_t + a_t): T + 8 roundings, with weights 3 T
+    + 8, as these are products of up to T decimals."""
     weights = steps.weights()
-    count = steps.shifts.size if weights.size == 1 else int(np.count_nonzero(weights >= _ENDLESS))
-    slack = ((1 if weights.size == 1 else 3) * count + 8) * UNIT
+    slack = ((1 if weights.size == 1 else 3) * steps.shifts.size + 8) * UNIT
     hidden = np.maximum(hidden, 0.0) * (1 + 4 * slack)
-    with np.errstate(under="ignore"):
-        left = np.cumsum((weights * (steps.shifts - hidden))[::-1])
-        size = np.cumsum((weights * (steps.shifts + hidden))[::-1])
-        missing = max(0.0, float(np.max(left + slack * (1 + 2 * slack) * size)))
-        if count < steps.shifts.size:
-            early = weights < _ENDLESS
-            missing += float(np.sum(weights[early] * (steps.shifts + hidden)[early])) * 3
-            missing += 1e-300 * float(np.sum(steps.shifts))
+    left = np.cumsum((weights * (steps.shifts - hidden))[::-1])
+    size = np.cumsum((weights * (steps.shifts + hidden))[::-1])
+    missing = max(0.0, float(np.max(left + slack * (1 + 2 * slack) * size)))
     hidden[-1] += missing * (1 + 4 * UNIT)
     return hidden

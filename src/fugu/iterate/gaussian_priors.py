@@ -40,22 +40,23 @@ class AR1(Prior):
 
     def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
         records = run.records
+        moved = self._moved(records)
 
         def near(r: int) -> Case:
-            return Case.sure(np.arange(records), self._moved(np.abs(np.arange(records) - (records - 1 - r))))
+            return Case.sure(np.arange(records), moved[np.abs(np.arange(records) - (records - 1 - r))])
 
         def rest(r: int) -> Case:  # two-sided around record n - 1 - r, what lies beyond the end gathered at the last
             apart = np.arange(-(records - 1 - r), records)
-            return Case.sure(np.minimum(records - 1 - r + apart, records - 1), self._moved(np.abs(apart)))
+            return Case.sure(np.minimum(records - 1 - r + apart, records - 1), moved[np.abs(apart)])
 
         return positions(run, near, rest, weigh)
 
-    def _moved(self, apart: Any) -> Floats:
+    def _moved(self, records: int) -> Floats:
+        """How far records 0, 1, 2, ... away move, from above."""
         rho, distance = abs(as_fraction(self.rho)), float_up(as_fraction(self.distance))
         with np.errstate(under="ignore", over="ignore"):
-            powers = float_up(rho) ** np.arange(int(apart.max()) + 1)
-            moved = distance * powers * (1 + (8 + np.arange(powers.size)) * UNIT) + (5e-324 if rho else 0.0)
-        return np.asarray(moved[apart])
+            powers = float_up(rho) ** np.arange(records)
+            return np.asarray(distance * powers * (1 + (8 + np.arange(records)) * UNIT) + (5e-324 if rho else 0.0))
 
     def words(self) -> str:
         return (

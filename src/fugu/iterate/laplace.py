@@ -27,6 +27,9 @@ def price(steps: Steps, alpha: float, dimension: int) -> float:
         return 0.0
     if math.isinf(alpha):
         return _pure(steps, dimension)
+    steps = steps.recent()
+    if not steps.shifts.any():
+        return 1e-300
     best = isotonic(steps)
     value = _total(steps, best, alpha, dimension)
     for _ in range(0 if steps.alike else _ROUNDS):
@@ -37,10 +40,10 @@ def price(steps: Steps, alpha: float, dimension: int) -> float:
         if not values[k] < value * (1 - _SETTLED):
             break
         best, value = tried[k], values[k]
-    else:  # not settled
-        if not steps.alike and steps.scales.size == 1 and steps.shifts.size <= LONGEST:
-            best = blocks(steps, alpha, dimension)
-    return _total(steps, feasible(steps, best), alpha, dimension)
+    found = _total(steps, feasible(steps, best), alpha, dimension)
+    if steps.alike or steps.scales.size > 1 or steps.shifts.size > LONGEST:
+        return found
+    return min(found, _total(steps, feasible(steps, blocks(steps, alpha, dimension)), alpha, dimension))
 
 
 def _total(steps: Steps, hidden: Floats, alpha: float, dimension: int) -> float:
@@ -48,9 +51,12 @@ def _total(steps: Steps, hidden: Floats, alpha: float, dimension: int) -> float:
     u = np.abs(hidden) / (steps.scales * math.sqrt(dimension))
     a = alpha - 1
     far = -np.expm1(-(a + alpha) * u) * a / (a + alpha)
-    formula = u + np.log1p(-np.minimum(far, 1.0)) / a
-    formula = formula + (8 * UNIT) * (u + (1 + np.abs(far)) / a)
-    each = np.minimum(np.minimum(u, alpha * u * u / 2), np.maximum(formula, 0.0))
+    formula = u + np.log1p(-np.minimum(far, 1.0)) / a + 8 * UNIT * (u + (1 + far) / a)
+    near = np.minimum(u, 0.5 / alpha)  # there the two terms of the sum are seen apart, which keeps its digits
+    grows, falls = alpha * np.expm1(a * near), -a * np.expm1(-alpha * near)
+    exact = np.log1p((grows - falls + 8 * UNIT * (grows + falls)) / (a + alpha)) / a * (1 + 8 * UNIT)
+    formula = np.where(u < 0.5 / alpha, exact, np.maximum(formula, 0.0))
+    each = np.minimum(np.minimum(u, alpha * u * u / 2), formula)
     return max(1e-300, dimension * float(np.sum(each)) * (1 + 128 * UNIT))
 
 
@@ -62,12 +68,8 @@ def _model(steps: Steps, hidden: Floats, alpha: float, dimension: int, newton: b
     noise. In between entries may be negative; the price is even."""
     from scipy.optimize import isotonic_regression
 
-    weights = np.broadcast_to(steps.weights(), hidden.shape)
-    scale = np.broadcast_to(steps.scales * math.sqrt(dimension), hidden.shape)
-    start = int(np.searchsorted(weights, 1e-60))
-    w, b, a = weights[start:], scale[start:], hidden[start:]
-    shifts = steps.shifts[start:].copy()
-    shifts[0] += float(np.sum(weights[:start] * steps.shifts[:start])) / w[0]
+    w, b = steps.weights(), steps.scales * math.sqrt(dimension)
+    a, shifts = hidden, steps.shifts
     u = np.maximum(np.abs(a) / b, _FLOOR)
     far = np.exp(-(2 * alpha - 1) * u)
     below = alpha + (alpha - 1) * far
@@ -80,7 +82,7 @@ def _model(steps: Steps, hidden: Floats, alpha: float, dimension: int, newton: b
     else:
         bend = slope / u / (b * w) ** 2
         aim = isotonic_regression(w * shifts * bend, weights=1 / bend).x / bend / w
-    return np.concatenate((np.zeros(start), aim))
+    return np.asarray(aim)
 
 
 def _pure(steps: Steps, dimension: int) -> float:

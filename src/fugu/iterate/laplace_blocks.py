@@ -1,4 +1,4 @@
-"""The least allocation for Laplace noise block by block, for short runs on which the quadratic models are slow.
+"""The least allocation for Laplace noise block by block, for short runs: the quadratic models may stop short of it.
 
 In b_t = w_t a_t the problem is a sum of convex prices under tail sums, so the least allocation has blocks within which
 the slope of the price per unit of b is one number, larger from block to block (pool adjacent violators for convex
@@ -18,8 +18,8 @@ import numpy as np
 
 from fugu.iterate.steps import Floats, Steps
 
-LONGEST = 256
-_HALVINGS = 90
+LONGEST = 40
+_HALVINGS = 70
 
 
 def blocks(steps: Steps, alpha: float, dimension: int) -> Floats:

@@ -122,10 +122,12 @@ class Chained(Windows):
         return self._forgotten(False, k)
 
     def _forgotten(self, forward: bool, k: int) -> float:
-        """The largest total variation of the states k apart; beyond 64 steps by products, eta_{j+k} <= eta_j eta_k."""
+        """The largest total variation of the states k apart; from some distance on by products, eta_{j+k} <= eta_j
+        eta_k: 64 steps, or 8 if the steps of the chain differ, where each distance takes a sweep over the sequence."""
         from fugu.dependence.coefficients import backward_coefficient, forward_coefficient
 
-        if k > _SAME:
+        chains = self.chain.chains if isinstance(self.chain, ChainSet) else (self.chain,)
+        if k > (_SAME if all(chain.homogeneous for chain in chains) else _SAME // 8):
             return self._forgotten(forward, k // 2) * self._forgotten(forward, k - k // 2) * (1 + 2 * UNIT) + 5e-324
         if (forward, k) not in self._known:
             measure = forward_coefficient if forward else backward_coefficient

@@ -2,7 +2,8 @@
 
 With the order project, gradient, noise (and projection at the end) both iterates are in K when step t + 1 uses them:
 start there with the distance Diam(K) and drop all earlier steps. Every start is a proof; the least of many is taken.
-(Altschuler and Talwar 2022; for the printed order, noise after the projection, it is false.)
+(Altschuler and Talwar 2022.) In the printed order, noise after the projection, iterates leave K, where bounds that hold
+on K say nothing.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from fugu.errors import BadNoise, UsageError
 
 Floats = NDArray[np.float64]
 UNIT = 2.0**-53
-_WIDEST, _FARTHEST = 1e30, 1e100
+_WIDEST, _FARTHEST, _COUNTS = 1e30, 1e100, 1e-60
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,19 @@ class Steps:
             shifts = np.concatenate(([shifts[0] + kept * before * (1 + 4 * UNIT)], shifts[1:]))
         scales, contraction = (x[start:] if x.size > 1 else x for x in (self.scales, self.contraction))
         return Steps(shifts, scales, contraction)
+
+    def recent(self) -> Steps:
+        """The last steps, of weight 1e-60 and more: earlier noise hides next to nothing, and is not used.
+
+        How far apart the earlier steps leave the iterates, from above, is where these begin."""
+        weights = self.weights()
+        if weights[0] >= _COUNTS:
+            return self
+        start = int(np.searchsorted(weights, _COUNTS))
+        early = Steps(self.shifts[:start], self.scales[:1], self.contraction[:start])
+        with np.errstate(under="ignore"):
+            left = float(np.sum(early.weights() * early.shifts)) * (1 + (3 * start + 8) * UNIT)
+        return self.since(start, left + 1e-300 * float(np.sum(early.shifts)))
 
     @property
     def alike(self) -> bool:
