@@ -1,6 +1,6 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topics `growth` and `dimensions` run only if named; they write docs/scaling.* and docs/growth.*."""
+The topics `growth`, `dimensions` and `figure` run only if named; they write docs/scaling.*, growth.*, training.svg."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from benchmarks import (
     renyi,
     sampler,
     tight,
+    training_figure,
     translate,
     transport,
     vectors,
@@ -54,10 +55,11 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "import": (imports.imports,),
     "growth": (growth.growth,),
     "dimensions": (growth_dimensions.dimensions,),
+    "figure": (training_figure.figure,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-_WRITING = ("growth", "dimensions")
+_WRITING = ("growth", "dimensions", "figure")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 
