@@ -52,14 +52,13 @@ def calibrate_vectors(
         lattice = lattice_for(given, budget, kind, grid)
         families = tuple(family.on(lattice) for family in given)
         proposals = propose(families, budget, kind)
-        known = {m: p for m, p in proposals.items() if method in ("best", m) and math.isfinite(p.steps)}
-        if known:
-            name = min(known, key=lambda m: (known[m].steps, m != "exact"))
-            steps = known[name].steps
-            error = with_scale(kind, steps * float(lattice.grid), lattice.grid).expected_error(objective)
-            offers.append((error, kind, name, lattice, families, proposals))
+        for name, proposal in proposals.items():
+            if method in ("best", name) and math.isfinite(proposal.steps):
+                scale = proposal.steps * float(lattice.grid)
+                error = with_scale(kind, scale, lattice.grid).expected_error(objective)
+                offers.append((error, name != "exact", kind, name, lattice, families, proposals))
     refusals = []
-    for _, kind, name, lattice, families, proposals in sorted(offers, key=lambda offer: offer[0]):
+    for _, _, kind, name, lattice, families, proposals in sorted(offers, key=lambda offer: offer[:2]):
         try:
             drawn, proof = _proved(families, lattice.grid, proposals[name].steps, budget, kind)
         except NotProvable as error:
