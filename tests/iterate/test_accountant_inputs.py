@@ -177,3 +177,14 @@ def test_a_prior_can_be_written_down_and_read_again(prior):
     again = prior_of(first.parameters())
     found = [NoisySGD(**PLAIN, noise=3.0, prior=p, sensitivity=1).renyi(2).epsilon for p in (first, again)]
     assert found[0] == found[1] and first.words() == again.words()
+
+
+@pytest.mark.parametrize(("record", "known"), [(1, 0.4), (10, 4)])
+def test_independent_records_have_the_bound_of_feldman_and_others(record, known):
+    """2 alpha L^2 / (sigma^2 (T - i + 1)) for noise eta sigma."""
+    rate, steps = 0.3, 10
+    shifts = np.zeros(steps)
+    shifts[record - 1] = 2 * rate
+    assert shift_bound(shifts, rate, 2).epsilon == pytest.approx(known, rel=1e-12)
+    last = NoisySGD(steps, rate, 1, 1, noise=rate).renyi(2).epsilon  # the worst record counts
+    assert last == pytest.approx(4, rel=1e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -186,20 +185,3 @@ def test_the_stream_hands_out_every_number_once():
     found = np.concatenate([stream().copy() for _ in range(50)])
     assert np.unique(found).size == found.size == 150
     assert not np.allclose(NormalStream(3, 1)(), NormalStream(3, 1)())  # the system's numbers do not repeat
-
-
-@pytest.mark.slow
-def test_an_epoch_with_noise_costs_less_than_twice_one_without():
-    rows, targets = problem(20_000, 20)
-    objective = Objective(Logistic(), 0.5, 0.01, 5.0)
-    plan = accountant(objective, 20_000, 20_000 // 50, 50)
-
-    def fastest(**options):
-        times = []
-        for _ in range(7):
-            start = time.perf_counter()
-            train(rows, np.sign(targets), objective, plan, **options)
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    assert fastest() < 2 * fastest(noiseless=True)
