@@ -121,7 +121,7 @@ def test_wrong_questions_are_refused_by_name():
             NoisySGD(**PLAIN).for_budget(budget)
     with pytest.raises(BadBudget):
         NoisySGD(**PLAIN, noise=1).renyi(1)
-    for labels in ([None, 1], [[1], [1, 2]], [], [[1, 2]]):
+    for labels in ([None, 1], [[1], [1, 2]], [], [[1, 2]], [1.0, math.nan]):
         with pytest.raises(UsageError, match="groups"):
             Groups(labels)
     with pytest.raises(UsageError, match="5 labels for 6"):

@@ -288,7 +288,10 @@ def test_a_normal_prior_over_labels_is_refused_and_over_features_it_is_not():
 def test_the_order_must_be_the_order_of_the_rows():
     model = made(LinearRegression, prior="mixing:0.2", epochs=3)
     times = np.arange(400) // 3
-    assert model.fit(X, Y, order=times).guarantee_ == fugu.Approx(1.0, 1e-5)
+    assert model.fit(X, Y, order=np.arange(400)).guarantee_ == fugu.Approx(1.0, 1e-5)
+    with pytest.raises(UsageError, match="repeats a time"):
+        model.fit(X, Y, order=times)
+    made(LinearRegression, prior="mixing:0.2", epochs=3, ordered=True).fit(X, Y, order=times)
     for wrong, say in ((times[::-1], "sort"), (times[:-1], "each of the 400"), (np.full(400, np.nan), "sort")):
         with pytest.raises(UsageError, match=say):
             model.fit(X, Y, order=wrong)

@@ -158,6 +158,6 @@ def test_no_certificate_is_issued_for_noise_that_is_too_small():
     plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, domain=2.0, records=10, batch_size=10)
     budget = Approx(1.0, 1e-5)
     enough = plan.for_budget(budget)
-    TrainingCertificate.issue("x", budget, objective, enough, "", ()).verify()
+    TrainingCertificate.issue("x", budget, objective, enough).verify()
     with pytest.raises(NotProvable):
-        TrainingCertificate.issue("x", budget, objective, enough.with_noise(0.999 * enough.noise), "", ())
+        TrainingCertificate.issue("x", budget, objective, enough.with_noise(0.999 * enough.noise))

@@ -52,7 +52,9 @@ def train(
         list[str] | None, typer.Option(help='Public bounds of features and target: "age:0:100,bmi:10:60".')
     ] = None,
     max_norm: Annotated[float | None, typer.Option(help="A public bound on the length of a row of features.")] = None,
-    classes: Annotated[str | None, typer.Option(help='The two labels, such as "no,yes"; else read from rows.')] = None,
+    classes: Annotated[
+        str | None, typer.Option(help='The two labels, such as "no,yes"; else of the reference.')
+    ] = None,
     private: Annotated[str, typer.Option(help="What of a row is private: both, features or target.")] = "both",
     reference: Annotated[
         str | None, typer.Option(help="Public or past rows: bounds are taken from them, and models compared on them.")
@@ -88,7 +90,7 @@ def train(
         assert first is not None
         assert where is not None
         wanted = wanted.filled(first)
-        kind = _kind(model, classes, first, target, Path(where).name)
+        kind = _kind(model, classes, first, target, Path(where).name, known is None)
         numbers = kind == "linear"
         check_private(private, numbers, belief)
         public = None if source is None or known is None else _rows(wanted, known, source, numbers, belief)
@@ -167,12 +169,21 @@ def _source(
     return source
 
 
-def _kind(model: str | None, classes: str | None, table: Table, target: str, where: str) -> str:
+def _kind(model: str | None, classes: str | None, table: Table, target: str, where: str, private: bool) -> str:
+    """The model asked for, or the one that fits the target: its type if the rows are private, else its values."""
     if model is not None and model not in MODELS:
         raise UnknownName("model", model, MODELS)
     if classes is not None and model != "linear":
         return model or "logistic"
-    two = two_labels(table.exact(target), where)
+    column = table.exact(target)
+    if private and column.values.dtype != bool:
+        if model == "linear" or (model is None and column.numeric):
+            return "linear"
+        raise UsageError(
+            f'give --classes, the two labels of {target!r}, such as "no,yes": fugu does not take them from the private '
+            "table, where a rare label belongs to single people. --reference TABLE takes them from public or past rows"
+        )
+    two = two_labels(column, where)
     if model in ("logistic", "svc") and not two:
         raise BadTable(f"column {target!r} of {where!r} has more than two values; --model {model} is for two labels")
     return model or ("logistic" if two else "linear")

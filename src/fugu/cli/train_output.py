@@ -70,7 +70,7 @@ class Found:
                 "prior is what is believed about the private rows by somebody who knows it"
             )
         else:
-            found.append("public are also: which columns hold numbers, and whether the target has two values or more")
+            found.append("public is also which columns hold numbers")
         return found
 
 

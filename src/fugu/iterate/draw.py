@@ -8,6 +8,8 @@ and nothing to set, so two trainings never share noise.
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,13 +52,16 @@ class NormalStream:
     def __init__(self, length: int, expected: int, source: BitSource = OS) -> None:
         self.length, self._source = length, source
         self._chunk = max(1, min(expected, _CHUNK // max(1, length)))
-        self._rows = np.empty((0, length))
-        self._next = 0
+        self._rows: list[Floats] = []
+        self._process = os.getpid()
 
     def __call__(self) -> Floats:
-        """The next vector; no number is handed out twice."""
-        if self._next == len(self._rows):
-            self._rows = normals(self._chunk * self.length, self._source).reshape(self._chunk, self.length)
-            self._next = 0
-        self._next += 1
-        return np.asarray(self._rows[self._next - 1])
+        """The next vector; none is handed out twice, not even to a thread or, after a fork, to another process."""
+        if self._process != os.getpid():
+            self._rows, self._process = [], os.getpid()
+        while True:
+            try:
+                return self._rows.pop()
+            except IndexError:
+                drawn = normals(self._chunk * self.length, self._source)
+                self._rows = list(drawn.reshape(self._chunk, self.length))

@@ -11,7 +11,7 @@ from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.iterate.accountant import NoisySGD
 from fugu.iterate.choices import choose, penalty_and_radius, together
-from fugu.iterate.draw import FLOAT_MODEL
+from fugu.iterate.claims import SECRETS
 from fugu.iterate.losses import Loss
 from fugu.iterate.priors import Groups, Prior
 from fugu.iterate.reading import prior_from
@@ -28,21 +28,11 @@ except ImportError as error:
     ) from error
 
 Floats = NDArray[np.float64]
-_NEIGHBOURS = {
-    "both": "any two values of one whole record, features and target",
-    "features": "any two values of the features of one record; all targets are public",
-    "target": "any two values of the target of one record; all features are public",
-}
-_CHOSEN = (
-    "public, and chosen without looking at private values: the number of records, their order, groups, the two labels, "
-    "the declared bounds, all parameters"
-)
-_PUBLIC = (
-    _CHOSEN,
-    "that the data are fit to train on (finite numbers, a target with more than one value) is public",
-    "only the final model is published: no weights in between, no second training on the same records",
-    FLOAT_MODEL,
-)
+_HARMLESS = (
+    "Input ", "Found ", "X has ", "y should be a 1d array", "The feature names ", "Unknown label type: ",
+    "setting an array element with a sequence",
+)  # fmt: skip
+"""How those messages of scikit-learn begin that speak of shapes, names and missing values, and quote no value."""
 
 
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
@@ -61,10 +51,10 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
         try:
-            return validate_data(self, X, *y, **options)
-        except ValueError as error:
-            quoting = "could not convert" in str(error)
-            raise BadTable("X and y must hold numbers; encode categories first" if quoting else str(error)) from None
+            found = validate_data(self, X, *y, **options)
+            return (found[0], found[1].astype(np.float64)) if options.get("y_numeric") else found
+        except (ValueError, OverflowError) as error:
+            raise BadTable(plainly(str(error))) from None
 
     def _train(self, rows: Floats, targets: Floats, prior: Prior, noiseless: bool) -> Floats:
         """Choose, prove, train; sets what can be said about the training."""
@@ -74,7 +64,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
             return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
         proved = accountant.for_budget(budget)
         certificate = TrainingCertificate.issue(
-            type(self).__name__, budget, objective, proved, self._neighbours(prior), self._assumptions(proved)
+            type(self).__name__, budget, objective, proved, getattr(getattr(prior, "chain", None), "assumptions", ())
         )
         weights = train(rows, targets, objective, proved)
         self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
@@ -108,7 +98,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
     def _believed(self, records: int, order: Any, groups: Any) -> Prior:
         """The prior, once it is clear that the rows stand in the order that it speaks of."""
-        if self.private not in _NEIGHBOURS:
+        if not isinstance(self.private, str) or self.private not in SECRETS:
             raise UsageError(f"private must be 'both', 'features' or 'target', got {self.private!r}")
         named = isinstance(self.prior, str) and self.prior.strip() == "groups"
         if named != (groups is not None):
@@ -120,33 +110,13 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
                 "keep a normal prior with private='features'"
             )
         if order is not None:
-            _check_order(order, records)
+            _check_order(order, records, prior.ordered and not self.ordered)
         elif prior.ordered and not self.ordered:
             raise UsageError(
                 "this prior speaks of records in order: sort the rows by time and say ordered=True, or give fit(..., "
                 "order=) the times of the rows"
             )
         return prior
-
-    def _neighbours(self, prior: Prior) -> str:
-        """Who is protected against whom; a normal prior speaks of values that are a bounded distance apart."""
-        said = _NEIGHBOURS[self.private]
-        if not prior.gaussian:
-            return said
-        share = float(prior.distance)  # type: ignore[attr-defined]
-        return f"{said}; both within the declared bounds, and at most {share:g} times their range apart"
-
-    def _assumptions(self, accountant: NoisySGD) -> tuple[str, ...]:
-        said = [*_PUBLIC]
-        if accountant.prior.gaussian:
-            said.append(
-                "the unit of the prior's distances is the declared range, of the features and of the target alike"
-            )
-        if self.private != "both":
-            public = "targets" if self.private == "features" else "features"
-            said.append(f"the prior speaks of the private part of the records, given the public {public}")
-        chains = getattr(accountant.prior, "chain", None)
-        return (*said, *(chains.assumptions if chains is not None else ()))
 
     def _linear(self, X: Any) -> Floats:
         """coef.x + intercept for each row."""
@@ -160,7 +130,22 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _check_order(order: Any, records: int) -> None:
+def plainly(message: str) -> str:
+    """What scikit-learn has to say about the data, unless it quotes them.
+
+    >>> plainly("Expected 2D array, got 1D array instead:\\narray=[0.123].\\nReshape your data")
+    'X must have two dimensions, rows and features. Reshape your data, for example with reshape(-1, 1)'
+    """
+    if message.startswith("Expected 2D array"):
+        return "X must have two dimensions, rows and features. Reshape your data, for example with reshape(-1, 1)"
+    if message.startswith("Complex data not supported"):
+        return "Complex data not supported: X and y must hold real numbers"
+    if message.startswith("This ") and message.endswith("the target y is None."):
+        return "fit requires y to be passed, but the target y is None"
+    return message if message.startswith(_HARMLESS) else "X and y must hold numbers; encode categories first"
+
+
+def _check_order(order: Any, records: int, distinct: bool) -> None:
     found = np.asarray(order)
     if found.shape != (records,):
         raise UsageError(f"order must hold one value for each of the {records} rows")
@@ -170,3 +155,8 @@ def _check_order(order: Any, records: int) -> None:
         raise UsageError("order must hold values that can be compared, such as times") from None
     if not sorted_:
         raise UsageError("the rows are not in the order given: sort X, y and order by order first")
+    if distinct and bool(np.any(found[:-1] == found[1:])):
+        raise UsageError(
+            "order repeats a time and does not say which of these rows comes first: give finer times, or say "
+            "ordered=True too if the rows stand in the order that the prior speaks of"
+        )

@@ -9,7 +9,7 @@ bounds (low, high) or max_norm: the declared range of the features, see `fugu.it
 clip: the norm to which the gradient of each record is clipped. penalty |w|^2 / 2, epochs, batch_size, learning_rate,
     radius (of the ball that holds the scaled weights): None chooses from the sizes of the data and epsilon alone.
 private: "both", or only the "features", or only the "target" of the records; the rest is public.
-ordered: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times.
+ordered: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times, all different.
 
 After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate`), accountant_ (a `NoisySGD`), noise_.
 """
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadTable, UsageError
-from fugu.iterate.estimator_base import Floats, PrivateLinear
+from fugu.iterate.estimator_base import Floats, PrivateLinear, plainly
 from fugu.iterate.losses import Hinge, Logistic, Loss, Squared
 from fugu.iterate.scaling import Scaling, TargetScaling
 
@@ -70,7 +70,7 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def _loss(self) -> Loss:
         return Squared(self.clip)
 
-    def fit(self, X: Any, y: Any, order: Any = None, groups: Any = None) -> LinearRegression:
+    def fit(self, X: Any, y: Any, *, order: Any = None, groups: Any = None) -> LinearRegression:
         """Train on rows X and numbers y."""
         return self._fit(X, y, order, groups)
 
@@ -78,7 +78,6 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         found, numbers = self._read(X, y)
         scaling = Scaling.of(found.shape[1], self.bounds, self.max_norm, self.fit_intercept)
         target = TargetScaling.of(self.target_bounds, self.fit_intercept)
-        numbers = np.asarray(numbers, dtype=np.float64)
         if np.all(numbers == numbers[0]):
             raise BadTable("the target has one value only (or there is one sample): there is nothing to learn")
         prior = self._believed(len(found), order, groups)
@@ -97,7 +96,7 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
     _reach = 4.0
 
-    def fit(self, X: Any, y: Any, order: Any = None, groups: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, *, order: Any = None, groups: Any = None) -> Any:
         """Train on rows X and labels y."""
         return self._fit(X, y, order, groups)
 
@@ -201,12 +200,14 @@ class LinearSVC(_Classifier):
 
 def _two_classes(labels: Any, classes: Any) -> tuple[NDArray[Any], Floats]:
     """The two classes in order, and the labels as -1 and 1; no message names a label."""
+    found = np.asarray(labels)
     try:
         check_classification_targets(labels)
+        known = np.unique(found if classes is None else np.asarray(classes))
     except ValueError as error:
-        raise BadTable(str(error)) from None
-    found = np.asarray(labels)
-    known = np.unique(found) if classes is None else np.unique(np.asarray(classes))
+        raise BadTable(plainly(str(error))) from None
+    except TypeError:
+        raise BadTable("labels must be of one kind, all texts or all whole numbers, none of them missing") from None
     if classes is not None and known.size != 2:
         raise UsageError("classes must hold two different labels")
     if known.size > 2:

@@ -17,7 +17,7 @@ import numpy as np
 from fugu.dependence.gaussian_field import GaussianField
 from fugu.errors import UsageError
 from fugu.exact import Real, as_fraction, float_up
-from fugu.guarantee.numbers import is_number
+from fugu.guarantee.numbers import is_number, plain
 from fugu.iterate.priors import Case, Floats, Found, Prior, Run, positions
 from fugu.iterate.steps import UNIT
 
@@ -59,9 +59,10 @@ class AR1(Prior):
             return np.asarray(distance * powers * (1 + (8 + np.arange(records)) * UNIT) + (5e-324 if rho else 0.0))
 
     def words(self) -> str:
+        rho, distance = (plain(as_fraction(x)) for x in (self.rho, self.distance))
         return (
-            f"the records are jointly normal with correlation {float(self.rho):g}^|i-j| between records i and j, the "
-            f"same for all their coordinates; two values of a record are at most {float(self.distance):g} apart"
+            f"the records are jointly normal with correlation {rho}^|i-j| between records i and j, the same for all "
+            f"their coordinates; two values of a record are at most {distance} apart"
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -80,7 +81,7 @@ class Correlated(Prior):
         self.field, self.distance = field, distance
 
     def __repr__(self) -> str:
-        return f"Correlated({self.field.size} records, distance {float(self.distance):g})"
+        return f"Correlated({self.field.size} records, distance {plain(as_fraction(self.distance))})"
 
     def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
         records = run.records
@@ -95,7 +96,7 @@ class Correlated(Prior):
     def words(self) -> str:
         return (
             f"the {self.field.size} records are jointly normal with the stated covariance; two values of a record are "
-            f"at most {float(self.distance):g} apart"
+            f"at most {plain(as_fraction(self.distance))} apart"
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from fugu.dependence.chain import MarkovChain
 from fugu.dependence.chains import ChainSet
 from fugu.errors import UsageError
 from fugu.exact import Real, as_fraction, float_up
-from fugu.guarantee.numbers import is_number
+from fugu.guarantee.numbers import is_number, plain
 from fugu.iterate.priors import Case, Floats, Found, Move, Prior, Run, positions
 from fugu.iterate.steps import UNIT
 
@@ -91,7 +91,7 @@ class Mixing(Windows):
     def words(self) -> str:
         return (
             "the records are a Markov sequence: whatever one record is, the laws of the next differ by at most "
-            f"{float(self.coefficient):g} in total variation, and so do those of the one before"
+            f"{plain(as_fraction(self.coefficient))} in total variation, and so do those of the one before"
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -160,6 +160,8 @@ class Groups(Prior):
             raise UsageError("groups must be labels of one kind, one for each record, none of them missing") from None
         if found.ndim != 1 or found.size == 0:
             raise UsageError("groups must be one label for each record")
+        if bool(np.any(found != found)):  # NaN: nobody knows whose records these are  # noqa: PLR0124
+            raise UsageError("groups must be labels of one kind, one for each record, none of them missing")
         self.labels = numbers.reshape(-1).astype(np.int64)
 
     def __repr__(self) -> str:

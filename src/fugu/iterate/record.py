@@ -2,7 +2,8 @@
 
 It holds the budget, what was proved, every parameter of the training and of the prior, who is protected against whom,
 and what is taken for granted; no weight and no datum. The proof is never taken from the document: `verify` builds the
-accountant anew from the parameters and proves again. The digest detects edits; it is no signature.
+accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
+document that says more than its numbers prove is refused. The digest detects edits; it is no signature.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +23,7 @@ from fugu.errors import CertificateError, FuguError, NotProvable
 from fugu.guarantee import Approx
 from fugu.guarantee.numbers import exact
 from fugu.iterate.accountant import NoisySGD
+from fugu.iterate.claims import MODELS, assumptions, neighbours
 from fugu.iterate.losses import Hinge, Logistic, Loss, Squared
 from fugu.iterate.reading import prior_of
 from fugu.iterate.training import Objective, keeps
@@ -28,7 +31,9 @@ from fugu.mechanism.encoding import budget_from, budget_json
 
 SCHEMA = "fugu/training/1"
 VERSION = 1
-_MAX_BYTES = 512 * 1024**2
+_MAX_BYTES, _MOST = 512 * 1024**2, 10**8
+_EXPONENT = re.compile(r'"[-+\s\d._]*[eE][-+\s\d_]+"')
+"""A number as text with an exponent: fugu writes none, and 1e1000000000 takes hours to read."""
 _REQUIRED = ("schema", "kind", "version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior",
              "neighbours", "assumptions", "digest")  # fmt: skip
 _NUMBERS = ("learning_rate", "lipschitz", "smoothness", "strong_convexity", "noise", "domain", "sensitivity")
@@ -51,14 +56,17 @@ class TrainingCertificate:
         budget: Approx,
         objective: Objective,
         accountant: NoisySGD,
-        neighbours: str,
-        assumptions: tuple[str, ...],
+        more: tuple[str, ...] = (),
     ) -> TrainingCertificate:
-        """State what the accountant proves at the budget's epsilon, and refuse if that is not the budget."""
+        """State what the accountant proves at the budget's epsilon, and refuse if that is not the budget.
+
+        `more`: further assumptions, such as where a chain comes from."""
         proved = Approx(budget.epsilon, accountant.delta_at(budget.epsilon))
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
-        parameters = accountant.prior.parameters()
+        if max(accountant.steps, accountant.records or 0) > _MOST:
+            raise NotProvable(f"certificates are for at most {_MOST:g} steps and records")
+        parameters, private = accountant.prior.parameters(), objective.private
         body = {
             "schema": SCHEMA,
             "kind": "training",
@@ -70,8 +78,8 @@ class TrainingCertificate:
             "objective": _objective_json(objective),
             "accountant": _accountant_json(accountant),
             "prior": {"words": prior_of(parameters).words(), "parameters": parameters},
-            "neighbours": neighbours,
-            "assumptions": list(assumptions),
+            "neighbours": neighbours(private, accountant.prior),
+            "assumptions": [*assumptions(private, accountant.prior), *more],
         }
         return TrainingCertificate({**body, "digest": _digest(body)})
 
@@ -111,6 +119,8 @@ class TrainingCertificate:
         numbers = {name: float(found[name]) for name in ("clip", "penalty", "radius", "width")}
         if found["private"] not in ("both", "features", "target"):
             raise CertificateError("the certificate does not say what is private")
+        if numbers["width"] not in (2.0, math.sqrt(2)):
+            raise CertificateError("the certificate's width is none that scaled records have")
         return Objective(loss, private=found["private"], **numbers)
 
     @property
@@ -118,7 +128,9 @@ class TrainingCertificate:
         """The accountant of the training, built from the document."""
         found = self.body["accountant"]
         numbers = {name: _number(found[name]) for name in _NUMBERS}
-        whole = {name: int(found[name]) for name in ("steps", "records", "batch_size")}
+        whole = {name: found[name] for name in ("steps", "records", "batch_size")}
+        if any(type(x) is not int or x > _MOST for x in whole.values()):
+            raise CertificateError(f"steps and records must be whole numbers of at most {_MOST:g}")
         return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
 
     def verify(self) -> Approx:
@@ -126,20 +138,40 @@ class TrainingCertificate:
         check(self.body)
         try:
             accountant, objective, budget, stated = self.accountant, self.objective, self.budget, self.proved
-            if self.body["prior"]["words"] != accountant.prior.words():
-                raise CertificateError("the certificate describes another prior than the one it was proved for")
+            self._check_words(accountant, objective, budget, stated)
             if not keeps(objective, accountant):
                 raise CertificateError("the certificate's constants are smaller than those of its objective")
             found = Approx(stated.epsilon, accountant.delta_at(stated.epsilon))
         except CertificateError:
             raise
-        except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
+        except (FuguError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError) as error:
             raise CertificateError(f"the certificate cannot be read: {type(error).__name__}") from error
         if not _within(found, stated):
             raise CertificateError("the certificate states a smaller epsilon or delta than can be proved")
         if not _within(stated, budget):
             raise CertificateError("what is proved does not meet the budget that the certificate states")
         return found
+
+    def _check_words(self, accountant: NoisySGD, objective: Objective, budget: Approx, stated: Approx) -> None:
+        """Every part must be written, to the letter, as the parameters would have it written."""
+        body, private = self.body, objective.private
+        parts = {
+            "budget": budget_json(budget),
+            "proved": budget_json(stated),
+            "objective": _objective_json(objective),
+            "accountant": _accountant_json(accountant),
+            "prior": {"words": accountant.prior.words(), "parameters": body["prior"]["parameters"]},
+            "neighbours": neighbours(private, accountant.prior),
+        }
+        for name, part in parts.items():
+            if _text(body[name]) != _text(part):
+                raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
+        needed, said = list(assumptions(private, accountant.prior)), body["assumptions"]
+        if not isinstance(said, list) or said[: len(needed)] != needed or not all(isinstance(x, str) for x in said):
+            raise CertificateError("the certificate leaves out assumptions that its proof needs")
+        own = MODELS[objective.loss.name]
+        if not isinstance(body["model"], str) or (body["model"] != own and body["model"] in MODELS.values()):
+            raise CertificateError("the certificate names another model than the one it was proved for")
 
     def to_json(self) -> str:
         """The document as text."""
@@ -148,9 +180,12 @@ class TrainingCertificate:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document, whole or not at all."""
         target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_text(self.to_json(), encoding="utf-8")
-        partial.replace(target)
+        partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+        try:
+            partial.write_text(self.to_json(), encoding="utf-8")
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> TrainingCertificate:
@@ -175,15 +210,24 @@ def check(body: Any) -> None:
     missing = [key for key in _REQUIRED if key not in body]
     if missing:
         raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
-    if body["version"] != VERSION:
+    if type(body["version"]) is not int or body["version"] != VERSION:
         raise CertificateError("the certificate is of a version that this version of fugu does not know")
-    if _digest({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
+    if len(body) > len(_REQUIRED):
+        raise CertificateError("the certificate has parts that this version of fugu does not know")
+    try:
+        sealed = _digest({k: v for k, v in body.items() if k != "digest"}) == body["digest"]
+        odd = any(_EXPONENT.search(_text(body[name])) for name in ("budget", "proved", "accountant", "prior"))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise CertificateError("the certificate holds something that cannot be written as JSON") from error
+    if not sealed:
         raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
+    if odd:
+        raise CertificateError("the certificate holds numbers that fugu would not write like that")
 
 
 def _objective_json(objective: Objective) -> dict[str, Any]:
     fields = _LOSSES[objective.loss.name][1]
-    loss = {"kind": objective.loss.name, **{name: getattr(objective.loss, name) for name in fields}}
+    loss = {"kind": objective.loss.name, **{name: float(getattr(objective.loss, name)) for name in fields}}
     rest = {name: float(getattr(objective, name)) for name in ("clip", "penalty", "radius", "width")}
     return {"loss": loss, **rest, "private": objective.private}
 
@@ -220,6 +264,9 @@ def _within(found: Approx, limit: Approx) -> bool:
     return exact(found.epsilon) <= exact(limit.epsilon) and exact(found.delta) <= exact(limit.delta)
 
 
+def _text(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 def _digest(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_text(content).encode()).hexdigest()

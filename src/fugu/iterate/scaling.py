@@ -19,6 +19,8 @@ from fugu.errors import UsageError
 
 Floats = NDArray[np.float64]
 _SHRINK = 1 - 1e-12
+_LEAST, _MOST = 1e-150, 1e150
+"""Declared lengths beyond these would underflow or overflow on the way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +53,16 @@ class Scaling:
         share = _SHRINK / math.sqrt(2) if intercept else _SHRINK
         if max_norm is not None:
             longest = _number(max_norm, "max_norm")
-            if longest <= 0:
-                raise UsageError("max_norm must be a finite number above 0")
+            if not _LEAST <= longest <= _MOST:
+                raise UsageError(f"max_norm must be a number above 0, between {_LEAST:g} and {_MOST:g}")
             return Scaling(np.zeros(size), np.full(size, share), None, None, longest, intercept)
         low, high = (_each(side, size) for side in _two(bounds, "bounds"))
         if not np.all(low < high):
             raise UsageError("bounds need low < high for every feature; leave out a feature that never varies")
         centre = low / 2 + high / 2 if intercept else np.zeros(size)
         half = np.maximum(np.abs(high - centre), np.abs(low - centre))
+        if not (np.all(half >= _LEAST) and np.all(half <= _MOST)):
+            raise UsageError(f"bounds need a range between {_LEAST:g} and {_MOST:g}; choose another unit")
         return Scaling(centre, share / (half * math.sqrt(size)), low, high, None, intercept)
 
     @property
@@ -115,7 +119,10 @@ class TargetScaling:
         if not low < high:
             raise UsageError("target_bounds need low < high")
         centre = low / 2 + high / 2 if intercept else 0.0
-        return TargetScaling(low, high, centre, max(abs(high - centre), abs(low - centre)))
+        half = max(abs(high - centre), abs(low - centre))
+        if not _LEAST <= half <= _MOST:
+            raise UsageError(f"target_bounds need a range between {_LEAST:g} and {_MOST:g}; choose another unit")
+        return TargetScaling(low, high, centre, half)
 
     def values(self, target: Floats) -> Floats:
         """The scaled target; what lies beyond the bounds is moved to them."""
@@ -131,9 +138,9 @@ def _into_ball(features: Floats, longest: float) -> Floats:
     largest = np.max(np.abs(features), axis=1, keepdims=True, initial=0.0)
     shape = features / np.where(largest > 0, largest, 1.0)
     length = np.sqrt(np.sum(shape * shape, axis=1, keepdims=True))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # no warning that tells of a long row
         outside = largest * length > longest
-    return np.where(outside, shape / np.where(length > 0, length, 1.0), features / longest)
+        return np.where(outside, shape / np.where(length > 0, length, 1.0), features / longest)
 
 
 def _two(pair: Any, name: str) -> tuple[Any, Any]:

@@ -27,7 +27,7 @@ from fugu.progress import report
 
 Floats = NDArray[np.float64]
 Block = tuple[Floats, Floats, Floats | None]
-_BLOCK = 4096
+_BLOCK, _FINEST = 4096, 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Objective:
     def constants(self) -> Constants:
         """What the accountant needs to know."""
         return constants(self.loss, self.clip, self.penalty, self.radius, self.private)
+
+    @property
+    def reach(self) -> float:
+        """The norm of the longest clipped gradient."""
+        return min(self.clip, self.loss.slope)
 
     @property
     def sensitivity(self) -> float:
@@ -94,6 +99,8 @@ def train(
     check_promises(rows, targets, objective, accountant)
     rate, size = float(accountant.learning_rate), accountant.batch_size
     scale = 0.0 if noiseless else float(accountant.noise)
+    if not noiseless and scale < _FINEST * min(objective.radius, accountant.steps * rate * objective.reach):
+        raise NotProvable("the noise is so small beside the weights that floats would swallow it; ask for more privacy")
     stream = draw if draw is not None else NormalStream(rows.shape[1], accountant.steps)
     batches = _batches(rows, targets, objective.caps(rows), size)
     every = max(1, accountant.steps // 100)
@@ -139,12 +146,14 @@ def check_promises(rows: Floats, targets: Floats, objective: Objective, accounta
 
 
 def keeps(objective: Objective, accountant: NoisySGD) -> bool:
-    """Whether the objective keeps what the accountant takes for granted about it."""
-    found = objective.constants
+    """Whether the objective keeps what the accountant takes for granted about it.
+
+    Distances are in the unit of `Objective.sensitivity` for normal priors only."""
+    found, sensitivity = objective.constants, accountant.sensitivity
     return (
         accountant.lipschitz >= found.lipschitz
         and accountant.smoothness >= found.smoothness
         and accountant.strong_convexity <= found.strong_convexity
         and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
-        and (accountant.sensitivity is None or accountant.sensitivity >= objective.sensitivity)
+        and (sensitivity is None or (accountant.prior.gaussian and sensitivity >= objective.sensitivity))
     )

@@ -45,7 +45,9 @@ def budget_from(found: dict[str, str]) -> Guarantee:
 
 
 def _number(text: str) -> Real:
-    """A whole number or float where it means exactly this, else the Fraction."""
+    """A whole number or float where it means exactly this, else the Fraction; fugu writes no exponents."""
+    if isinstance(text, str) and "e" in text.lower():  # "1e1000000000" would be worked out digit by digit
+        raise ValueError("not a number that fugu wrote")
     exact = Fraction(text)
     if exact.denominator == 1:
         return int(exact)
