@@ -43,11 +43,12 @@ def cauchy(p: Atoms, q: Atoms, alpha: Fraction, tail: Fraction) -> float:
     )
     far = start * max(2.0, 1e15 ** (1 / min(k - 1, 1e3))) * (high - low + 1)
     count = math.ceil(math.log(min(far, 1e140) / start) / math.log1p(2 * eta)) + 1
-    grid = start * (1 + 2 * eta) ** np.arange(count + 1)
-    inner = np.linspace(low - start, high + start, math.ceil((high - low + 2 * start) / (2 * half) * (1 + 1e-12)) + 1)
-    edges = np.concatenate((low - grid[:0:-1], inner, high + grid[1:]))
+    pieces = math.ceil((high - low + 2 * start) / (2 * half) * (1 + 1e-12))
     f = Integrand(p, q, alpha, slope)
-    f.check(16.0 * edges.size)
+    f.check(16.0 * (2 * count + pieces + 1))
+    grid = start * (1 + 2 * eta) ** np.arange(count + 1)
+    inner = np.linspace(low - start, high + start, pieces + 1)
+    edges = np.concatenate((low - grid[:0:-1], inner, high + grid[1:]))
     total = float(log_sum(quadrature(f, edges[:-1], edges[1:])[None, :])[0])
     d = arb(float(grid[-1]) * (1 - 1e-9))
     with balls.precision(128):

@@ -24,7 +24,7 @@ from fugu.loss.scan import UNIT
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 18
-_MOST = 2e9
+_MOST, _POINTS = 2e9, 3e7
 _SMALL = 1e-13
 
 
@@ -97,7 +97,7 @@ class Integrand:
         return np.minimum(self.slope, 1.01 * outside)
 
     def check(self, points: float) -> None:
-        if not points * (self.p.high.size + self.q.high.size) <= _MOST:
+        if not (points <= _POINTS and points * (self.p.high.size + self.q.high.size) <= _MOST):
             raise NotProvable(
                 "the Rényi divergence of this continuous noise needs too many points; use lattice noise (grid=...), or "
                 "fewer atoms"

@@ -20,6 +20,7 @@ from fugu import balls
 
 Floats = NDArray[np.float64]
 NODES = 16
+_PART = 2**16
 _RHO = 6.0
 TALL = (_RHO - 1 / _RHO) / 2
 """Height of the ellipse in half-lengths."""
@@ -45,7 +46,17 @@ def relative_error(slope: float, half: float, swell: float) -> float:
 
 
 def quadrature(log_f: Callable[[Floats], Floats], left: Floats, right: Floats) -> Floats:
-    """ln of the rule's value on each interval [left, right], from ln f; points are computed as centre + half x node."""
+    """ln of the rule's value on each interval [left, right], from ln f; points are computed as centre + half x node.
+
+    Many intervals are taken in parts, so that memory stays small."""
+    found = np.empty(left.size)
+    for start in range(0, left.size, _PART):
+        own = slice(start, start + _PART)
+        found[own] = _part(log_f, left[own], right[own])
+    return found
+
+
+def _part(log_f: Callable[[Floats], Floats], left: Floats, right: Floats) -> Floats:
     x, w = rule()
     centre, half = 0.5 * (left + right), 0.5 * (right - left)
     nodes = centre[:, None] + half[:, None] * x[None, :]
