@@ -74,7 +74,7 @@ def costs(fitted: Any, text: str) -> list[Cost]:
     asked, budget, made_for = fitted.accountant_, fitted.guarantee_, {GROUP: "group", INDEPENDENT: "independent"}
     found = [Cost(PLAIN, "none", 0.0, None, math.inf)]
     for name, prior in others(asked.prior).items():
-        own = fitted._planned(asked.records, _weights(fitted), prior)[2].for_budget(budget)
+        own = fitted.planned(asked.records, _weights(fitted), prior)[2].for_budget(budget)
         proved = replace(own, prior=asked.prior, sensitivity=asked.sensitivity).approx(budget.delta)
         found.append(Cost(name, made_for[name], float(own.noise), own.steps, float(proved.epsilon)))
     return [*found, Cost(ASKED, text, float(asked.noise), asked.steps, float(asked.approx(budget.delta).epsilon))]
@@ -92,7 +92,7 @@ def rehearse(make: Callable[[Rows], Any], public: Rows, folds: int, ordered: boo
             model = make(seen)
             weights = seen.features.shape[1] + model.fit_intercept
             for name, prior in {**others(model.prior), ASKED: model.prior}.items():
-                budget, objective, open_ = model._planned(len(seen), weights, prior)
+                budget, objective, open_ = model.planned(len(seen), weights, prior)
                 trainings[name] = objective, open_.for_budget(budget)
         said = {PLAIN: _plain(model, seen, test)}
         for name, training in trainings.items():

@@ -58,7 +58,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
     def _train(self, rows: Floats, targets: Floats, prior: Prior, noiseless: bool) -> Floats:
         """Choose, prove, train; sets what can be said about the training."""
-        budget, objective, accountant = self._planned(len(rows), rows.shape[1], prior)
+        budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
         if noiseless:
             self.guarantee_, self.certificate_, self.accountant_, self.noise_ = None, None, None, 0.0
             return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
@@ -71,7 +71,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self.noise_ = float(proved.noise)
         return weights
 
-    def _planned(self, records: int, weights: int, prior: Prior) -> tuple[Approx, Objective, NoisySGD]:
+    def planned(self, records: int, weights: int, prior: Prior) -> tuple[Approx, Objective, NoisySGD]:
         """The budget, the objective and the accountant without noise: from public numbers only."""
         budget, loss = Approx(self.epsilon, self.delta), self._loss()
         penalty, radius = penalty_and_radius(records, weights, self._reach, self.penalty, self.radius)

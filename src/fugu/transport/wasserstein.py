@@ -47,7 +47,7 @@ def wasserstein(p: Discrete, q: Discrete, order: Real = math.inf, norm: Real = 2
         raise UsageError(f"order must be a number of at least 1 (inf allowed), got {order!r}")
     if in_plane(p, q):
         space = in_space(p, q, norm)
-        return bottleneck(space, Fraction(0))[0] if math.isinf(order) else _planned(space, as_fraction(order))
+        return bottleneck(space, Fraction(0))[0] if math.isinf(order) else planned(space, as_fraction(order))
     line = on_line(p, q, norm)
     plan = monotone(line.points, line.p, line.q)
     unit = Fraction(1) if line.unit is None else line.unit
@@ -62,7 +62,7 @@ def w_inf_index(points: NDArray[np.int64], p: Masses, q: Masses) -> int:
     return int(monotone(points, p, q).distances.max())
 
 
-def _planned(space: Space, order: Fraction) -> float:
+def planned(space: Space, order: Fraction) -> float:
     """The cost of a plan between laws of vectors, in balls; at most its largest distance."""
 
     def log_cost(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -157,7 +157,7 @@ def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> ND
 def _renyi(target: Target, kind: Kind) -> dict[str, Finder]:
     finders: dict[str, Finder] = {
         "wasserstein": lambda f: _within(f, target, kind),
-        "transport": lambda f: _planned(f, target, kind),
+        "transport": lambda f: planned(f, target, kind),
     }
     if kind.name == "laplace":
         finders["exact"] = lambda f: _implied(f, target)
@@ -203,7 +203,7 @@ def _within(family: VectorFamily, target: Target, kind: Kind, delta: Fraction = 
     return target.least(loss, target.start(distance))
 
 
-def _planned(family: VectorFamily, target: Target, kind: Kind) -> float:
+def planned(family: VectorFamily, target: Target, kind: Kind) -> float:
     """The least scale at which a plan of exact marginals has log E exp((a-1) sum h_a) <= (a-1) epsilon."""
     upper = _within(family, target, kind)
     if upper == 0 or math.isinf(upper):
