@@ -188,3 +188,11 @@ def test_independent_records_have_the_bound_of_feldman_and_others(record, known)
     assert shift_bound(shifts, rate, 2).epsilon == pytest.approx(known, rel=1e-12)
     last = NoisySGD(steps, rate, 1, 1, noise=rate).renyi(2).epsilon  # the worst record counts
     assert last == pytest.approx(4, rel=1e-12)
+
+
+def test_what_underflows_is_not_zero():
+    """A delta or an epsilon of 0 would be a promise of its own; half of the smallest float rounds to it."""
+    assert 0.5 * 5e-324 == 0
+    far = NoisySGD(3, 1e-40, 1, 1, noise=1e50, prior="mixing:0.5")
+    assert 0 < far.renyi(2).epsilon < 1e-100 and 0 < far.delta_at(0) < 1e-80 and 0 < far.delta_at(1) < 1e-300
+    assert NoisySGD(3, 1, 1, 1, noise=1, prior="mixing:0.5").delta_at(500) > 0

@@ -250,7 +250,7 @@ def test_objects_are_read_as_they_are(accountant: Any) -> None:
 def test_the_curvature_stays_the_largest_slope_after_clipping(
     name: str, attributes: dict[str, float], curvature: float, derivative: Any
 ) -> None:
-    assert room._curvature(loss(name, **attributes)) == curvature
+    assert room.curvature_of(loss(name, **attributes)) == curvature
     at = np.linspace(-3, 3, 60001)
     raw = derivative(at)
     assert np.diff(raw).max() / 1e-4 == pytest.approx(curvature, rel=1e-4)  # not half of it

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Table
-from fugu.data.sequences import _ranks
+from fugu.data.sequences import ranks
 from fugu.errors import BadTable, MissingValues, UsageError
 
 Floats = NDArray[np.float64]
@@ -95,9 +95,9 @@ def names_of(text: str | None, option: str) -> tuple[str, ...]:
 def places(column: Column, where: str, distinct: bool) -> NDArray[np.int64]:
     """The places of the rows in order of time; rows of one time stay as they are, or are refused."""
     column.require_exact()
-    ranks = _ranks(column)
-    found = np.argsort(ranks, kind="stable")
-    if distinct and np.any(np.diff(ranks[found]) == 0):
+    times = ranks(column)
+    found = np.argsort(times, kind="stable")
+    if distinct and np.any(np.diff(times[found]) == 0):
         raise BadTable(
             f"column {column.name!r} of {where!r} repeats a time, so the order that the prior speaks of is unknown; "
             "give finer times, or keep one row for each, or group the rows (--prior groups --by)"

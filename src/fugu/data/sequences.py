@@ -45,7 +45,7 @@ def read_sequences(table: object, by: str, order: str, state: str) -> Sequences:
             )
         column.require_exact()
     codes, users = columns[0].codes(ordered=False)
-    times = _ranks(columns[1])
+    times = ranks(columns[1])
     place = np.lexsort((times, codes))
     same = (np.diff(codes[place]) == 0) & (np.diff(times[place]) == 0)
     if same.any():
@@ -73,7 +73,7 @@ def _told(cell: Any) -> str:
     return f"t{cell}" if isinstance(cell, str) else f"n{float(cell).hex()}" if abs(cell) <= 2**53 else f"n{cell}"
 
 
-def _ranks(column: Column) -> NDArray[Any]:
+def ranks(column: Column) -> NDArray[Any]:
     """Whole numbers in the order of the times."""
     if column.numeric:
         return np.asarray(np.unique(column.values, return_inverse=True)[1])

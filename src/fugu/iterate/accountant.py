@@ -181,9 +181,7 @@ class NoisySGD:
 
         found = self._prior.weigh(self._run, weigh)
         sure = max((case for case in found if case.values.size == 1), key=lambda case: case.height, default=None)
-        return [
-            case for case in found if case.values.size > 1 or case is sure
-        ]  # among certain moves the largest covers
+        return [case for case in found if case.values.size > 1 or case is sure]  # of certain moves the largest covers
 
     @property
     def _prior(self) -> Prior:

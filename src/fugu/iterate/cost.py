@@ -19,6 +19,9 @@ import numpy as np
 from fugu.iterate.steps import UNIT, Floats
 from fugu.loss.gaussian_curve import fast_gaussian_delta, gaussian_delta
 
+_TINY, _LEAST = 1e-300, 5e-324
+"""What underflows is not zero."""
+
 
 @dataclass(frozen=True, eq=False)
 class Squares:
@@ -36,13 +39,14 @@ class Squares:
         """The bound on D_alpha, from above."""
         with np.errstate(over="ignore"):
             exponents = (alpha - 1) * (alpha * (1 + 2 * UNIT)) * (self.values / scale / scale / 2 * (1 + 8 * UNIT))
-        return mixed(self.chances, exponents, alpha - 1)
+        return mixed(self.chances, np.where(self.values > 0, np.maximum(exponents, _TINY), 0.0), alpha - 1)
 
     def delta(self, scale: float, epsilon: Fraction) -> float:
         """The bound on delta(epsilon), from above, every term proved in balls."""
         total = 0.0
         for q, p in _gathered(self.values, self.chances):
-            total += p * gaussian_delta(epsilon, _root(q) / scale * (1 + 4 * UNIT))
+            found = gaussian_delta(epsilon, max(_TINY, _root(q) / scale * (1 + 4 * UNIT))) if q else 0.0
+            total += p * found + (_LEAST if found else 0.0)
         return min(1.0, total * (1 + (8 + self.values.size) * UNIT))
 
     def fast_delta(self, scale: float, epsilon: float) -> float:
@@ -68,7 +72,7 @@ def _root(q: float) -> float:
 
 
 def _gathered(values: Floats, chances: Floats) -> list[tuple[float, float]]:
-    """Equal squares together, and the small ones in at most 64 classes counted as their largest."""
+    """Equal squares together, their chances added up."""
     order = np.argsort(values, kind="stable")
     values, chances = values[order], chances[order]
     starts = np.concatenate(([True], values[1:] != values[:-1]))

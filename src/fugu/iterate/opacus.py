@@ -39,10 +39,11 @@ from functools import cache
 from types import new_class
 from typing import Any
 
-from fugu.errors import MissingExtra, NotProvable, UsageError
+from fugu.errors import MissingExtra, UsageError
 from fugu.iterate.accountant import NoisySGD
 from fugu.iterate.priors import Independent
 from fugu.iterate.reading import prior_from
+from fugu.iterate.torch_objects import check_model, check_step, curvature_of, learning, only_if, read_loader
 
 _ROUNDING = 1e-9  # the noise is counted this much smaller: more than the rounding of the numbers handed on
 
@@ -83,9 +84,9 @@ class LinearTraining:
         if self.divisor < 1:
             raise UsageError("Opacus would divide by an expected batch size of 0; change batch_size")
         order = "one public order of the records in all epochs, shuffle=False and poisson_sampling=False"
-        _only_if(self.fixed_order is True, f"the bound needs {order}; declare it with fixed_order=True")
+        only_if(self.fixed_order is True, f"the bound needs {order}; declare it with fixed_order=True")
         object.__setattr__(self, "prior", prior_from(self.prior))
-        _only_if(not self.prior.gaussian, "normal priors need bounded weights, which SGD has not; use another prior")
+        only_if(not self.prior.gaussian, "normal priors need bounded weights, which SGD has not; use another prior")
         self.iteration(self.batches, 1.0)
 
     @property
@@ -108,7 +109,7 @@ class LinearTraining:
         size, clip, rate = self.batch_size, self.max_grad_norm, self.learning_rate / self.divisor
         decay, smoothness = self.weight_decay * self.divisor / size, self.curvature * (self.feature_norm**2 + self.bias)
         pull = rate * size * (smoothness + decay)
-        _only_if(pull <= 2, f"learning rate x smoothness is {pull:.6g}: above 2, steps move apart; lower the rate")
+        only_if(pull <= 2, f"learning rate x smoothness is {pull:.6g}: above 2, steps move apart; lower the rate")
         noise = rate * noise_multiplier * clip * (1 - _ROUNDING)
         numbers = (steps, rate * size, clip, smoothness + decay, decay, noise)
         return NoisySGD(*numbers, records=self.records, batch_size=size, prior=self.prior)
@@ -134,10 +135,10 @@ class _LastIterate:
         prior: Any = "independent",
     ) -> Any:
         """Read the training off the plain torch objects, before `make_private`; what is not proved is refused."""
-        _check_model(model, optimizer)
-        records, size = _read_loader(data_loader, model.in_features)
-        rate, decay = _learning(optimizer)
-        numbers = (records, size, rate, _curvature(criterion), feature_norm, max_grad_norm, decay)
+        check_model(model, optimizer)
+        records, size = read_loader(data_loader, model.in_features)
+        rate, decay = learning(optimizer)
+        numbers = (records, size, rate, curvature_of(criterion), feature_norm, max_grad_norm, decay)
         return cls(LinearTraining(*numbers, model.bias is not None, criterion.reduction, prior, fixed_order=True))
 
     @classmethod
@@ -168,19 +169,19 @@ class _LastIterate:
         """Noise multiplier and number of steps of a history, which Opacus also sets from outside."""
         noises, rates = {noise for noise, _, _ in history}, {rate for _, rate, _ in history}
         batches = self.training.batches
-        _only_if(rates <= {1 / batches}, f"a step must use one of {batches} batches; no accumulation, no other loader")
-        _only_if(len(noises) <= 1, "the noise multiplier changed during training; use one for all steps")
+        only_if(rates <= {1 / batches}, f"a step must use one of {batches} batches; no accumulation, no other loader")
+        only_if(len(noises) <= 1, "the noise multiplier changed during training; use one for all steps")
         return max(noises, default=0.0), sum(steps for _, _, steps in history)
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
         """What Opacus calls between adding the noise and moving the weights: a refusal leaves the weights alone."""
         again = "one accountant accounts for one training; make another one for another model"
-        _only_if(self._hook is None or not len(self), again)
+        only_if(self._hook is None or not len(self), again)
         self._run([(0.0, sample_rate, 0)])
 
         def hook(optimizer: Any) -> None:
-            _only_if(self._hook is hook, again)
-            _check_step(self.training, optimizer, len(self))
+            only_if(self._hook is hook, again)
+            check_step(self.training, optimizer, len(self))
             rate = sample_rate * optimizer.accumulated_iterations
             self.step(noise_multiplier=float(optimizer.noise_multiplier), sample_rate=rate)
 
@@ -200,85 +201,11 @@ class _LastIterate:
         if not state_dict or not set(mine) <= set(state_dict):
             raise UsageError(f"this is no state of a LastIterateAccountant: it needs {', '.join(mine)}")
         same = all(state_dict[key] == mine[key] for key in ("mechanism", "training"))
-        _only_if(same, "the checkpoint is of another training; every number of the training must be the same")
+        only_if(same, "the checkpoint is of another training; every number of the training must be the same")
         history = [(float(noise), float(rate), int(steps)) for noise, rate, steps in state_dict["history"]]
         whole = self._run(history)[1] % self.training.batches == 0
-        _only_if(whole, "the checkpoint was taken within an epoch; go on from one taken at the end of an epoch")
+        only_if(whole, "the checkpoint was taken within an epoch; go on from one taken at the end of an epoch")
         self.history = history
-
-
-def _check_step(training: LinearTraining, optimizer: Any, step: int) -> None:
-    """Refuse a step of Opacus' optimizer that is not the one declared."""
-    flat = _kind(optimizer) == "opacus.optimizers.optimizer.DPOptimizer"
-    _only_if(flat, "only clipping='flat' with grad_sample_mode='hooks' on one machine is proved, no ghost clipping")
-    rate, decay = _learning(optimizer.original_optimizer)
-    divisor = optimizer.expected_batch_size if training.loss_reduction == "mean" else 1
-    names = ("learning_rate", "weight_decay", "divisor", "max_grad_norm", "loss_reduction")
-    found = (rate, decay, divisor, optimizer.max_grad_norm, optimizer.loss_reduction)
-    changed = [name for name, value in zip(names, found, strict=True) if value != getattr(training, name)]
-    _only_if(not changed, f"{', '.join(changed)} must be as declared during the whole training")
-    virtual = optimizer._is_last_step_skipped is not False
-    _only_if(not virtual, "virtual steps hide which batches were added up; train without BatchMemoryManager")
-    size = min(training.batch_size, training.records - step % training.batches * training.batch_size)
-    fits = optimizer.accumulated_iterations > 1 or len(optimizer.grad_samples[0]) == size
-    _only_if(fits, "a batch has not the size its place calls for: use poisson_sampling=False and whole epochs")
-
-
-def _learning(optimizer: Any) -> tuple[float, float]:
-    """Learning rate and weight decay of plain SGD."""
-    plain = _kind(optimizer) == "torch.optim.sgd.SGD"
-    _only_if(plain, "only torch.optim.SGD, given before make_private, takes the step that the bound is about")
-    odd = [group[name] for group in optimizer.param_groups for name in ("momentum", "nesterov", "maximize")]
-    odd += [optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks]
-    _only_if(not any(odd), "momentum, nesterov, maximize and hooks make other steps; leave them out")
-    found = {(float(group["lr"]), float(group["weight_decay"])) for group in optimizer.param_groups}
-    _only_if(len(found) == 1, "all parameters need the same learning rate and the same weight decay")
-    return found.pop()
-
-
-def _check_model(model: Any, optimizer: Any) -> None:
-    linear = _kind(model) == "torch.nn.modules.linear.Linear" and model.out_features == 1
-    _only_if(linear, "only a linear model with one score is proved: torch.nn.Linear(features, 1), not wrapped")
-    hooks = (model._forward_hooks, model._forward_pre_hooks, model._backward_hooks, model._backward_pre_hooks)
-    _only_if(not any(hooks), "the model has hooks; give it before make_private")
-    trained, wanted = [p for group in optimizer.param_groups for p in group["params"]], list(model.parameters())
-    same = {id(p) for p in trained} == {id(p) for p in wanted} and all(p.requires_grad for p in wanted)
-    _only_if(same, "the optimizer must train all parameters of the model and no others")
-
-
-def _curvature(criterion: Any) -> float:
-    """The largest slope of the derivative in the score, whatever the target: (u - y)^2 has slope 2, Huber's loss 1."""
-    beta = getattr(criterion, "beta", None) or math.nan
-    known = {"BCEWithLogitsLoss": 0.25, "MSELoss": 2.0, "HuberLoss": 1.0, "SmoothL1Loss": 1 / beta}
-    slope = {f"torch.nn.modules.loss.{name}": value for name, value in known.items()}.get(_kind(criterion), math.nan)
-    weighted = any(getattr(criterion, name, None) is not None for name in ("weight", "pos_weight"))
-    _only_if(slope > 0 and not weighted, f"only {', '.join(known)} are proved, without weights and with beta above 0")
-    return slope
-
-
-def _read_loader(loader: Any, features: int) -> tuple[int, int]:
-    """Number of records and batch size of a loader that keeps the order of the data set."""
-    batches: Any = getattr(loader, "batch_sampler", None)
-    kinds = [_kind(part) for part in (loader, batches, getattr(batches, "sampler", None))]
-    wanted = ["dataloader.DataLoader", "sampler.BatchSampler", "sampler.SequentialSampler"]
-    fixed = kinds == [f"torch.utils.data.{name}" for name in wanted] and getattr(loader, "in_order", True)
-    plain = fixed and loader.collate_fn.__name__ == "default_collate" and batches.sampler.data_source is loader.dataset
-    _only_if(plain, "only a DataLoader with shuffle=False, no collate_fn, given before make_private, has a known order")
-    records, size = len(loader.dataset), batches.batch_size
-    _only_if(not (batches.drop_last and records % size), "drop_last leaves records out; train on a Subset without them")
-    if [tuple(getattr(part, "shape", ())) for part in loader.dataset[0]] != [(features,), (1,)]:
-        spread = "other targets torch spreads over the batch, and every gradient sees every record"
-        raise UsageError(f"each item needs {features} features and a target of shape (1,), as the score has: {spread}")
-    return records, min(size, records)
-
-
-def _only_if(proved: bool, why: str) -> None:
-    if not proved:
-        raise NotProvable(why)
-
-
-def _kind(thing: Any) -> str:
-    return f"{type(thing).__module__}.{type(thing).__qualname__}"  # the exact type: a subclass may do anything
 
 
 def _accountants() -> Any:
