@@ -95,7 +95,6 @@ def test_long_whole_numbers_stay_apart(tmp_path):
         ("t.csv", b"a,b\n1,2\n3," + SENTINEL.encode() + b",5\n", "2 cells"),
         ("t.csv", b"a,b\n1,2\n" + SENTINEL.encode() + b"\n", "2 cells"),
         ("t.csv", b'a,b\n"' + SENTINEL.encode() + b",2\n3,4\n", "quotes"),
-        ("t.csv", b"a,b\n" + SENTINEL.encode() + b"\xe9,2\n", "UTF-8"),
         ("t.csv", b"a,a\n1,2\n", "same name"),
         ("t.csv", bytes(range(128, 256)) * 20, "UTF-8"),
         ("t.csv.gz", b"a,b\n1,2\n", "UTF-8"),
@@ -112,6 +111,11 @@ def test_what_is_not_a_table_is_refused_without_quoting_it(tmp_path, name, conte
         read_table(path)
     assert "93177" not in str(caught.value) and caught.value.exit_code == 2
     assert caught.value.__cause__ is None
+
+
+def test_bytes_that_do_not_decode_are_one_cell_and_nobody_elses(tmp_path):
+    path = written(tmp_path, b"a,b\nx,1\n" + SENTINEL.encode() + b"\xe9,2\ny,3\n")
+    assert read_table(path).column("a").tolist() == ["x", SENTINEL + "\ufffd", "y"]
 
 
 def test_missing_files_folders_and_pipes_are_refused(tmp_path):

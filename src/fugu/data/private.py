@@ -1,0 +1,106 @@
+"""The one door to private data: `open_private`.
+
+Every way into fugu that takes private records (a file, a frame, an array) opens them here, through a schema that was
+fixed before. What comes out is a function of each record alone, and is defined for every record. Only columns that are
+declared public (the unit, a group, the user, the order) may be refused for what they hold, and then without a cell of
+it. tests/doors enumerates the callers of this function: a new one needs a case in the one-row harness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data.cells import Categories, number_text
+from fugu.data.column import Column
+from fugu.data.frame import Table
+from fugu.data.schema import Schema
+from fugu.errors import BadTable
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Private:
+    """Columns of a private table, read through a schema; cells come out as numbers or as places of categories."""
+
+    schema: Schema
+    table: Table
+    whole: Table
+    """All columns of the table as they stand, for a ledger to recognise it by; nothing is computed from them."""
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Private({len(self.table.columns)} columns)"
+
+    def numbers(self, name: str, keep_missing: bool = False) -> Floats:
+        """The numbers of a column; a missing one is what the schema says, or NaN where it was declared public."""
+        found = numbers(self.schema, self.table, name)
+        if keep_missing:
+            found[self.table.exact(name).missing] = np.nan
+        return found
+
+    def places(self, name: str, categories: Categories) -> NDArray[np.int64]:
+        """The place of each cell among these categories, -1 where it is none of them."""
+        return places(self.schema, self.table, name, categories)
+
+    def public(self, name: str) -> Column:
+        """A column that was declared public, as it is; nothing may be missing in it."""
+        column = self.table.exact(name)
+        if column.missing.any():
+            raise BadTable(f"column {name!r} is declared public and has missing cells in the table; fill them in")
+        return column
+
+
+def open_private(table: object, schema: Schema, columns: Iterable[str], public: Iterable[str] = ()) -> Private:
+    """Open a private table (a path, a frame, a dict of columns), reading only `columns` and the `public` ones."""
+    wanted = tuple(dict.fromkeys((*columns, *public)))
+    whole = schema.open(table)
+    absent = [name for name in wanted if name not in whole.columns]
+    if absent:
+        named = ", ".join(map(repr, absent))
+        raise BadTable(
+            f"the table to release has {len(whole.columns)} columns, and none is named {named}. If its first line is a "
+            "record and not names, say so: --no-header, or Schema(header=False), with the schema's names"
+        )
+    return Private(schema, Table({name: schema.column(name, whole.raw(name)) for name in wanted}), whole)
+
+
+def numbers(schema: Schema, table: Table, name: str) -> Floats:
+    """A column of a table that was read through the schema, as numbers: the same function on both tables."""
+    known, column = schema.fields[name], table.exact(name)
+    if known.kind == "number":
+        found = column.floats()
+        found[column.missing] = known.replacement
+        return found
+    if known.kind != "ordered":
+        raise BadTable(
+            f"column {name!r} holds categories; give an ordering of them, bins=[...] from low to high, or declare it a "
+            "number in the schema"
+        )
+    return known.categories.places(known.filled(column).values.tolist()).astype(np.float64)
+
+
+def places(schema: Schema, table: Table, name: str, categories: Categories) -> NDArray[np.int64]:
+    """Each cell's place among categories, -1 where it is none: the one comparison, for counts, tables, groups, states.
+
+    A missing cell is what the schema declares it to be, else none of them."""
+    known, column = schema.fields[name], table.exact(name)
+    instead = known.missing
+    if known.kind == "number":
+        values, codes = np.unique(column.values, return_inverse=True)
+        found = np.array([categories.place(number_text(x), x) for x in values.tolist()], dtype=np.int64)[codes]
+        spare = -1 if instead is None else categories.place(number_text(float(instead)), float(instead))
+    else:
+        texts = column.values.tolist()
+        place = {text: -1 if text is None else categories.place(text) for text in dict.fromkeys(texts)}
+        found = np.array([place[text] for text in texts], dtype=np.int64)
+        spare = -1 if instead is None else categories.place(str(instead))
+    return np.where(column.missing, spare, found).astype(np.int64)
