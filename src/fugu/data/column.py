@@ -81,9 +81,13 @@ class Column:
         """`floats()` of a column of numbers; the text itself, None where missing, of a column of text."""
         return self.floats() if self.numeric else self.values
 
-    def codes(self, ordered: bool = True) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Each row's place among the distinct values, -1 if missing; and these values, sorted on demand."""
-        self.require_exact()
+    def codes(self, ordered: bool = True, strict: bool = True) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Each row's place among the distinct values, -1 if missing; and these values, sorted on demand.
+
+        `strict`: refuse numbers that doubles may have joined; not for columns read through a schema, which says that
+        they are doubles."""
+        if strict:
+            self.require_exact()
         present = self.values[~self.missing]
         if self.numeric:
             distinct, found = np.unique(present, return_inverse=True)

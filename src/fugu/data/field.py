@@ -27,7 +27,8 @@ _KEYS = {
     "time": (),
     "identifier": (),
 }
-_LARGEST = float(np.finfo(np.float64).max)
+TRUTH = ("False", "True")
+"""A column of truth values: an ordering whose places are the numbers 0 and 1."""
 
 
 @final
@@ -82,6 +83,21 @@ class Field:
         """The declared categories, to compare with."""
         return Categories(self.values or ())
 
+    def label(self, said: object) -> str | None:
+        """The category that a user names, as cells that were read are labelled; None if there is none of that name.
+
+        >>> Field("number").label("1.0"), Field("category", ("1.0", "x")).label(1), Field("number").label("x")
+        ('1', '1.0', None)
+        """
+        if self.kind == "number":
+            number = number_of(said)
+            return None if math.isnan(number) else number_text(number)
+        text = canonical(said)
+        if text is None or self.values is None:
+            return text
+        place = self.categories.place(text)
+        return self.values[place] if place >= 0 else text if text == self.outside else None
+
     def read(self, name: str, raw: Raw, decimal: str = ".", absent: Iterable[str] = ("",)) -> Column:
         """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
         if self.kind == "number":
@@ -98,7 +114,7 @@ class Field:
         if self.kind in ("time", "identifier") or not column.missing.any():
             return column
         values = column.values.copy()
-        values[column.missing] = self.replacement
+        values[column.missing] = self.replacement == "True" if self.values == TRUTH else self.replacement
         return Column(column.name, values, np.zeros(len(column), dtype=bool))
 
     @property
@@ -138,7 +154,7 @@ class Field:
                 numbers[(numbers < self.bounds[0]) | (numbers > self.bounds[1])] = np.nan
         missing = np.isnan(numbers)
         numbers[missing] = 0.0
-        low, high = self.bounds or (-_LARGEST, _LARGEST)
+        low, high = self.bounds or (-math.inf, math.inf)
         numbers = self._rounded(np.clip(numbers, low, high)) + 0.0
         numbers[missing] = 0.0
         return Column(name, numbers, missing)
@@ -156,8 +172,9 @@ class Field:
         cells, codes = raw.factors()
         texts = np.empty(len(cells) + 1, dtype=object)
         texts[:-1] = [None if _gone(cell, absent) else self._text(cell, decimal) for cell in cells]
-        values = texts[:-1][codes] if len(cells) else texts[:0]
-        missing = np.array([text is None for text in texts[:-1]], dtype=bool)[codes] if len(cells) else codes > 0
+        values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
+        if self.values == TRUTH:
+            return Column(name, values == "True", missing)
         return Column(name, values, missing)
 
     def _text(self, cell: object, decimal: str) -> str:

@@ -8,20 +8,21 @@ it. tests/doors enumerates the callers of this function: a new one needs a case 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import Categories, number_text
+from fugu.data.cells import text_of
 from fugu.data.column import Column
 from fugu.data.frame import Table
 from fugu.data.schema import Schema
 from fugu.errors import BadTable
 
 Floats = NDArray[np.float64]
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @final
@@ -47,9 +48,9 @@ class Private:
             found[self.table.exact(name).missing] = np.nan
         return found
 
-    def places(self, name: str, categories: Categories) -> NDArray[np.int64]:
-        """The place of each cell among these categories, -1 where it is none of them."""
-        return places(self.schema, self.table, name, categories)
+    def places(self, name: str, labels: Sequence[str]) -> NDArray[np.int64]:
+        """The place of each cell among these labels, -1 where it is none of them."""
+        return places(self.schema, self.table, name, labels)
 
     def public(self, name: str) -> Column:
         """A column that was declared public, as it is; nothing may be missing in it."""
@@ -79,28 +80,28 @@ def numbers(schema: Schema, table: Table, name: str) -> Floats:
     if known.kind == "number":
         found = column.floats()
         found[column.missing] = known.replacement
-        return found
+        return np.clip(found, -_LARGEST, _LARGEST)  # infinite is as far as a double goes
     if known.kind != "ordered":
         raise BadTable(
             f"column {name!r} holds categories; give an ordering of them, bins=[...] from low to high, or declare it a "
             "number in the schema"
         )
-    return known.categories.places(known.filled(column).values.tolist()).astype(np.float64)
+    return known.categories.places(map(str, known.filled(column).values.tolist())).astype(np.float64)
 
 
-def places(schema: Schema, table: Table, name: str, categories: Categories) -> NDArray[np.int64]:
-    """Each cell's place among categories, -1 where it is none: the one comparison, for counts, tables, groups, states.
+def places(schema: Schema, table: Table, name: str, labels: Sequence[str]) -> NDArray[np.int64]:
+    """Each cell's place among labels (as `Field.label` writes them), -1 where it is none of them.
 
-    A missing cell is what the schema declares it to be, else none of them."""
+    The one comparison, for counts, tables, groups and states. A missing cell is what the schema declares it to be,
+    else none of them: a median is for sums, no category."""
     known, column = schema.fields[name], table.exact(name)
-    instead = known.missing
-    if known.kind == "number":
-        values, codes = np.unique(column.values, return_inverse=True)
-        found = np.array([categories.place(number_text(x), x) for x in values.tolist()], dtype=np.int64)[codes]
-        spare = -1 if instead is None else categories.place(number_text(float(instead)), float(instead))
-    else:
-        texts = column.values.tolist()
-        place = {text: -1 if text is None else categories.place(text) for text in dict.fromkeys(texts)}
-        found = np.array([place[text] for text in texts], dtype=np.int64)
-        spare = -1 if instead is None else categories.place(str(instead))
-    return np.where(column.missing, spare, found).astype(np.int64)
+    place = {label: i for i, label in enumerate(labels)}
+    codes, values = column.codes(ordered=False, strict=False)
+    found = np.array([*(place.get(label_of(value), -1) for value in values.tolist()), -1], dtype=np.int64)
+    instead = -1 if known.missing is None else place.get(label_of(known.missing), -1)
+    return np.where(column.missing, instead, found[codes]).astype(np.int64)
+
+
+def label_of(value: object) -> str:
+    """The label of a cell that was read: a text as it is, a number in its one form."""
+    return value if isinstance(value, str) else text_of(value)

@@ -20,7 +20,7 @@ import numpy as np
 from fugu.data.cells import is_missing, is_time, number_of, text_of
 from fugu.data.column import Column
 from fugu.data.dialect import Dialect
-from fugu.data.field import Field
+from fugu.data.field import TRUTH, Field
 from fugu.data.files import read_table
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
@@ -80,11 +80,15 @@ class Schema:
         A private cell that the reference gives no rule for becomes the reference's median, or "(other)"."""
         return Schema({}).completed(reference, columns)
 
-    def completed(self, reference: object, columns: Iterable[str] | None = None) -> Schema:
-        """This schema with what it does not say about `columns` (all by default) taken from a public reference."""
+    def completed(
+        self, reference: object, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()
+    ) -> Schema:
+        """This schema with what it does not say about `columns` (all by default) taken from a public reference.
+
+        Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded."""
         public = self.open(reference)
         wanted = public.columns if columns is None else tuple(dict.fromkeys(columns))
-        fields = dict(self.fields)
+        fields, rounded = dict(self.fields), set(numbers)
         for name in wanted:
             if name not in public.columns:
                 if name in fields:
@@ -92,7 +96,7 @@ class Schema:
                 raise ColumnNotFound(name, public.columns)
             raw = public.raw(name)
             known = fields.get(name)
-            settled = known if known is not None and _settled(known) else _seen(public, name, self)
+            settled = known if known is not None and _settled(known) else _seen(public, name, self, name in rounded)
             fields[name] = self._ruled(name, settled, raw)
         return replace(self, columns=fields)
 
@@ -167,7 +171,7 @@ class Schema:
             return known
         if known.kind == "number":
             return replace(known, typical=float(np.sort(present)[(len(present) - 1) // 2]))
-        places = np.sort(known.categories.places(present.tolist()))
+        places = np.sort(known.categories.places(map(str, present.tolist())))
         return replace(known, typical=(known.values or ())[int(places[(len(places) - 1) // 2])])
 
 
@@ -176,7 +180,7 @@ def _settled(known: Field) -> bool:
     return known.kind != "category" or known.values is not None
 
 
-def _seen(public: Table, name: str, schema: Schema) -> Field:
+def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
     """The field that a public column shows."""
     raw = public.raw(name)
     present = [cell for cell in raw.cells or () if not (isinstance(cell, str) and cell.strip() in schema.absent)]
@@ -187,8 +191,9 @@ def _seen(public: Table, name: str, schema: Schema) -> Field:
         return Field("number")
     column = public.exact(name)
     if column.numeric and column.values.dtype == bool:
-        return Field("ordered", ("False", "True"))
-    if column.numeric and column.exact and not np.any(np.abs(column.floats()[~column.missing]) > _EXACT):
+        return Field("ordered", TRUTH)
+    double = column.values.dtype == np.float64 and column.exact
+    if column.numeric and (rounded or double or not np.any(np.abs(column.floats()[~column.missing]) > _EXACT)):
         return Field("number")
     found = column.codes()[1].tolist() if not column.numeric else present or column.codes()[1].tolist()
     named = tuple(sorted({text_of(v) for v in found if not is_missing(v)} - set(schema.absent)))

@@ -44,6 +44,9 @@ class Mixed(Mechanism):
     def _silent(self) -> bool:
         return any(part._silent() for part in (self.first, self.second))
 
+    def _centre(self) -> float:
+        return self.first._centre()
+
     def _draw(self, column: Column, source: BitSource) -> Column:
         chosen = self.first if bernoulli(self.share, source) else self.second
         drawn = chosen._draw(column, source)
@@ -79,6 +82,7 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         "worst_pair": worst.worst_pair,
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),
         "unit": a.body["unit"],
+        "reading": a.body.get("reading"),
     }
     sealed = Certificate.seal(body, a.items)
     return Mixed(certificate=sealed, context=m1.context, first=m1, second=m2, share=share)
