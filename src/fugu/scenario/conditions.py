@@ -38,6 +38,8 @@ class AnyOf:
             wanted = Categories(distinct.tolist())
             for value in self.values:
                 place = wanted.place(text_of(value), None if isinstance(value, str) else number_of(value))
+                if place < 0 and not isinstance(value, str):
+                    raise BadTable(f"the condition on column {column.name!r} names numbers, but it holds text")
                 found |= (codes == place) & (place >= 0)
         return found & ~column.missing
 
