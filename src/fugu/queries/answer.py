@@ -5,6 +5,7 @@ all groups spends no more than releasing one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +63,46 @@ class Answer:
         return found
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Part:
+    """One group's exact numbers, in whole steps, the mechanism for them, and what its draw becomes."""
+
+    mechanism: Additive
+    exact: NDArray[np.float64]
+    shown: Callable[[NDArray[np.float64]], list[Cell]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A query whose mechanisms are proved, and whose private table is open; nothing has been drawn."""
+
+    statistic: Statistic
+    parts: dict[str, Part]
+    private: Private
+
+    @property
+    def mechanisms(self) -> dict[str, Additive]:
+        """The mechanism of each group."""
+        return {group: part.mechanism for group, part in self.parts.items()}
+
+    def require_noise(self, allowed: bool) -> None:
+        """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
+        if not allowed and any(part.mechanism.noise.scale == 0 for part in self.parts.values()):
+            raise NoiselessRelease(
+                f"the other records alone hide each one in a group of {self.statistic}; the exact number would be "
+                "published. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
+            )
+
+    def release(self, allow_no_noise: bool = False) -> Answer:
+        """Draw every group, once."""
+        self.require_noise(allow_no_noise)
+        cells: list[Cell] = []
+        for part in self.parts.values():
+            drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
+            cells += part.shown(drawn.values)
+        return Answer(self.statistic, tuple(cells), self.mechanisms)
+
+
 def answer(
     table: object,
     query: str | Statistic,
@@ -91,6 +132,28 @@ def answer(
     >>> [cell.group for cell in found.cells]
     ['a']
     """
+    prepared = prepare(
+        table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
+    )
+    return prepared.release(allow_no_noise)
+
+
+def prepare(
+    table: object,
+    query: str | Statistic,
+    protect: object,
+    budget: Pure | Approx,
+    reference: object,
+    by: str | None = None,
+    bounds: tuple[Real, Real] | None = None,
+    step: Real | None = None,
+    bins: list[float] | None = None,
+    public_prior: bool = False,
+    unit: str | None = None,
+    schema: Schema | None = None,
+    missing: str | float | None = None,
+) -> Prepared:
+    """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
     if not isinstance(budget, Pure | Approx):
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
     statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
@@ -117,12 +180,10 @@ def answer(
     how = coding(statistic, reading, bounds, step)
     sums = Sums(how.read(reading, known), secrets.masks(), how.top, budget, stated, reading, by)
     codes = how.read(reading, private.table)
-    found, mechanisms = [], {}
-    for name, group in groups.items():
-        mechanism = sums.mechanism(group)
-        mechanisms[name] = mechanism
-        found.append(_sum_cell(statistic, how, name, codes[group.rows], mechanism, allow_no_noise))
-    return Answer(statistic, tuple(found), mechanisms)
+    parts = {
+        name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(group)) for name, group in groups.items()
+    }
+    return Prepared(statistic, parts, private)
 
 
 def _reading(
@@ -148,26 +209,16 @@ def _reading(
     return found
 
 
-def _sum_cell(
-    statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive, allow_no_noise: bool
-) -> Cell:
-    rows = len(codes)
-    if mechanism.noise.scale == 0 and not allow_no_noise:
-        raise NoiselessRelease(
-            f"the other records alone hide each one in a group of {statistic}; the exact number would be published. "
-            "Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
-        )
-    total = float(mechanism.release(float(codes.sum()), allow_no_noise=allow_no_noise, already_mapped=True))
-    value, half = how.value(total, rows), mechanism.noise.quantile(0.95) * float(how.step)
+def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
+    rows, scale = len(codes), float(mechanism.noise.scale)
     share = rows if statistic.kind == "mean" else 1
-    return Cell(
-        group,
-        "",
-        value / share,
-        (value - half) / share,
-        (value + half) / share,
-        float(mechanism.noise.scale) * float(how.step) / share,
-    )
+
+    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
+        value, half = how.value(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
+        ends = ((value - half) / share, (value + half) / share)
+        return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
+
+    return Part(mechanism, np.array([float(codes.sum())]), shown)
 
 
 def _tables(
@@ -178,7 +229,7 @@ def _tables(
     budget: Pure | Approx,
     bins: list[float] | None,
     stated: tuple[str, ...],
-) -> Answer:
+) -> Prepared:
     """Histograms and cross-tabulations: changing one record moves at most one count down and one up.
 
     Coupled, two laws of the whole vector differ by at most 2 in the sum of absolute differences, so Laplace noise of
@@ -186,24 +237,25 @@ def _tables(
     if isinstance(budget, Approx) and budget.delta > 0:
         raise UsageError("histograms and cross-tabulations are released under a pure budget; leave delta out")
     labels, place = tabulate(known, private, statistic.columns, bins)
-    cells: list[Cell] = []
-    mechanisms = {}
+    parts = {}
     for name, group in groups.items():
         found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
         note = "changing one record changes the counts by at most 2 in all"
         assert isinstance(found, Additive)
         context = replace(found.context, assumptions=(*stated, note), unit="one record")
         sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json())
-        mechanism = replace(found, context=context, certificate=sealed)
         counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
-        noisy = mechanism.release(counts).values
-        half = mechanism.noise.quantile(0.95)  # counts are whole: nothing is rounded
-        cells.extend(
-            Cell(name, label, float(v), float(v) - half, float(v) + half, float(mechanism.noise.scale))
-            for label, v in zip(labels, noisy, strict=True)
-        )
-        mechanisms[name] = mechanism
-    return Answer(statistic, tuple(cells), mechanisms)
+        parts[name] = _counts(name, labels, counts, replace(found, context=context, certificate=sealed))
+    return Prepared(statistic, parts, private)
+
+
+def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Additive) -> Part:
+    half, scale = mechanism.noise.quantile(0.95), float(mechanism.noise.scale)  # counts are whole: nothing is rounded
+
+    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
+        return [Cell(group, label, v, v - half, v + half, scale) for label, v in zip(labels, drawn.tolist(), strict=True)]
+
+    return Part(mechanism, counts, shown)
 
 
 def _check_groups(by: str | None, protected: tuple[str, ...] | None) -> None:
