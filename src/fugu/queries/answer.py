@@ -253,7 +253,8 @@ def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanis
     half, scale = mechanism.noise.quantile(0.95), float(mechanism.noise.scale)  # counts are whole: nothing is rounded
 
     def shown(drawn: NDArray[np.float64]) -> list[Cell]:
-        return [Cell(group, label, v, v - half, v + half, scale) for label, v in zip(labels, drawn.tolist(), strict=True)]
+        found = zip(labels, drawn.tolist(), strict=True)
+        return [Cell(group, label, v, v - half, v + half, scale) for label, v in found]
 
     return Part(mechanism, counts, shown)
 
