@@ -43,6 +43,10 @@ class Table:
         native = self._native if self._native is not None else self._source.fetch(wanted)
         return Table({name: native[name] for name in wanted})
 
+    def raw(self) -> Mapping[str, object]:
+        """All columns as their source gave them, whatever is in them."""
+        return {name: self._fetched()[name] for name in self.columns}
+
     def exact(self, name: str) -> Column:
         """The column as it is, with its mask of missing values."""
         self._require(name)
