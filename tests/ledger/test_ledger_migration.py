@@ -1,4 +1,4 @@
-"""Ledgers of version 0.1 (SQLite with a write-ahead log): moved over whole, at any crash; what can be missing is said."""
+"""Ledgers of version 0.1 (SQLite with a write-ahead log): moved over whole; what may be missing is said."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from ledger_files import in_sql, make_old, records
 
 from fugu.errors import BadLedger, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Pure
 from fugu.ledger import Books, Charge, Ledger, books, fingerprint, log
+from ledger_files import in_sql, make_old, records
 
 TENTH = Charge.per_entry(0.1)
 LAW = Charge("law", Pure(0.1), block="north")
