@@ -20,7 +20,7 @@ Bits = NDArray[np.uint64]
 WIDE = 64
 """A column with more distinct values than this is recognised by itself: others may agree by chance."""
 _MISSING = np.uint64(0x9AE16A3B2F90404F)
-_ABSENT = {"", "na", "n/a", "null", "none", "nat", "<na>"}
+_SHORT = dict.fromkeys(("", "na", "n/a", "null", "none", "nat", "<na>"), "") | {"true": "true", "false": "false"}
 _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 
@@ -101,38 +101,46 @@ def _of_objects(items: list[Any]) -> Bits:
 
 
 def _of_items(items: list[Any]) -> Bits:
-    numbers = np.full(len(items), np.nan)
+    numbers: list[float] = [np.nan] * len(items)
     texts: dict[int, int] = {}
     for k, item in enumerate(items):
-        try:
-            numbers[k] = float(item)
-        except (TypeError, ValueError):
-            text = _text(item)
-            if text.casefold() not in _ABSENT:
-                texts[k] = _of_text(text)
-        except OverflowError:
-            numbers[k] = np.inf if item > 0 else -np.inf
-        except Exception:  # a cell with a float() of its own
-            texts[k] = _of_text(_text(item))
-    bits = _of_numbers(numbers)
+        found = _number(item)
+        if found is not None:
+            numbers[k] = found
+        elif text := _text(item):
+            texts[k] = _of_text(text)
+    bits = _of_numbers(np.array(numbers, dtype=np.float64))
     bits[list(texts)] = np.fromiter(texts.values(), dtype=np.uint64, count=len(texts))
     return bits
 
 
-def _text(item: Any) -> str:
-    """A cell as text: a day is the same at midnight, a truth value in any case."""
+def _number(item: Any) -> float | None:
+    """The nearest double of a number, or of a text that Python reads as one; None for anything else."""
+    if isinstance(item, str) and item[:1] > "9" and item[:1].lower() not in ("i", "n") and item[:1] < "\x80":
+        return None  # a letter: spares the exception
     try:
-        if isinstance(item, bytes):
-            text = item.decode("utf-8", "replace").strip()
-        else:
-            text = (item if isinstance(item, str) else str(item)).strip()
+        return float(item)
+    except OverflowError:
+        return np.inf if item > 0 else -np.inf
+    except Exception:  # of whatever kind a cell is
+        return None
+
+
+def _text(item: Any) -> str:
+    """A cell as text, "" for a missing one; a day is the same at midnight, a truth value in any case."""
+    try:
+        text = (item if isinstance(item, str) else _shown(item)).strip()
     except Exception:
         return type(item).__name__
-    if text.casefold() in ("true", "false"):
-        return text.casefold()
-    if _TIME.fullmatch(text):
+    if len(text) <= 5 and (low := text.casefold()) in _SHORT:
+        return _SHORT[low]
+    if text[4:5] == "-" and _TIME.fullmatch(text):
         return _MIDNIGHT.sub("", text).replace("T", " ")
     return text
+
+
+def _shown(item: Any) -> str:
+    return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
 
 
 def _times(values: NDArray[Any]) -> list[str]:
