@@ -88,9 +88,9 @@ def test_a_second_law_based_release_is_refused_and_writes_nothing(folder):
     code, message = release(folder, "thursday", "--budget", "10")
     assert code == 2 and "another budget" in message
     code, message = release(folder, "friday", *budget, publish="w")
-    assert code == 2 and "not new data" in message
+    assert code == 4 and "second law-based release" in message
     assert names(folder) == before
-    assert [r["state"] for r in shown(folder)["requests"]] == ["settled", "refused"]
+    assert [r["state"] for r in shown(folder)["requests"]] == ["settled", "refused", "refused"]
 
 
 def test_a_renamed_or_shuffled_table_is_the_same_data(folder):

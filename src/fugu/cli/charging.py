@@ -8,6 +8,7 @@ from typing import Any
 import fugu
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
+from fugu.ledger import fingerprints
 from fugu.mechanism import Mechanism, Release
 
 
@@ -34,13 +35,14 @@ def account_of(ledger: str | None, request: str | None, budget: Guarantee, data:
     return None if ledger is None or request is None else Account(ledger, request, budget, data)
 
 
-def charged(account: Account | None, mechanism: Mechanism, column: Any, drawn: Release) -> Release:
+def charged(account: Account | None, mechanism: Mechanism, table: Any, drawn: Release) -> Release:
     """What may be written: the release itself without a ledger, else what the ledger stored for the request.
 
-    It is drawn before it is charged, so that what is wrong with the table costs nothing; it is shown to nobody before
-    the charge is on disk, and never if the request was refused or had been answered before."""
+    `table` is the whole private table, as it was read: the ledger recognises it whichever column goes out. The release
+    is drawn before it is charged, so that what is wrong with the table costs nothing; it is shown to nobody before the
+    charge is on disk, and never if the request was refused or had been answered before."""
     if account is None:
         return drawn
-    with fugu.Ledger(account.ledger, account.budget, data=account.data, fingerprint=column) as ledger:
+    with fugu.Ledger(account.ledger, account.budget, data=account.data, fingerprint=fingerprints(table)) as ledger:
         stored: Release = ledger.spend(account.request, mechanism, lambda: drawn)
     return stored

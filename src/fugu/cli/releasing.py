@@ -133,13 +133,13 @@ def release(
         mechanism = fugu.calibrate(scenario, budget, noise=noise, method=method, grid=grid)
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
-        private, column = _private(table, publish)
+        private, _ = _private(table, publish)
         page = None if dry_run else _page(mechanism, publish, protect)
     summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         account = account_of(ledger, request, options.budget(epsilon if total is None else total, delta, alpha), data)
         drawn = release_column(mechanism, private, allow_no_noise=allow_no_noise)
-        released = charged(account, mechanism, column, drawn)
+        released = charged(account, mechanism, private, drawn)
         mechanism.certificate.save(files["certificate"])
         _write(files["page"], page or "")
         write_csv(files["column"], {publish: released.values})  # last: no value is written without what covers it

@@ -45,6 +45,10 @@ class Table:
         native = self._native if self._native is not None else self._source.fetch(wanted)
         return Table({name: native[name] for name in wanted})
 
+    def cells(self) -> Mapping[str, Raw]:
+        """All columns as they stand, whatever is in them."""
+        return {name: self.raw(name) for name in self.columns}
+
     def exact(self, name: str) -> Column:
         """The column as it is, with its mask of missing values."""
         self._require(name)

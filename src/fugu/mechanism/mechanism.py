@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,34 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.digest import column_digest
-from fugu.errors import AlreadyReleased, BadLaw, NoiselessRelease, PriorNotPublic
+from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Guarantee
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
+from fugu.mechanism.once import Once
 from fugu.mechanism.release import Release
 from fugu.noise.bits import OS, BitSource, RngBits
 
 Column = NDArray[np.float64]
 Step = Callable[[Column], ArrayLike]
-
-
-class Once:
-    """A token that can be taken once, whatever the number of threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._taken = False
-
-    def take(self) -> None:
-        """Take it, or raise `AlreadyReleased`."""
-        with self._lock:
-            if self._taken:
-                raise AlreadyReleased(
-                    "this mechanism has released once, and its guarantee is for one release: two releases that leak "
-                    "nothing alone can reveal everything together. Calibrate for both values at once, or use other data"
-                )
-            self._taken = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

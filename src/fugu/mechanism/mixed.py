@@ -11,7 +11,8 @@ from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_json
-from fugu.mechanism.mechanism import Column, Mechanism, Once, Step
+from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.once import Once
 from fugu.noise.bits import BitSource, bernoulli
 
 
