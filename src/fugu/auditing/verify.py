@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from fugu.calibration.problem import numbered
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
 from fugu.errors import BadNoise, UsageError
-from fugu.exact import as_fraction
+from fugu.exact import as_fraction, read_number
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
@@ -167,7 +166,7 @@ def _verify_mixed(certificate: Certificate, scenario_or_pairs: PairsLike | None)
     first, second = certificate.parts
     verdicts = [verify(part, scenario_or_pairs) for part in (first, second)]
     same = first.body["beliefs"] == second.body["beliefs"] == certificate.body["beliefs"]
-    share = Fraction(certificate.body["share"])
+    share = read_number(certificate.body["share"])
     within = all(_bounded(part, certificate) for part in (first, second)) and 0 <= share <= 1
     worst = max(verdicts, key=lambda v: (v.epsilon, v.delta))
     holds = all(verdicts) and same and within

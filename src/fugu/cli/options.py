@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fugu.errors import BadBudget, UsageError
-from fugu.exact import Real
+from fugu.exact import Real, as_fraction, read_number
+from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, Renyi
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
@@ -58,15 +59,17 @@ def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | A
 
 
 def number(name: str, text: str) -> Real:
-    """A number as it was written; inf and nan pass on so that the library can refuse them by name."""
+    """A number as it was written, exactly; inf and nan pass on so that the library can refuse them by name."""
+    if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+        return float(text)
     try:
-        value = float(text)
-    except ValueError:
-        try:
-            return Fraction(text)
-        except (ValueError, ZeroDivisionError):
-            raise BadBudget(f"{name} must be a number, got {text!r}") from None
-    return value
+        exact = read_number(text)
+    except UsageError as error:
+        raise BadBudget(f"{name} must be a number, got {text[:40]!r}: {error}") from None
+    if exact and not sys.float_info.min <= abs(exact) <= sys.float_info.max:
+        raise BadBudget(f"{name} is beyond the range of double precision: {text[:40]!r}")
+    nearest = float(exact)
+    return nearest if as_fraction(nearest) == exact else exact
 
 
 def positive(name: str, text: str) -> Real:
@@ -78,14 +81,8 @@ def positive(name: str, text: str) -> Real:
 
 
 def target(path: str, *read: str | None) -> Path:
-    """Where a file may be written: its folder exists, and it is none of the files that are read."""
-    file = Path(path)
-    if not file.parent.is_dir():
-        raise UsageError(f"the folder of {file.name!r} does not exist; create it first")
-    for name in read:
-        if name is not None and (file.resolve() == Path(name).resolve() or _one(file, Path(name))):
-            raise UsageError(f"the output would overwrite {Path(name).name!r}, which is read; choose another name")
-    return file
+    """Where a file may be written: a regular file or a new name, and none of the files that are read."""
+    return check_apart(path, *read)
 
 
 def certificate(path: str, *read: str | None) -> Path:
@@ -93,11 +90,6 @@ def certificate(path: str, *read: str | None) -> Path:
     if not path.endswith(".json"):
         raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {path!r}")
     return target(path, *read)
-
-
-def _one(file: Path, other: Path) -> bool:
-    """Whether two names are one file, by a link or by letters that the file system does not tell apart."""
-    return file.exists() and other.exists() and file.samefile(other)
 
 
 def bins(text: str | None) -> int | list[float] | list[str] | None:

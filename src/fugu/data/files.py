@@ -6,7 +6,6 @@ import csv
 import gzip
 import os
 import re
-import secrets
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,9 +13,11 @@ from pathlib import Path
 from typing import Any, TextIO, cast, final
 
 from fugu.data.column import Column
+from fugu.data.engine import connect, refused
 from fugu.data.frame import Table
 from fugu.data.sources import Relation, quoted
-from fugu.errors import BadTable, UsageError
+from fugu.errors import BadTable
+from fugu.files import writing
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -48,25 +49,15 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object]) -> None:
     """Write columns of one length under a header; numbers in shortest exact form, missing as an empty cell.
 
-    The file appears whole or not at all: it is written beside its place, flushed to disk, and renamed."""
+    The file appears whole or not at all (`fugu.files`)."""
     table = Table(columns)
     cells = [table.exact(name) for name in table.columns]
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(draft, "x", encoding="utf-8", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(table.columns)
-            for start in range(0, len(table), _CHUNK):
-                chunk = slice(start, start + _CHUNK)
-                writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(draft, target)
-    except OSError as error:
-        raise UsageError(f"cannot write {str(target)!r}: {error.strerror}; check the folder") from None
-    finally:
-        draft.unlink(missing_ok=True)
+    with writing(path) as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(table.columns)
+        for start in range(0, len(table), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
 
 
 def _printed(column: Column, chunk: slice) -> Iterable[Any]:
@@ -74,28 +65,22 @@ def _printed(column: Column, chunk: slice) -> Iterable[Any]:
     return ("" if gone else cell for cell, gone in zip(cells, column.missing[chunk].tolist(), strict=True))
 
 
-def _connect() -> Any:
-    import duckdb
-
-    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
-
-
 def _parquet(file: Path) -> Table:
     import duckdb
 
-    connection = _connect()
+    connection = connect()
     try:
         relation = connection.from_parquet(str(file.absolute()), hive_partitioning=False)
         return Table(Relation(relation, connection))
-    except duckdb.Error:
-        raise BadTable(f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
+    except duckdb.Error as error:
+        raise refused(error, f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
 
 
 def _csv(file: Path) -> Table:
     import duckdb
 
     header, separator = _header(file)
-    connection = _connect()
+    connection = connect()
     shape = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header))) + "}"
     dialect = """quote='"', escape='"', header=true, auto_detect=false, strict_mode=true"""
     try:
@@ -104,10 +89,11 @@ def _csv(file: Path) -> Table:
             f"FROM read_csv($path, columns={shape}, delim=$separator, hive_partitioning=false, {dialect})",
             {"path": str(file.absolute()), "separator": separator},
         )
-    except duckdb.Error:  # its message quotes the line
-        raise BadTable(
+    except duckdb.Error as error:
+        raise refused(
+            error,
             f"{str(file)!r} is not a table: every line must have {len(header)} cells, as the header has, "
-            "in UTF-8, with quotes closed"
+            "in UTF-8, with quotes closed",
         ) from None
     return Table(CsvCells(header, connection))
 
@@ -141,9 +127,14 @@ class CsvCells:
     connection: Any
 
     def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
+        import duckdb
+
         parts = [self._typed(f"c{self.names.index(name)}") for name in names]
         chosen = ", ".join(f"{part} AS {quoted(str(i))}" for i, part in enumerate(parts))
-        arrays = self.connection.execute(f"SELECT {chosen} FROM cells").fetchnumpy()
+        try:
+            arrays = self.connection.execute(f"SELECT {chosen} FROM cells").fetchnumpy()
+        except duckdb.Error as error:
+            raise refused(error, "the cells of the file could not be read") from None
         return {name: arrays[str(i)] for i, name in enumerate(names)}
 
     def _typed(self, cell: str) -> str:
