@@ -21,6 +21,7 @@ from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.vectors import VectorFamily, distinct, vector_families
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.documents import proving
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.vector import nearest_rows
 
@@ -48,6 +49,12 @@ def verify(
     With laws given, they are first pushed through the certificate's rounding, as the data is. Nothing stored in the
     certificate is believed but the noise, the lattice and the budget: what it says it runs and what it promises."""
     certificate = _certificate(mechanism_or_certificate)
+    with proving():
+        return _proved(certificate, scenario_or_pairs)
+
+
+def _proved(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
+    """The verdict, by the kind of the certificate."""
     if certificate.kind == "mixed":
         return _verify_mixed(certificate, scenario_or_pairs)
     if certificate.kind == "vector":

@@ -29,11 +29,15 @@ from fugu.iterate.reading import prior_of
 from fugu.iterate.training import Objective, keeps
 from fugu.mechanism.documents import check_plain, load_json, reading
 from fugu.mechanism.encoding import budget_from, budget_json
+from fugu.progress import within
 from fugu.visible import visible_json
 
 SCHEMA = "fugu/training/1"
 VERSION = 1
-_MAX_BYTES, _MOST = 512 * 1024**2, 10**8
+_MAX_BYTES = 512 * 1024**2
+_MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
+_PATIENCE = 20.0
+"""Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
 _REQUIRED = ("schema", "kind", "version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior",
              "neighbours", "assumptions", "digest")  # fmt: skip
 _NUMBERS = ("learning_rate", "lipschitz", "smoothness", "strong_convexity", "noise", "domain", "sensitivity")
@@ -64,8 +68,8 @@ class TrainingCertificate:
         proved = Approx(budget.epsilon, accountant.delta_at(budget.epsilon))
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
-        if max(accountant.steps, accountant.records or 0) > _MOST:
-            raise NotProvable(f"certificates are for at most {_MOST:g} steps and records")
+        if any((getattr(accountant, name) or 0) > most for name, most in _MOST.items()):
+            raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
         parameters, private = accountant.prior.parameters(), objective.private
         body = {
             "schema": SCHEMA,
@@ -128,15 +132,15 @@ class TrainingCertificate:
         """The accountant of the training, built from the document."""
         found = self.body["accountant"]
         numbers = {name: _number(found[name]) for name in _NUMBERS}
-        whole = {name: found[name] for name in ("steps", "records", "batch_size")}
-        if any(type(x) is not int or x > _MOST for x in whole.values()):
-            raise CertificateError(f"steps and records must be whole numbers of at most {_MOST:g}")
+        whole = {name: found[name] for name in _MOST}
+        if any(type(x) is not int or x > _MOST[name] for name, x in whole.items()):
+            raise CertificateError(f"steps and records must be whole numbers, of at most {_MOST['steps']:g} steps")
         return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
 
     def verify(self) -> Approx:
         """The guarantee, proved anew from the parameters; CertificateError if any part does not hold."""
         check(self.body)
-        with reading():
+        with within(_PATIENCE), reading():
             accountant, objective, budget, stated = self.accountant, self.objective, self.budget, self.proved
             self._check_words(accountant, objective, budget, stated)
             if not keeps(objective, accountant):

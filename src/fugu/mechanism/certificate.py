@@ -83,7 +83,7 @@ class Certificate:
         """The noise that is drawn."""
         noise = self.body["noise"]
         if noise["kind"] not in _NOISES:
-            raise CertificateError(f"this version of fugu knows no noise {noise['kind']!r}")
+            raise CertificateError(f"this version of fugu knows no noise {str(noise['kind'])[:40]!r}")
         return _NOISES[noise["kind"]](float(read_number(noise["scale"])), read_number(noise["grid"]))
 
     @property
@@ -112,7 +112,7 @@ class Certificate:
         """The correlated noise that is drawn."""
         noise = self.body["noise"]
         if noise["kind"] != "correlated":
-            raise CertificateError(f"this version of fugu knows no correlated noise {noise['kind']!r}")
+            raise CertificateError(f"this version of fugu knows no correlated noise {str(noise['kind'])[:40]!r}")
         columns = tuple(tuple(column) for column in noise["columns"])
         scales = tuple(read_number(x) for x in noise["scales"])
         grid, dimension = read_number(noise["grid"]), read_whole(self.body["dimension"])

@@ -14,10 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fugu.errors import CertificateError, FuguError
 
 _MOST_DEEP = 24
 """Lists and objects within each other; a certificate has nine."""
+_MOST_SAID = 400
 _UNREADABLE = (FuguError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError,
                RecursionError, MemoryError)  # fmt: skip
 
@@ -77,8 +80,22 @@ def reading() -> Iterator[None]:
     except CertificateError:
         raise
     except _UNREADABLE as error:
-        why = f"{error}" if isinstance(error, FuguError) else type(error).__name__
-        raise CertificateError(f"the certificate cannot be read: {why}") from error
+        why = str(error) if isinstance(error, FuguError) else type(error).__name__
+        raise CertificateError(f"the certificate cannot be read: {why[:_MOST_SAID]}") from error
+
+
+@contextmanager
+def proving() -> Iterator[None]:
+    """Arithmetic that leaves the range of doubles proves nothing: it ends in a `CertificateError`, not in a NaN."""
+    try:
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            yield
+    except FuguError:
+        raise
+    except _UNREADABLE as error:
+        raise CertificateError(
+            f"the certificate's numbers are beyond what can be computed with ({type(error).__name__}): nothing is proved"
+        ) from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

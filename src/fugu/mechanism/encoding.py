@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -46,8 +47,10 @@ def budget_from(found: dict[str, str]) -> Guarantee:
 
 
 def _number(text: str) -> Real:
-    """A whole number or float where it means exactly this, else the Fraction."""
+    """A whole number or float where it means exactly this, else the Fraction; budgets are within the range of doubles."""
     exact = read_number(text)
+    if abs(exact) > sys.float_info.max:
+        raise CertificateError("the certificate's budget is beyond the range of doubles")
     if exact.denominator == 1:
         return int(exact)
     return float(exact) if as_fraction(float(exact)) == exact else exact
