@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from fugu.calibration.problem import numbered
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
 from fugu.errors import BadNoise, UsageError
-from fugu.exact import as_fraction
+from fugu.exact import as_fraction, read_number
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
@@ -22,6 +21,7 @@ from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.vectors import VectorFamily, distinct, vector_families
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.documents import proving
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.vector import nearest_rows
 
@@ -49,6 +49,12 @@ def verify(
     With laws given, they are first pushed through the certificate's rounding, as the data is. Nothing stored in the
     certificate is believed but the noise, the lattice and the budget: what it says it runs and what it promises."""
     certificate = _certificate(mechanism_or_certificate)
+    with proving():
+        return _proved(certificate, scenario_or_pairs)
+
+
+def _proved(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
+    """The verdict, by the kind of the certificate."""
     if certificate.kind == "mixed":
         return _verify_mixed(certificate, scenario_or_pairs)
     if certificate.kind == "vector":
@@ -167,7 +173,7 @@ def _verify_mixed(certificate: Certificate, scenario_or_pairs: PairsLike | None)
     first, second = certificate.parts
     verdicts = [verify(part, scenario_or_pairs) for part in (first, second)]
     same = first.body["beliefs"] == second.body["beliefs"] == certificate.body["beliefs"]
-    share = Fraction(certificate.body["share"])
+    share = read_number(certificate.body["share"])
     within = all(_bounded(part, certificate) for part in (first, second)) and 0 <= share <= 1
     worst = max(verdicts, key=lambda v: (v.epsilon, v.delta))
     holds = all(verdicts) and same and within

@@ -44,6 +44,8 @@ def compare(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     figure: Annotated[
         str | None, typer.Option(help="Write curves of noise against delta and people here (HTML).")
     ] = None,
@@ -56,7 +58,8 @@ def compare(
         if isinstance(budget, fugu.Renyi):
             raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        reading = options.schema(schema, no_header)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
         found = fugu.compare(scenario, budget)
         if figure is not None and not isinstance(budget, fugu.Renyi):
             _figure(scenario, budget, publish, figure)
@@ -87,11 +90,14 @@ def plan(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        reading = options.schema(schema, no_header)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
     figures = {
@@ -120,6 +126,8 @@ def calibrate(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -130,7 +138,8 @@ def calibrate(
     if output is not None:
         options.certificate(output, table)
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        reading = options.schema(schema, no_header)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=noise, method=method, grid=grid
         )

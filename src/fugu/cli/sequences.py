@@ -13,6 +13,7 @@ from typing import Any
 from rich.markup import escape
 
 import fugu
+from fugu.cli.charging import Account
 from fugu.cli.console import out, print_json, progress
 from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.data import write_csv
@@ -54,10 +55,7 @@ class Asked:
     length: int | None = None
     other: str | None = None
     bounds: tuple[Real, Real] | None = None
-    ledger: str | None = None
-    request: str | None = None
-    budget: Real | None = None
-    data: str = ""
+    account: Account | None = None
 
 
 def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
@@ -151,15 +149,15 @@ def _prior(asked: Asked, private: Sequences) -> fugu.MarkovChain:
 
 def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, private: Sequences) -> SequenceAnswer:
     """The answer; through the ledger, a request that was answered before gives what was stored."""
-    if asked.ledger is None or asked.request is None:
+    account = asked.account
+    if account is None:
         answer: SequenceAnswer = mechanism.release(private)
         return answer
-    budget = fugu.Pure(asked.epsilon if asked.budget is None else asked.budget)
     with fugu.Ledger(
-        asked.ledger, budget, data=asked.data, prior=chain, fingerprint=sequences_digest(private)
+        account.ledger, account.budget, data=account.data, prior=chain, fingerprint=sequences_digest(private)
     ) as ledger:
         stored: SequenceAnswer = ledger.spend(
-            asked.request, mechanism, lambda: mechanism.release(private, charged=True)
+            account.request, mechanism, lambda: mechanism.release(private, charged=True)
         )
         return stored
 
@@ -192,9 +190,9 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any) -> dict[
             f"Every user follows the chain stated, fitted on {fitted}, {added}; the guarantee is for this prior.",
             FULL_DOMAIN,
             "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
-            "All releases of these users together are in one ledger." if asked.ledger else "This is the only release.",
+            "All releases of these users together are in one ledger." if asked.account else "This is the only release.",
         ],
-        "ledger": None if asked.ledger is None else {"request": asked.request, "data": asked.data},
+        "ledger": None if asked.account is None else asked.account.told(),
     }
 
 

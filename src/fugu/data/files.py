@@ -6,7 +6,6 @@ import csv
 import gzip
 import os
 import re
-import secrets
 import sys
 import zlib
 from collections import defaultdict
@@ -20,10 +19,12 @@ from numpy.typing import NDArray
 
 from fugu.data.column import Column
 from fugu.data.dialect import Dialect
+from fugu.data.engine import connect, refused
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
 from fugu.data.sources import Relation
-from fugu.errors import BadTable, UsageError
+from fugu.errors import BadTable
+from fugu.files import writing
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -46,33 +47,21 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
         raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .csv.gz or .parquet")
     if file.stat().st_size == 0:
         raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
-    if any(mark in str(file.absolute()) for mark in "*?["):
-        raise BadTable(f"{name!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
     return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object]) -> None:
     """Write columns of one length under a header; numbers in shortest exact form, missing as an empty cell.
 
-    The file appears whole or not at all: it is written beside its place, flushed to disk, and renamed."""
+    The file appears whole or not at all (`fugu.files`)."""
     table = Table(columns)
     cells = [table.exact(name) for name in table.columns]
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(draft, "x", encoding="utf-8", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(table.columns)
-            for start in range(0, len(table), _CHUNK):
-                chunk = slice(start, start + _CHUNK)
-                writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(draft, target)
-    except OSError as error:
-        raise UsageError(f"cannot write {str(target)!r}: {error.strerror}; check the folder") from None
-    finally:
-        draft.unlink(missing_ok=True)
+    with writing(path) as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(table.columns)
+        for start in range(0, len(table), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
 
 
 def _printed(column: Column, chunk: slice) -> Iterable[Any]:
@@ -80,21 +69,17 @@ def _printed(column: Column, chunk: slice) -> Iterable[Any]:
     return ("" if gone else cell for cell, gone in zip(cells, column.missing[chunk].tolist(), strict=True))
 
 
-def _connect() -> Any:
-    import duckdb
-
-    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
-
-
 def _parquet(file: Path) -> Table:
     import duckdb
 
-    connection = _connect()
+    if any(mark in str(file.absolute()) for mark in "*?["):
+        raise BadTable(f"{str(file)!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
+    connection = connect()
     try:
         relation = connection.from_parquet(str(file.absolute()), hive_partitioning=False)
         return Table(Relation(relation, connection))
-    except duckdb.Error:
-        raise BadTable(f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
+    except duckdb.Error as error:
+        raise refused(error, f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
 
 
 def _csv(file: Path, dialect: Dialect) -> Table:

@@ -24,7 +24,9 @@ from fugu.data.field import TRUTH, Field
 from fugu.data.files import read_table
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
+from fugu.data.toml import schema_text
 from fugu.errors import ColumnNotFound, UsageError
+from fugu.files import write_text
 
 ABSENT = ("", "NA")
 _MOST_CATEGORIES = 10_000
@@ -157,9 +159,7 @@ class Schema:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a TOML file that `load` reads."""
-        from fugu.data.toml import schema_text
-
-        Path(path).write_text(schema_text(self.to_json()), encoding="utf-8")
+        write_text(path, schema_text(self.to_json()))
 
     def _ruled(self, name: str, known: Field, raw: Raw) -> Field:
         """With the reference's median for cells that no rule was given for."""

@@ -10,21 +10,22 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.errors import CertificateError, FuguError
+from fugu.errors import CertificateError, UsageError
+from fugu.exact import read_number, read_whole
+from fugu.files import write_text
 from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
 from fugu.mechanism.checks import check_parts
+from fugu.mechanism.documents import check_plain, load_json, reading
 from fugu.mechanism.encoding import (
     budget_from,
     item_from,
@@ -39,6 +40,7 @@ from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
+from fugu.visible import visible_json
 
 Laws = tuple[Item, ...] | tuple[VectorFamily, ...] | tuple[NormalPair, ...]
 SCHEMA = "fugu/certificate/1"
@@ -74,21 +76,21 @@ class Certificate:
         noise, lattice = self.body["noise"], self.lattice
         if noise["kind"] != "cauchy" or lattice is None:
             raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
-        return GeneralizedCauchy(Fraction(noise["scale"]) / lattice.grid, Fraction(noise["tail"]))
+        return GeneralizedCauchy(read_number(noise["scale"]) / lattice.grid, read_number(noise["tail"]))
 
     @property
     def noise(self) -> Laplace | Gaussian:
         """The noise that is drawn."""
         noise = self.body["noise"]
         if noise["kind"] not in _NOISES:
-            raise CertificateError(f"this version of fugu knows no noise {noise['kind']!r}")
-        return _NOISES[noise["kind"]](float(Fraction(noise["scale"])), Fraction(noise["grid"]))
+            raise CertificateError(f"this version of fugu knows no noise {str(noise['kind'])[:40]!r}")
+        return _NOISES[noise["kind"]](float(read_number(noise["scale"])), read_number(noise["grid"]))
 
     @property
     def lattice(self) -> Lattice | None:
         """Where values are rounded before noise is added; None if the value itself goes out."""
         found = self.body.get("lattice")
-        return None if found is None else Lattice(Fraction(found["grid"]), Fraction(found["origin"]))
+        return None if found is None else Lattice(read_number(found["grid"]), read_number(found["origin"]))
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -110,11 +112,11 @@ class Certificate:
         """The correlated noise that is drawn."""
         noise = self.body["noise"]
         if noise["kind"] != "correlated":
-            raise CertificateError(f"this version of fugu knows no correlated noise {noise['kind']!r}")
+            raise CertificateError(f"this version of fugu knows no correlated noise {str(noise['kind'])[:40]!r}")
         columns = tuple(tuple(column) for column in noise["columns"])
-        scales = tuple(Fraction(x) for x in noise["scales"])
-        dimension = int(self.body["dimension"])
-        return CorrelatedGaussian(Fraction(noise["base"]), columns, scales, Fraction(noise["grid"]), dimension)
+        scales = tuple(read_number(x) for x in noise["scales"])
+        grid, dimension = read_number(noise["grid"]), read_whole(self.body["dimension"])
+        return CorrelatedGaussian(read_number(noise["base"]), columns, scales, grid, dimension)
 
     @property
     def laws(self) -> Laws:
@@ -194,35 +196,24 @@ class Certificate:
 
     def to_json(self) -> str:
         """The document as text."""
-        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+        return visible_json(json.dumps(self.body, ensure_ascii=False, separators=(",", ":")))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document, whole or not at all."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_text(self.to_json(), encoding="utf-8")
-        partial.replace(target)
+        write_text(path, self.to_json())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Certificate:
         """Read a document; refuses one that is truncated, edited, or of another schema."""
-        source = Path(path)
-        if not source.is_file():
-            raise CertificateError(f"no certificate file {source.name!r}")
-        if source.stat().st_size > _MAX_BYTES:
-            raise CertificateError(f"{source.name!r} is larger than any certificate")
-        try:
-            body = json.loads(source.read_text(encoding="utf-8"))
-        except (ValueError, UnicodeDecodeError, RecursionError) as error:
-            raise CertificateError(f"{source.name!r} is not a whole JSON document; it may be truncated") from error
-        return Certificate.parse(body)
+        return Certificate.parse(load_json(path, _MAX_BYTES))
 
     @staticmethod
     def parse(body: Any) -> Certificate:
         """Check a decoded document: schema, required parts, digest, fingerprint, and that its numbers can be read."""
+        check_plain(body)
         if not isinstance(body, dict) or body.get("schema") != SCHEMA:
             raise CertificateError(f"not a certificate of schema {SCHEMA}")
-        if body.get("kind") not in _KINDS:
+        if not isinstance(body.get("kind"), str) or body["kind"] not in _KINDS:
             raise CertificateError("the certificate is of a kind that this version of fugu does not know")
         missing = [key for key in (*_REQUIRED, *_KINDS[body["kind"]]) if key not in body]
         if missing:
@@ -232,12 +223,8 @@ class Certificate:
         if _sha256(body["families"]) != body["fingerprint"]:
             raise CertificateError("the certificate's laws do not match their fingerprint")
         certificate = Certificate(body)
-        try:
+        with reading():
             check_parts(certificate)
-        except CertificateError:
-            raise
-        except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
-            raise CertificateError(f"the certificate cannot be read: {type(error).__name__}") from error
         return certificate
 
 
@@ -249,4 +236,7 @@ def _law_json(item: Item | VectorFamily | NormalPair) -> dict[str, Any]:
 
 def _sha256(content: Any) -> str:
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    try:
+        return hashlib.sha256(text.encode()).hexdigest()
+    except UnicodeEncodeError:
+        raise UsageError("a name or label holds half of a surrogate pair, which is not text; rename it") from None

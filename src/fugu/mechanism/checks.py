@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fugu.errors import CertificateError
+from fugu.exact import read_number
 from fugu.laws.vectors import reached
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
@@ -65,7 +65,7 @@ def check_mixed(halves: tuple[Certificate, ...], share: str) -> None:
     """Two halves, and a number that says how likely the first one is."""
     if len(halves) != 2:
         raise CertificateError("a mixture has two halves")
-    Fraction(share)
+    read_number(share)
 
 
 def check_vectors(certificate: Certificate) -> None:

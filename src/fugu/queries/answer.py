@@ -55,12 +55,17 @@ class Answer:
 
     def columns(self) -> dict[str, list[Any]]:
         """The numbers as columns of a table; group and cell only where there are any."""
-        found: dict[str, list[Any]] = {}
-        for name in ("group", "cell", "value", "low", "high"):
-            column = [getattr(cell, name) for cell in self.cells]
-            if name not in ("group", "cell") or any(column):
-                found[name] = column
-        return found
+        return columns_of(self.cells)
+
+
+def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[Any]]:
+    """Released numbers as columns of a table; group and cell only where there are any."""
+    found: dict[str, list[Any]] = {}
+    for name in ("group", "cell", "value", "low", "high"):
+        column = [getattr(cell, name) for cell in cells]
+        if name not in ("group", "cell") or any(column):
+            found[name] = column
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)

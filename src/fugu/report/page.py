@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fugu.errors import UsageError
+from fugu.files import write_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.report import curves, figures, nearby, style, text, words
@@ -68,13 +68,7 @@ def page(
 
 def write(path: str | os.PathLike[str], html: str) -> None:
     """Write a page, whole or not at all."""
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(html, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_text(path, html)
 
 
 def _certificate(source: object) -> Certificate:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.exact import read_number
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -103,7 +104,7 @@ def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part
     if certificate.kind != "mixed":
         return (Part(share, certificate),) if share else ()
     first, second = certificate.parts
-    coin = Fraction(certificate.body["share"])
+    coin = read_number(certificate.body["share"])
     return parts(first, share * coin) + parts(second, share * (1 - coin))
 
 
