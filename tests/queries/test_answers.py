@@ -191,7 +191,6 @@ def test_options_that_a_query_does_not_know_are_refused_not_ignored(tmp_path):
         "--method exact",
         "--grid 5",
         "--pairs adjacent",
-        "--dry-run",
     ):
         options = f"--query mean(chol) --protect smoker --epsilon 1 --public-prior --bounds 100,300 {extra}"
         args = ["release", TODAY, *options.split(), "-o", str(tmp_path / "m.csv")]
