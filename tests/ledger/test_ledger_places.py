@@ -349,7 +349,7 @@ def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
         closed(fd, place)
 
     closed = locks.closed
-    monkeypatch.setattr(locks, "take", by_name)
+    monkeypatch.setattr(locks, "whole", by_name)
     monkeypatch.setattr(locks, "closed", given_back)
     assert not busy(paths)
 
