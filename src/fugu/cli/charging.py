@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import fugu
+from fugu.data import read_table
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
-from fugu.ledger import fingerprints
+from fugu.ledger import Marks, fingerprints
 from fugu.mechanism import Mechanism, Release
 
 
@@ -46,3 +47,9 @@ def charged(account: Account | None, mechanism: Mechanism, table: Any, drawn: Re
     with fugu.Ledger(account.ledger, account.budget, data=account.data, fingerprint=fingerprints(table)) as ledger:
         stored: Release = ledger.spend(account.request, mechanism, lambda: drawn)
     return stored
+
+
+def marks_of_sequences(path: str, digest: str) -> Marks:
+    """What sequences are recognised by: themselves, and the table that they were read from."""
+    table = fingerprints(read_table(path))
+    return Marks({**table.named, digest: "its sequences are the same"}, table.earlier)

@@ -13,6 +13,7 @@ from typing import Any
 from rich.markup import escape
 
 import fugu
+from fugu.cli.charging import marks_of_sequences
 from fugu.cli.console import out, print_json, progress
 from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.data import write_csv
@@ -155,9 +156,8 @@ def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, private: Seque
         answer: SequenceAnswer = mechanism.release(private)
         return answer
     budget = fugu.Pure(asked.epsilon if asked.budget is None else asked.budget)
-    with fugu.Ledger(
-        asked.ledger, budget, data=asked.data, prior=chain, fingerprint=sequences_digest(private)
-    ) as ledger:
+    marks = marks_of_sequences(asked.table, sequences_digest(private))
+    with fugu.Ledger(asked.ledger, budget, data=asked.data, prior=chain, fingerprint=marks) as ledger:
         stored: SequenceAnswer = ledger.spend(
             asked.request, mechanism, lambda: mechanism.release(private, charged=True)
         )
