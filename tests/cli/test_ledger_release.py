@@ -215,3 +215,56 @@ def test_a_release_without_a_ledger_has_no_request_and_no_budget(folder):
     code, message = release(folder, "", "--budget", "2")
     assert code == 2 and "name of a request" in message
     assert not OUTPUT & names(folder)
+
+
+@pytest.fixture
+def people(tmp_path):
+    """age and hours have many values; both depend on the secret."""
+    rng = np.random.default_rng(4)
+
+    def rows(n):
+        return ["sex,age,hours"] + [
+            f"{'FM'[i % 2]},{rng.integers(18, 98)},{rng.integers(0, 99) + i % 2}" for i in range(n)
+        ]
+
+    for name, n in (("ref.csv", 400), ("people.csv", 400), ("others.csv", 400)):
+        (tmp_path / name).write_text("\n".join(rows(n)) + "\n")
+    return tmp_path
+
+
+def publish(folder, column, data, table="people.csv"):
+    return run(
+        "release", folder / table, "--publish", column, "--protect", "sex", "--epsilon", "1", "--reference",
+        folder / "ref.csv", "-o", folder / f"{data}.csv", "--ledger", folder / "l.db", "--request", data, "--data",
+        data)  # fmt: skip
+
+
+def test_a_table_is_recognised_whichever_column_goes_out(people):
+    """--publish age as one, --publish hours as three: both used to pass."""
+    head, *rows = (people / "people.csv").read_text().split()
+    (people / "shuffled.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
+    (people / "fewer.csv").write_text("\n".join(",".join(row.split(",")[::2]) for row in (head, *rows)) + "\n")
+    cells = [row.split(",") for row in rows]
+    (people / "reordered.csv").write_text("\n".join(["hours,sex,age", *(f"{h},{s},{a}.0" for s, a, h in cells)]) + "\n")
+    cells[7][1] = "97" if cells[7][1] == "18" else "18"  # one age is another one: the hours still tell
+    (people / "edited.csv").write_text("\n".join([head, *map(",".join, cells)]) + "\n")
+    code, text = publish(people, "age", "one")
+    assert code == 0, text
+    for table in ("people.csv", "shuffled.csv", "fewer.csv", "reordered.csv", "edited.csv"):
+        code, message = publish(people, "hours", "three", table)
+        assert code == 3 and "'one'" in message and not (people / "three.csv").exists(), table
+    code, message = publish(people, "hours", "two", "others.csv")
+    assert code == 0, message
+
+
+def test_a_ledger_is_a_path_and_never_a_uri(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = names(folder)
+    for ledger in ("file:l.db", "file:l.db?mode=memory", ":memory:"):
+        code, message = run(
+            "release", "today.csv", "--publish", "v", "--protect", "s", "--epsilon", "0.5", "--reference", "ref.csv",
+            "-o", "out.csv", "--ledger", ledger, "--request", "a")  # fmt: skip
+        assert code == 2 and "path" in message and names(folder) == before
+    for command in ("show", "verify"):
+        assert run("ledger", command, "file:l.db")[0] == 2
+    assert release(folder)[0] == 0 and (folder / "l.db").stat().st_mode & 0o077 == 0

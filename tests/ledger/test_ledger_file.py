@@ -263,7 +263,7 @@ def test_terms_are_fixed_and_known_data_gets_no_second_budget(path, kept):
 @contextmanager
 def locked(path):
     fd = locks.opened(path, os.O_RDWR)
-    assert locks.take(fd, locks.WHOLE, 0)
+    assert locks.whole(fd, 0)
     try:
         yield
     finally:

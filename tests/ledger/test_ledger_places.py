@@ -349,7 +349,7 @@ def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
         closed(fd, place)
 
     closed = locks.closed
-    monkeypatch.setattr(locks, "take", by_name)
+    monkeypatch.setattr(locks, "whole", by_name)
     monkeypatch.setattr(locks, "closed", given_back)
     assert not busy(paths)
 
@@ -399,7 +399,8 @@ def test_a_real_death_leaves_the_file_whole_without_anything_beside_it(tmp_path)
     child = os.fork()
     if not child:
         with suppress(BaseException):
-            Ledger(path, BUDGET, data="d").spend("q", TENTH, lambda: 5)
+            ledger = Ledger(path, BUDGET, data="d")  # never closed
+            ledger.spend("q", TENTH, lambda: 5)
             os._exit(9)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import fugu
+from fugu.data import Table
 from fugu.data.private import Private
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
-from fugu.ledger import fingerprints
+from fugu.ledger import Marks, fingerprints
 from fugu.ledger.terms import known_budget
 
 UNCHARGED = (
@@ -100,3 +101,9 @@ def _data_folder() -> Path:
 def _named(question: dict[str, Any]) -> str:
     text = json.dumps(question, sort_keys=True, default=str)
     return f"{question.get('what', 'release')} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def marks_of_sequences(table: Table, digest: str) -> Marks:
+    """What sequences are recognised by: themselves, and the table that they were read from."""
+    found = fingerprints(table)
+    return Marks({**found.named, digest: "its sequences are the same"}, found.earlier)

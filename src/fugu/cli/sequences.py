@@ -13,10 +13,10 @@ from typing import Any
 from rich.markup import escape
 
 import fugu
-from fugu.cli.charging import Account
+from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import out, print_json, progress
 from fugu.cli.sequence_output import columns_of, table_of, words
-from fugu.data import write_csv
+from fugu.data import read_table, write_csv
 from fugu.data.sequences import Sequences, read_sequences, sequences_digest
 from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 from fugu.errors import BadTable, PriorNotPublic, UsageError
@@ -153,9 +153,8 @@ def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, private: Seque
     if account is None:
         answer: SequenceAnswer = mechanism.release(private)
         return answer
-    with fugu.Ledger(
-        account.ledger, account.budget, data=account.data, prior=chain, fingerprint=sequences_digest(private)
-    ) as ledger:
+    marks = marks_of_sequences(read_table(asked.table), sequences_digest(private))
+    with fugu.Ledger(account.ledger, account.budget, data=account.data, prior=chain, fingerprint=marks) as ledger:
         stored: SequenceAnswer = ledger.spend(
             account.request, mechanism, lambda: mechanism.release(private, charged=True)
         )

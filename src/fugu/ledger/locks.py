@@ -17,6 +17,8 @@ from fugu.errors import BadLedger
 
 WHOLE = 1 << 62
 """The byte that stands for the whole file, far behind its end."""
+_GATE = WHOLE + 1
+"""Passed by all on the way to it, and held by who waits to write: readers after readers would keep a writer out."""
 _LAYOUT = "hhqqi4x"
 _TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
@@ -31,6 +33,20 @@ def take(fd: int, place: int, timeout: float, *, shared: bool = False) -> bool:
         time.sleep(pause)
         pause = min(2 * pause, 0.004)
     return True
+
+
+def whole(fd: int, timeout: float, *, shared: bool = False) -> bool:
+    """Lock the file for one writer, or for readers together; whoever waits to write comes before later readers."""
+    if sys.platform != "linux":  # pragma: no cover
+        return take(fd, WHOLE, timeout, shared=shared)
+    end = time.monotonic() + timeout
+    if not take(fd, _GATE, timeout, shared=shared):
+        return False
+    try:
+        return take(fd, WHOLE, end - time.monotonic(), shared=shared)
+    finally:
+        with suppress(OSError):
+            _drop(fd, _GATE)
 
 
 def _taken(fd: int, place: int, shared: bool) -> bool:
@@ -53,7 +69,7 @@ def _taken(fd: int, place: int, shared: bool) -> bool:
         if error.errno in _TAKEN:
             return False
         if shared:
-            return True  # a read-only medium without locks: nobody can write there either
+            return True  # a medium without locks, which nobody can write either
         raise BadLedger("the file system has no locks; keep the ledger on a local disk") from error
     return True
 

@@ -156,7 +156,7 @@ class File:
         while True:
             fd = _open(self.path, how)
             try:
-                if not locks.take(fd, locks.WHOLE, self._timeout, shared=how == os.O_RDONLY):
+                if not locks.whole(fd, self._timeout, shared=how == os.O_RDONLY):
                     raise LedgerBusy(
                         f"another process holds the ledger {self.path.name!r}; nothing was charged, try again"
                     )
