@@ -39,9 +39,10 @@ check: install
 	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
+	@$(BIN)/python tests/mutants.py --stale
 
 mutants: install
-	@$(BIN)/python tests/mutants.py
+	@$(BIN)/python tests/mutants.py --jobs $(JOBS)
 
 bench: install
 	@$(BIN)/python -m benchmarks

@@ -48,6 +48,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent  # look_in() may point it elsewhere
 LIMIT = 300.0
 _NOTHING = object()
+_MARKS = ("@search(", "@hunting.search(", "@given(")
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def _name(value: Any) -> str:
 
 
 def _of(function: Callable[..., Any], what: str, value: Any, name: str, limit: float, quick: int) -> Search:
-    parameters = list(inspect.signature(function).parameters)
-    own = parameters[0 if value is _NOTHING else 1 :]
+    parameters = inspect.signature(function).parameters.values()
+    own = [p.name for p in parameters if p.default is p.empty][0 if value is _NOTHING else 1 :]
     if len({"rng", "seed"} & set(own)) != 1 or set(own) - {"rng", "seed", "tmp_path"}:
         raise ValueError(f"{function.__name__}: a search takes rng or seed, and tmp_path if it likes, not {own}")
     file = Path(inspect.getfile(function)).resolve().relative_to(TESTS)
@@ -203,7 +204,7 @@ def look_in(folder: Path) -> None:
 def collect(key: str | None = None) -> dict[str, Search]:
     """Every search under the tests folder (or of the one file that a key names), by key.
 
-    A file is imported if it says `@search(` or `@given(`; one that is skipped as a whole (no data, no optional package)
+    A file is imported if it holds one of the decorators; one that is skipped as a whole (no data, no optional package)
     has no searches here.
     """
     files = sorted(TESTS.rglob("*.py")) if key is None else [TESTS / key.partition("::")[0]]
@@ -213,7 +214,7 @@ def collect(key: str | None = None) -> dict[str, Search]:
         if not file.is_file():
             raise LookupError(f"there is no file tests/{key.partition('::')[0] if key else file}")
         text = file.read_text()
-        if file.resolve() == Path(__file__).resolve() or ("@search(" not in text and "@given(" not in text):
+        if file.resolve() == Path(__file__).resolve() or not any(mark in text for mark in _MARKS):
             continue
         _first(file.parent)
         try:

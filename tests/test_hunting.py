@@ -1,4 +1,4 @@
-"""The hunt itself: what fails, dies or hangs is reported with its seed, totals add up, and nothing runs without turns."""
+"""The hunt itself: what fails, dies or hangs is reported with its seed, totals add up, every search has its turn."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def called(tree):
 
 def test_every_search_has_a_short_form_in_the_suite():
     """A search without quick= is called, itself or through a helper of its file, by a test of that file."""
-    code = "import hunting; hunting.prepare(); print(*(f'{k} {s.quick}' for k, s in hunting.collect().items()), sep='\\n')"
+    code = "from hunting import *; prepare(); print(*(f'{k} {s.quick}' for k, s in collect().items()), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, check=True)
     found = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
     assert len(found) > 30

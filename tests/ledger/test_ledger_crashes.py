@@ -7,7 +7,7 @@ import random
 import signal
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from fugu.errors import BudgetRefused
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger, books
 from fugu.ledger.values import encode
+from hunting import search
 
 STEPS = ["reserving", "charge written", "reserved", "produce", "evaluated", "settled written", "settled"]
 TENTH = Charge.per_entry(0.1)
@@ -119,15 +120,18 @@ def test_a_real_death_at_every_step(tmp_path, step):
     world.check()
 
 
-@pytest.fixture
-def quick(tmp_path):
+@contextmanager
+def in_memory():
     """A folder in memory if there is one: exceptions lose no power, so nothing is learnt from waiting for a disk."""
     memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def quick():
+    with in_memory() as folder:
+        yield folder
 
 
 def schedules(folder, seeds, kind=Ledger):
@@ -137,13 +141,10 @@ def schedules(folder, seeds, kind=Ledger):
             left.unlink()
 
 
-def test_two_hundred_random_schedules(quick):
-    schedules(quick, range(200))
-
-
-@pytest.mark.slow
-def test_ten_thousand_random_schedules(quick):
-    schedules(quick, range(1000, 11_000))
+@search("random deaths while a ledger is charged", quick=200)
+def test_random_schedules(seed):
+    with in_memory() as folder:
+        schedules(folder, [seed])
 
 
 class Hasty(Ledger):
