@@ -12,6 +12,7 @@ import argparse
 import fcntl
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import secrets
@@ -102,6 +103,7 @@ def work(pipe: Connection, tests: Path) -> None:
     os.dup2(nowhere, 2)
     look_in(tests)
     prepare()
+    pipe.send("ready")
     known: dict[str, Search] = {}
     while True:
         try:
@@ -131,6 +133,11 @@ class Worker:
         self.job: tuple[Search, int] | None = None
         self.turn_of: Search | None = None
         self.since = self.turn_ends = 0.0
+
+    def ready(self) -> Worker:
+        """Once it has imported what it needs; the time of a hunt begins then."""
+        self.pipe.recv()
+        return self
 
     def start(self, one: Search, seed: int) -> None:
         self.job, self.since = (one, seed), time.monotonic()
@@ -168,8 +175,8 @@ class Hunt:
 
     def __init__(self, searches: dict[str, Search], state: State, minutes: float, jobs: int) -> None:
         self.searches, self.state, self.jobs = searches, state, jobs
-        self.ends = time.monotonic() + 60 * minutes
-        self.turn = min(20.0, max(0.5, 60 * minutes * jobs / (4 * max(1, len(searches)))))
+        self.length, self.ends = 60 * minutes, math.inf
+        self.turn = min(20.0, max(0.5, self.length * jobs / (4 * max(1, len(searches)))))
         self.cases = dict.fromkeys(searches, 0)
         self.seconds = dict.fromkeys(searches, 0.0)
         self.unfinished: list[tuple[str, int]] = []
@@ -180,6 +187,8 @@ class Hunt:
         """Until the time is up or Ctrl-C; what was found by then is on disk."""
         try:
             self.workers = [Worker() for _ in range(self.jobs)]
+            self.workers = [worker.ready() for worker in self.workers]
+            self.ends = time.monotonic() + self.length
             for worker in self.workers:
                 self._next(worker)
             while any(w.job for w in self.workers):
@@ -210,7 +219,7 @@ class Hunt:
                 continue
             if not worker.process.is_alive() or time.monotonic() - worker.born > WORKER_LIFE:
                 worker.end()
-                self.workers[place] = Worker()
+                self.workers[place] = Worker().ready()
             self._next(self.workers[place])
 
     def _record(self, worker: Worker, cases: int, seconds: float, why: str | None) -> None:

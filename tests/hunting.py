@@ -33,6 +33,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import math
 import sys
 import tempfile
 import warnings
@@ -47,6 +48,7 @@ import pytest
 
 TESTS = Path(__file__).resolve().parent  # look_in() may point it elsewhere
 LIMIT = 300.0
+_FEW = 10  # seeds of one test; more are several tests, for pytest to share out
 _NOTHING = object()
 _MARKS = ("@search(", "@hunting.search(", "@given(")
 
@@ -116,11 +118,11 @@ def counted(answer: Any) -> int:
 
 
 def _as_test(function: Callable[..., Any], made: list[Search], names: list[str]) -> Callable[..., Any]:
-    """The first `quick` seeds as a test, one per value of `each`."""
+    """The first `quick` seeds as a test: one per value of `each`, and several if the seeds are many."""
 
-    def run(hunted: Search) -> None:
+    def run(hunted: Search, seeds: range) -> None:
         cases = 0
-        for seed in range(hunted.quick):
+        for seed in seeds:
             try:
                 cases += attempt(hunted, seed)
             except Exception as error:
@@ -128,10 +130,15 @@ def _as_test(function: Callable[..., Any], made: list[Search], names: list[str])
                 raise
         assert cases, "no seed gave a case: the search looks at nothing"
 
-    if names == [""]:
-        test: Callable[..., Any] = lambda: run(made[0])  # noqa: E731
+    every = range(made[0].quick)
+    size = max(_FEW, math.ceil(len(every) / _FEW))
+    parts = [every[start : start + size] for start in range(0, len(every), size)]
+    ids = [f"{name}{'-' if name else ''}{part[0]}" if len(parts) > 1 else name for name in names for part in parts]
+    if len(ids) == 1 and not ids[0]:
+        test: Callable[..., Any] = lambda: run(made[0], every)  # noqa: E731
     else:
-        test = pytest.mark.parametrize("hunted", made, ids=names)(run)
+        pieces = [(one, part) for one in made for part in parts]
+        test = pytest.mark.parametrize(("hunted", "seeds"), pieces, ids=ids)(run)
     marks = getattr(test, "pytestmark", [])
     test = functools.wraps(function)(test)
     del test.__wrapped__  # pytest would look for its parameters among the fixtures

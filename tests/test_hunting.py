@@ -48,7 +48,7 @@ def test_small(n):
 """
 
 
-def hunt(folder, *more, minutes=0.1):
+def hunt(folder, *more, minutes=0.05):
     (folder / "tests").mkdir(exist_ok=True)
     command = [sys.executable, str(HERE / "hunt.py"), "--tests", str(folder / "tests"), "--minutes", str(minutes)]
     done = subprocess.run(

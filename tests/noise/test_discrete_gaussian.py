@@ -333,7 +333,7 @@ def test_the_operating_system_bits_give_the_same_law(width: int) -> None:
     assert p_value(draws, 0.97 * width) < ALPHA
 
 
-@search("ten million draws of discrete Gaussian noise see one per cent", quick=2)
+@search("ten million draws of discrete Gaussian noise see one per cent", quick=1)
 def test_ten_million_draws_see_one_per_cent(rng: np.random.Generator) -> None:
     width = [Fraction(1, 2), Fraction(77), Fraction(200), Fraction(201), Fraction(2**50)][rng.integers(5)]
     draws = of_width(width).draw(10 * N, RngBits(rng))

@@ -58,7 +58,7 @@ def test_the_operating_system_bits_give_the_same_law() -> None:
     assert p_value(draws, 0.97 * 40) < ALPHA
 
 
-@search("ten million draws of discrete Laplace noise see one per cent", quick=2)
+@search("ten million draws of discrete Laplace noise see one per cent", quick=1)
 def test_ten_million_draws_see_one_per_cent(rng: np.random.Generator) -> None:
     scale = [Fraction(1, 2), Fraction(50), Fraction(77), Fraction(10**9), Fraction(2**52)][rng.integers(5)]
     draws = LatticeLaplaceSampler(1 / scale).draw(10 * N, RngBits(rng))
