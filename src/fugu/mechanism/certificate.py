@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.errors import CertificateError, FuguError
+from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -34,6 +34,7 @@ from fugu.mechanism.encoding import (
     vectors_from,
     vectors_json,
 )
+from fugu.mechanism.labels import misnamed
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
@@ -59,6 +60,8 @@ class Certificate:
     @staticmethod
     def seal(body: dict[str, Any], items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
+        if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
+            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
         laws = [_law_json(item) for item in items]
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
         return Certificate({**full, "digest": _sha256(full)})
