@@ -27,6 +27,7 @@ ALLOCATE, HUNTED = (
     "iterate/test_accountant_hunt.py",
 )
 ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
+BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -254,6 +255,24 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("negative masses", "    if not valid or len(parts)", "    if len(parts)"),
     ("weights in decimal", "[float(p).hex() for p in", "[float(f'{p:.12g}').hex() for p in"),
     ("budget through a float", "if as_fraction(float(exact)) == exact else exact", ""),
+    ("a law and itself", "if any(i == j for i, j in pairs):", NO, BELONG),
+    ["mechanism/pushed.py", BELONG],
+    ("your laws not moved to the support", "if support is not None:", NO, KEPT),
+    ("one half's grid taken for the other's", 'if whole.body["lattice"] == half.body["lattice"] and whole', "if whole"),
+    ("masses of the halves not compared", "all(p.same_as(q) for p, q in zip(a.laws, b.laws, strict=True))", "True"),
+    ("numbered atoms of any law", "_same(tuple(numbered(item) for item in atoms), whole.items)", "True"),
+    ["mechanism/labels.py", BELONG],
+    ("a secret and itself", "if names[0] == names[1]:", NO),
+    ("names of any law", "if any(_differ(place, other, comparable) for other in others):", NO),
+    ("names of one family only", "return comparable and not", "return False and not"),
+    ("names of normal laws", "return a.exact[i] != b.exact[j]", "return False"),
+    ["guarantee/weakness.py", WEAK],
+    ("any epsilon is fine", "if least > MOST_EPSILON:", NO),
+    ("any delta is fine", "delta * (2 if rows is None else max(1, rows)) > 1:", "delta > 1:"),
+    ("rows by a float", "delta = as_fraction(getattr(guarantee, \"delta\", 0))", "delta = float(getattr(guarantee, \"delta\", 0))"),
+    ["mechanism/weakness.py", WEAK],
+    ("quiet about exact values", "if chance > 0.5:", NO),
+    ("one half of a mixture", "share * first + (1 - share) * second", "min(first, second)"),
     ["mechanism/mechanism.py", f"{KEPT} {RELEASE}"],
     ("token not taken", "            self._taken = True", "            self._taken = False"),
     ("own token for a copy", '"once": self.once,', '"once": Once(),'),
@@ -284,7 +303,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
      'return Verdict(certificate.proved["epsilon"] <= budget.epsilon, **certificate.proved, worst_pair="", reason="")'),
     ("stored laws in place of yours", "    laws = certificate.items\n    if scenario_or_pairs is not None:",
      "    laws = certificate.items\n    if False:"),
-    ("your laws not moved to the support", "if support is not None:", NO, KEPT),
+    ("halves of other laws", "    same = same and all(halves_agree(certificate, part) for part in (first, second))\n", "", BELONG),
     ("half that fails", "holds = all(verdicts) and", "holds = any(verdicts) and"),
     ("halves of other beliefs", "and same and within", "and within"),
     ("halves above the whole", "and same and within", "and same"),

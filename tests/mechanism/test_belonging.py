@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -55,6 +56,18 @@ def test_halves_that_prove_their_noise_for_other_laws_do_not_hold(lying):
 def test_laws_of_the_whole_that_are_not_those_of_the_halves_do_not_hold():
     body = body_of(mix(0.5, calibrate(EASY, Pure(0.4)), calibrate(EASY, Pure(0.4))))
     body["families"] = body_of(calibrate(HARD, Pure(0.4)))["families"]
+    assert not verify(Certificate.parse(sealed(body))).holds
+
+
+def test_a_half_on_a_grid_of_half_the_step_does_not_hold():
+    """The same numbers on another lattice are other laws: with half the step, half the noise would do."""
+    body = body_of(mix(0.5, calibrate(HARD, Pure(0.4)), calibrate(HARD, Pure(0.4))))
+    half = body["parts"][1]
+    step = Fraction(half["lattice"]["grid"]) / 2
+    half["lattice"]["grid"] = half["noise"]["grid"] = str(step)
+    half["noise"]["scale"] = str(Fraction(half["noise"]["scale"]) / 2)
+    body["parts"][1] = sealed(half)
+    assert verify(Certificate.parse(body["parts"][1])).holds
     assert not verify(Certificate.parse(sealed(body))).holds
 
 

@@ -134,8 +134,8 @@ def release(
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private, column = _private(table, publish)
-        page = None if dry_run else _page(mechanism, publish, protect)
-    summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
+        page = None if dry_run else _page(mechanism, publish, protect, len(private))
+    summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         account = account_of(ledger, request, options.budget(epsilon if total is None else total, delta, alpha), data)
         drawn = release_column(mechanism, private, allow_no_noise=allow_no_noise)
@@ -148,7 +148,7 @@ def release(
     if as_json:
         print_json(summary)
         return
-    describe(mechanism, publish)
+    describe(mechanism, publish, len(private))
     written = ", ".join(str(f) for f in files.values())
     out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)
 
@@ -198,10 +198,10 @@ def _private(path: str, publish: str) -> tuple[Table, Any]:
     return table, column
 
 
-def _page(mechanism: fugu.Mechanism, publish: str, protect: str) -> str:
+def _page(mechanism: fugu.Mechanism, publish: str, protect: str, rows: int) -> str:
     from fugu.report import page
 
-    return page(mechanism, query_name=publish, secret_name=protect)
+    return page(mechanism, query_name=publish, secret_name=protect, rows=rows)
 
 
 def _write(path: Path, text: str) -> None:
