@@ -62,10 +62,11 @@ def test_laws_of_the_whole_that_are_not_those_of_the_halves_do_not_hold():
 def test_a_half_on_a_grid_of_half_the_step_does_not_hold():
     """The same numbers on another lattice are other laws: with half the step, half the noise would do."""
     body = body_of(mix(0.5, calibrate(HARD, Pure(0.4)), calibrate(HARD, Pure(0.4))))
-    half = body["parts"][1]
-    step = Fraction(half["lattice"]["grid"]) / 2
-    half["lattice"]["grid"] = half["noise"]["grid"] = str(step)
-    half["noise"]["scale"] = str(Fraction(half["noise"]["scale"]) / 2)
+    half = {**body["parts"][1], "support": None}  # else values are moved to the new places, and all is well
+    body["parts"][1] = sealed(half)
+    assert verify(Certificate.parse(sealed(body))).holds
+    half["lattice"]["grid"] = half["noise"]["grid"] = str(Fraction(half["lattice"]["grid"]) / 2)
+    half["noise"]["scale"] = str(round(Fraction(half["noise"]["scale"]) / 2, 6) + Fraction(1, 10**5))
     body["parts"][1] = sealed(half)
     assert verify(Certificate.parse(body["parts"][1])).holds
     assert not verify(Certificate.parse(sealed(body))).holds
@@ -99,6 +100,17 @@ TRANSLATES = LawPair(Shifted(0), Shifted(3), "a vs b")
 def test_halves_on_other_grids_or_none_belong_together(halves):
     for first, second in (halves(), reversed(halves())):
         assert verify(mix(0.25, first, second)).holds
+
+
+def test_a_whole_that_only_orders_its_values_has_halves_of_the_same_masses():
+    """Older documents: no noise in the first half, so no lattice, and no support is stated for the whole."""
+    body = body_of(mix(0.5, calibrate(CLOSE, Pure(1)), calibrate(CLOSE, Pure(0.05), grid=0.1)))
+    assert body["lattice"] is None and len(body.pop("support")) == 3
+    assert verify(Certificate.parse(sealed(body))).holds
+    other = LawPair(Discrete(CLOSE.p.values, [10, 11, 12]), Discrete(CLOSE.p.values, [11, 12, 10]), "a vs b")
+    easy = body_of(calibrate(other, Pure(0.05), grid=0.1))
+    body["parts"][1] = sealed({**easy, "beliefs": body["beliefs"]})
+    assert not verify(Certificate.parse(sealed(body))).holds
 
 
 @search("halves of a mixture on random grids, and forged ones", quick=20)
