@@ -1,5 +1,5 @@
 """The tests folder is importable; property tests have no deadline (speed is measured in benchmarks only) and draw the
-same cases in every run of `make test`. `make test-all` draws new ones."""
+same cases in every run of `make test`. `make hunt` draws new ones (hunting.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
-settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("fugu")
 
 

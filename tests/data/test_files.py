@@ -6,6 +6,8 @@ import gzip
 import math
 import os
 import stat
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
@@ -155,11 +157,12 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path):
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False) | st.none(), min_size=1, max_size=20))
-def test_written_numbers_come_back_to_the_bit(tmp_path_factory, numbers):
-    path = tmp_path_factory.mktemp("w") / "t.csv"
-    write_csv(path, {"x": numbers})
-    expected = np.array([math.nan if v is None else v for v in numbers], dtype=np.float64) + 0.0
-    np.testing.assert_array_equal(read_table(path).column("x"), expected)
+def test_written_numbers_come_back_to_the_bit(numbers):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        write_csv(path, {"x": numbers})
+        expected = np.array([math.nan if v is None else v for v in numbers], dtype=np.float64) + 0.0
+        np.testing.assert_array_equal(read_table(path).column("x"), expected)
 
 
 def test_numbers_are_written_in_their_shortest_form(tmp_path):

@@ -11,8 +11,10 @@ from rich.markup import escape
 import fugu
 from fugu.calibration.calibrate import Calibrated
 from fugu.cli import options
-from fugu.cli.console import comparison_table, out, print_json, progress
+from fugu.cli.console import comparison_table, out, print_json, progress, warn
 from fugu.errors import UsageError
+from fugu.guarantee import weaknesses
+from fugu.mechanism.weakness import warnings_of
 from fugu.scenario import Scenario
 
 
@@ -63,11 +65,13 @@ def compare(
         found = fugu.compare(scenario, budget)
         if figure is not None and not isinstance(budget, fugu.Renyi):
             _figure(scenario, budget, publish, figure)
+    said = weaknesses(budget, scenario.report.rows)
     if as_json:
-        print_json({**found.to_json(), "report": asdict(scenario.report)})
+        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said)})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     out.print(str(scenario.report), markup=False)
+    warn(said)
 
 
 def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx, publish: str, path: str) -> None:
@@ -146,13 +150,13 @@ def calibrate(
     if output is not None:
         mechanism.certificate.save(output)
     if as_json:
-        print_json(figures(mechanism))
+        print_json(figures(mechanism, scenario.report.rows))
     else:
-        describe(mechanism, publish)
+        describe(mechanism, publish, scenario.report.rows)
 
 
-def figures(mechanism: Calibrated) -> dict[str, Any]:
-    """The numbers of a mechanism as plain data."""
+def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
     certificate = mechanism.certificate
     return {
         "guarantee": repr(mechanism.guarantee),
@@ -169,12 +173,13 @@ def figures(mechanism: Calibrated) -> dict[str, Any]:
         "interval_95": list(mechanism.interval(0.95)),
         "scales": certificate.scales,
         "assumptions": list(certificate.assumptions),
+        "warnings": list(warnings_of(certificate, rows)),
         "unit": certificate.body["unit"],
         "fingerprint": certificate.fingerprint,
     }
 
 
-def describe(mechanism: Calibrated, publish: str) -> None:
+def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
     """The same in words."""
     certificate = mechanism.certificate
     kind = type(mechanism.noise).__name__
@@ -203,6 +208,7 @@ def describe(mechanism: Calibrated, publish: str) -> None:
             markup=False,
         )
     out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)
+    warn(warnings_of(certificate, rows))
 
 
 def _where(mechanism: Calibrated) -> str:

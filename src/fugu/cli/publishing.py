@@ -61,8 +61,10 @@ def publish_column(
         private = open_column(mechanism, asked.table)
         if len(private) == 0:
             raise BadTable(f"{Path(asked.table).name!r} has no rows, so there is nothing to release")
-        shown = None if dry_run else page(mechanism, query_name=asked.publish, secret_name=asked.protect)
-    summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
+        shown = None if dry_run else page(
+            mechanism, query_name=asked.publish, secret_name=asked.protect, rows=len(private)
+        )
+    summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
         target = files["column"]
@@ -78,6 +80,6 @@ def publish_column(
     if as_json:
         print_json(summary)
         return
-    describe(mechanism, asked.publish)
+    describe(mechanism, asked.publish, len(private))
     written = ", ".join(str(f) for f in files.values())
     out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.errors import CertificateError, UsageError
+from fugu.errors import BadLaw, CertificateError, UsageError
 from fugu.exact import read_number, read_whole
 from fugu.files import write_text
 from fugu.guarantee import Guarantee
@@ -35,6 +35,8 @@ from fugu.mechanism.encoding import (
     vectors_from,
     vectors_json,
 )
+from fugu.mechanism.labels import misnamed
+from fugu.mechanism.weakness import warnings_of
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
@@ -61,8 +63,13 @@ class Certificate:
     @staticmethod
     def seal(body: dict[str, Any], items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
+        if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
+            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
         laws = [_law_json(item) for item in items]
+        body = {k: v for k, v in body.items() if k != "warnings"}
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
+        if said := Certificate(full).warnings:
+            full["warnings"] = list(said)
         return Certificate({**full, "digest": _sha256(full)})
 
     @property
@@ -175,6 +182,11 @@ class Certificate:
     def assumptions(self) -> tuple[str, ...]:
         """What must be true for the guarantee to mean what it says."""
         return tuple(self.body["assumptions"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the promise protects hardly anybody, if so: worked out from the budget and the noise, not read."""
+        return warnings_of(self)
 
     @property
     def scales(self) -> dict[str, float | None]:
