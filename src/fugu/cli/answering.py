@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.markup import escape
 from rich.table import Table as Rich
 
 from fugu.cli import options
-from fugu.cli.console import out, print_json, progress
-from fugu.data import read_table, write_csv
+from fugu.cli.console import escape, out, print_json, progress, save_csv, say
+from fugu.data import read_table
 from fugu.errors import UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
@@ -56,7 +55,7 @@ def release_query(
         print_json({"query": str(found.statistic), "cells": [asdict(cell) for cell in found.cells], "files": files})
         return
     out.print(_shown(found, budget))
-    out.print(f"wrote {', '.join(files)}", markup=False)
+    say(f"wrote {', '.join(files)}")
 
 
 def bounds_of(text: str | None) -> tuple[Real, Real] | None:
@@ -77,7 +76,7 @@ def _save(found: Answer, column: Path) -> list[str]:
         path = column.with_suffix(suffix)
         mechanism.certificate.save(path)
         written.append(str(path))
-    write_csv(column, found.columns())
+    save_csv(column, found.columns())
     return [str(column), *written]
 
 
@@ -85,7 +84,7 @@ def _shown(found: Answer, budget: Pure | Approx) -> Rich:
     table = Rich(title=escape(f"{found.statistic} under {budget}"), title_justify="left", header_style="bold")
     columns = found.columns()
     for name in columns:
-        table.add_column(name, justify="left" if name in ("group", "cell") else "right")
+        table.add_column(escape(name), justify="left" if name in ("group", "cell") else "right")
     table.add_column("noise scale", justify="right")
     for k, cell in enumerate(found.cells):
         values = [columns[name][k] for name in columns]

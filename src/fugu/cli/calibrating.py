@@ -6,12 +6,11 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 import fugu
 from fugu.calibration.calibrate import Calibrated
 from fugu.cli import options
-from fugu.cli.console import comparison_table, out, print_json, progress
+from fugu.cli.console import comparison_table, escape, out, print_json, progress, say
 from fugu.errors import UsageError
 from fugu.scenario import Scenario
 
@@ -179,10 +178,10 @@ def describe(mechanism: Calibrated, publish: str) -> None:
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {_where(mechanism)} "
             f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
         )
-    out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
+    say(f"method: {certificate.method} ({certificate.theorem})")
     proved = certificate.proved
-    out.print(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}", markup=False)
-    out.print(f"worst pair: {certificate.worst_pair}", markup=False)
+    say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    say(f"worst pair: {certificate.worst_pair}")
     out.print(
         f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{mechanism.interval(0.95)[1]:.6g}"
     )
@@ -193,7 +192,7 @@ def describe(mechanism: Calibrated, publish: str) -> None:
             f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}",
             markup=False,
         )
-    out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)
+    say("assumptions: " + "; ".join(certificate.assumptions))
 
 
 def _where(mechanism: Calibrated) -> str:

@@ -13,8 +13,8 @@ from fugu.cli import options
 from fugu.cli.answering import bounds_of, release_query
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import account_of, charged, check_ledger
-from fugu.cli.console import out, print_json, progress
-from fugu.data import Table, read_table, write_csv
+from fugu.cli.console import out, print_json, progress, save_csv
+from fugu.data import Table, read_table
 from fugu.errors import BadTable, UsageError
 from fugu.mechanism.analysis import Analysis
 from fugu.publish import release_column
@@ -142,7 +142,7 @@ def release(
         released = charged(account, mechanism, column, drawn)
         mechanism.certificate.save(files["certificate"])
         _write(files["page"], page or "")
-        write_csv(files["column"], {publish: released.values})  # last: no value is written without what covers it
+        save_csv(files["column"], {publish: released.values})  # last: no value is written without what covers it
         summary["files"] = {name: str(path) for name, path in files.items()}
         summary |= {"ledger": {"request": account.request, "data": account.data}} if account else {}
     if as_json:
