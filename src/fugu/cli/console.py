@@ -72,8 +72,8 @@ def save_csv(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
     found = formula_columns(columns)
     if found:
         err.print(
-            f"[bold red]warning[/]: column {escape(', '.join(map(repr, found)))} of {escape(repr(str(path)))} has labels "
-            "that begin with = + - or @, which spreadsheets run as formulas; import it as text",
+            f"[bold red]warning[/]: column {escape(', '.join(map(repr, found)))} of {escape(repr(str(path)))} has "
+            "labels that begin with = + - or @, which spreadsheets run as formulas; import it as text",
             soft_wrap=not err.is_terminal,
         )
 

@@ -66,8 +66,8 @@ def figure_page(title: str, body: str, figures: Mapping[str, Figure]) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(plotly(), own)}">'
         f'<meta name="referrer" content="no-referrer"><title>{plain(title, 200)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
-        f"<body>{body}\n<script>{plotly()}</script>\n"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
+        f"<script>{plotly()}</script></head><body>{body}\n"
         f'<script type="application/json" id="data">{data}</script>\n<script>{own}</script></body></html>'
     )
 
