@@ -82,6 +82,7 @@ def _body(
         "recipe": context.recipe,
         "beliefs": beliefs_of(asked.given),
         "empirical": _under_empirical(asked, noise, budget, context),
+        **context.parts(),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fugu.errors import CertificateError
 from fugu.laws.vectors import reached
+from fugu.mechanism.shares import check_shares
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -34,6 +35,7 @@ def check_parts(certificate: Certificate) -> None:
         _ = certificate.analysed
     if kind == "correlated":
         check_correlated(certificate)
+    check_shares(certificate)
 
 
 def check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:

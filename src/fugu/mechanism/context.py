@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fugu.laws.pair import LawPair
+from fugu.mechanism.shares import Stated, shares_json
 
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
 INDEPENDENT_ROWS = "if a column is released: rows are independent given their own secret"
@@ -23,15 +24,20 @@ class Context:
     keeps_missing: bool = False
     reference_digest: str | None = None
     public_prior: bool = True
+    shares: Stated | None = None
+    """What is stated and enforced where the secret is a property of the whole; None otherwise."""
     empirical: tuple[LawPair, ...] = ()
     """The laws behind fitted beliefs, to show what would be lost under them; never part of the guarantee."""
 
     @staticmethod
     def of(source: object) -> Context:
         """The context of a scenario, or the empty one for bare law pairs."""
-        query = getattr(source, "query", None)
+        query, model = getattr(source, "query", None), getattr(source, "property", None)
         if query is None:
-            return Context(assumptions=tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS))))
+            stated = tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS)))
+            if model is None:
+                return Context(assumptions=stated)
+            return Context(assumptions=stated, unit="one data set of records", shares=shares_json(model))
         unit = getattr(source, "unit", None)
         return Context(
             assumptions=tuple(getattr(source, "assumptions", ())),
@@ -43,3 +49,7 @@ class Context:
             public_prior=bool(getattr(source, "public_prior", False)),
             empirical=source.empirical_pairs() if hasattr(source, "empirical_pairs") else (),
         )
+
+    def parts(self) -> dict[str, Any]:
+        """What a certificate holds of a property of the whole; nothing where there is none."""
+        return {} if self.shares is None else {"property": self.shares}

@@ -95,5 +95,6 @@ def _sealed(
         "recipe": context.recipe,
         "beliefs": beliefs_of(asked.given),
         "empirical": None,
+        **context.parts(),
     }
     return Certificate.seal(body, asked.items)

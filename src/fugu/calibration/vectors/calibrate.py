@@ -159,4 +159,5 @@ def _body(
         "recipe": context.recipe,
         "beliefs": digest.hexdigest(),
         "empirical": None,
+        **context.parts(),
     }
