@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu import Approx, Laplace, LawPair, Pure, Scenario
-from fugu.auditing import guarantee_within
+from fugu import Approx, Laplace, LawPair, Pure, Scenario, verify
+from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.reach import reach
-from fugu.errors import NotProvable
+from fugu.errors import BadNoise, NotProvable
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.queries import answer
@@ -160,3 +160,16 @@ def test_the_figure_takes_the_step_at_its_beginning():
     assert "before they go into bins" in nearby_caption(found, Facts())
     plain = fugu.calibrate(LawPair(fugu.Discrete([0, 1, 2]), fugu.Discrete([1, 2, 4])), Pure(1))
     assert not curve(plain.certificate).binned and "bins" not in nearby_caption(curve(plain.certificate), Facts())
+
+
+def test_other_beliefs_about_raw_values_go_through_the_bins():
+    """19 lies in the bin 0 .. 20, whose middle is 10; the nearest middle, 21, is that of another bin."""
+    table = {"x": [1, 19, 20, 21, 40, 50] * 5, "s": ["a", "b", "a", "a", "b", "b"] * 5}
+    mechanism = fugu.calibrate(Scenario.from_table(table, "x", "s", bins=[0, 20, 22, 60]), Pure(0.5))
+    raw = LawPair(fugu.Discrete([1, 20, 21]), fugu.Discrete([19, 40, 50]))
+    published = LawPair(fugu.Discrete([10, 21, 21]), fugu.Discrete([10, 41, 41]))
+    assert guarantee_against(mechanism, raw) == guarantee_against(mechanism, published)
+    assert guarantee_against(mechanism, raw) <= Pure(0.5) and verify(mechanism, raw).holds
+    assert not verify(mechanism, LawPair(fugu.Discrete([10, 21, 21]), fugu.Discrete([21, 41, 41]))).holds, "as it was"
+    with pytest.raises(BadNoise):
+        guarantee_against(mechanism, fugu.Shifted(1))

@@ -22,16 +22,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.auditing.raw import raw_edges
 from fugu.errors import NotProvable, UsageError
 from fugu.exact import Real, as_fraction, float_up
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.lattice import Lattice
 from fugu.scenario.bins import middles
-from fugu.scenario.query import Query
-
-ONE_RECORD = "one record"
-"""The unit of sums and tables over records (`fugu.queries.answer`)."""
 
 _SLACK = 1e-12
 """Relative; doubles decide whether a cell is reached, and this covers their rounding, towards reaching it."""
@@ -78,25 +75,6 @@ def reach(certificate: Certificate, distance: Real) -> Reach:
     lowest = np.minimum(np.searchsorted(middle, support - far, "left"), np.arange(len(support)))
     highest = np.maximum(np.searchsorted(middle, support + far, "right"), np.arange(len(support)))
     return Reach(int(max((index - index[lowest]).max(), (index[highest] - index).max())), span)
-
-
-def raw_edges(certificate: Certificate) -> tuple[float, ...] | None:
-    """The edges of the query's bins, None where raw numbers go out; refuses where raw values have no distance."""
-    if certificate.body.get("unit") == ONE_RECORD:
-        raise NotProvable(
-            "this certificate is about a sum over records, in steps of its rounding; how far one record's raw value "
-            "may move is not what its laws speak of. kind='renyi' needs no distance of values"
-        )
-    stated = certificate.body.get("query")
-    if stated is None:
-        return None
-    query = Query.from_json(stated)
-    if query.categories is not None:
-        raise NotProvable(
-            f"{query.publish!r} is an ordering of categories, and between categories there is no distance; state the "
-            "other beliefs themselves (guarantee_against), or use kind='renyi'"
-        )
-    return query.edges
 
 
 def _binned(

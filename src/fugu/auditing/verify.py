@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.auditing.raw import pushed, through_bins
 from fugu.calibration.problem import numbered
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
@@ -138,8 +139,10 @@ def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Ce
 
 
 def _laws(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Item, ...]:
-    """The laws given, pushed through what a release does to a value: to the nearest supported one, onto the lattice."""
-    given, support, lattice = items(as_pairs(scenario_or_pairs)), certificate.support, certificate.lattice
+    """The laws given, pushed through what a release does to a value: into its bin if there are bins, to the nearest
+    supported one, onto the lattice."""
+    given = through_bins(items(as_pairs(scenario_or_pairs)), certificate)
+    support, lattice = certificate.support, certificate.lattice
     if support is not None:
         if any(isinstance(item, Analytic) or item.translates for item in given):
             raise BadNoise("it moves every value to its own atoms, and these laws have none")
@@ -153,8 +156,7 @@ def _laws(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Item,
 
 def moved(family: Family, support: NDArray[np.float64]) -> Family:
     """The laws of the nearest supported value; masses that meet are added exactly."""
-    points, where = np.unique(nearest(support, family.points), return_inverse=True)
-    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
+    return pushed(family, nearest(support, family.points))
 
 
 def _verdict(proof: Proof, budget: object) -> Verdict:

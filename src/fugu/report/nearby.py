@@ -16,7 +16,8 @@ from typing import TypeGuard
 from fugu.auditing.hoelder import straight
 from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
 from fugu.auditing.nearby import delta_within
-from fugu.auditing.reach import Reach, raw_edges, reach
+from fugu.auditing.raw import raw_edges
+from fugu.auditing.reach import Reach, reach
 from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable
 from fugu.exact import as_fraction, decimal_up, float_up
