@@ -15,6 +15,7 @@ from rich.table import Table
 
 from fugu.errors import FuguError
 from fugu.progress import reporting
+from fugu.scenario.disclosure import ON_THE_TERMINAL
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison
@@ -27,6 +28,12 @@ def fail(error: FuguError) -> None:
     """One message, no traceback; in a file or a pipe, one line."""
     word = "[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:"
     err.print(word, escape(str(error)), soft_wrap=not err.is_terminal)
+
+
+def warn_of_private_counts(public_prior: bool) -> None:
+    """What beliefs fitted on the private table give away; on stderr, so that stdout stays what programs read."""
+    if public_prior:
+        err.print("[bold red]warning[/]:", escape(ON_THE_TERMINAL), soft_wrap=not err.is_terminal)
 
 
 def print_json(content: Any) -> None:

@@ -13,7 +13,7 @@ from fugu.cli import options
 from fugu.cli.answering import bounds_of, release_query
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import account_of, charged, check_ledger
-from fugu.cli.console import out, print_json, progress
+from fugu.cli.console import out, print_json, progress, warn_of_private_counts
 from fugu.data import Table, read_table, write_csv
 from fugu.errors import BadTable, UsageError
 from fugu.mechanism.analysis import Analysis
@@ -36,7 +36,7 @@ def release(
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
     public_prior: Annotated[
-        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself and count them as public.")
+        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself; its exact counts then go out.")
     ] = False,
     pairs: options.Pairs = "all",
     bins: options.Bins = None,
@@ -74,6 +74,7 @@ def release(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
+    warn_of_private_counts(public_prior)
     check_ledger(ledger, request, total, data)
     data = Path(table).name if data is None else data
     whole = None if total is None else options.positive("--budget", total)

@@ -22,13 +22,14 @@ from fugu.queries.cells import tabulate
 from fugu.queries.laws import ALONE, RecordLaws, record_laws, sum_pairs
 from fugu.queries.records import Coding, coding
 from fugu.queries.statistic import Statistic
+from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.secrets import read_protect
 from fugu.scenario.units import require_one_row_each
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
 OTHERS = "the other records of a group follow the pooled law of the reference, whatever the group"
 SIZES = "groups and their numbers of rows are public"
-OWN_TABLE = "the reference is the table itself, and what is fitted on it counts as public"
+OWN_TABLE = PRIVATE_NUMBERS
 
 
 @dataclass(frozen=True)

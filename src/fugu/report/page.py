@@ -13,6 +13,7 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.report import curves, figures, nearby, style, text, words
 from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
+from fugu.scenario.disclosure import IN_THE_BOX, holds_private_numbers
 
 if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison
@@ -27,7 +28,8 @@ def page(
 ) -> str:
     """One self-contained HTML page about a release: what was published, what it means, figures, methods, limits.
 
-    Everything on it is computed from the certificate, which is public; the private column is never seen here.
+    Everything on it is computed from the certificate; the private column is never seen here. A certificate of beliefs
+    fitted on the private table holds exact counts of it, and the page then says so in a box.
 
     >>> import fugu
     >>> pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
@@ -60,6 +62,7 @@ def page(
         bars=figures.methods_figure(lines, f),
         nearby=nearby.nearby_figure(losses, f),
         nearby_caption=nearby.nearby_caption(losses, f),
+        private_numbers=IN_THE_BOX if holds_private_numbers(certificate.assumptions) else "",
         config=style.CONFIG,
         plotly=Markup(get_plotlyjs()),
     )
