@@ -19,6 +19,8 @@ class Context:
 
     assumptions: tuple[str, ...] = (EXACT_LAWS, INDEPENDENT_ROWS)
     unit: str = "the one published value"
+    person: str | None = None
+    """The column that names the person, who owns one row of the reference and one of the private table."""
     query: dict[str, Any] | None = None
     recipe: dict[str, Any] | None = None
     keeps_missing: bool = False
@@ -42,6 +44,7 @@ class Context:
         return Context(
             assumptions=tuple(getattr(source, "assumptions", ())),
             unit=f"one person, named by column {unit!r}, one row each" if unit else "one row",
+            person=unit,
             query=query.to_json(),
             recipe=getattr(source, "recipe", None),
             keeps_missing=query.missing == "drop",

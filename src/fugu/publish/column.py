@@ -20,7 +20,7 @@ def release_column(mechanism: Mechanism, table: Table, *, allow_no_noise: bool =
             "this mechanism was made for bare laws; apply your own query and call mechanism.release(values)"
         )
     query = Query.from_json(stored)
-    require_one_row_each(table, (mechanism.context.recipe or {}).get("unit"))
+    require_one_row_each(table, mechanism.context.person)
     try:
         column = query.apply(table.exact(query.publish), strict=False)
     except MissingValues:

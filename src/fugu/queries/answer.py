@@ -19,6 +19,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.queries.cells import tabulate
+from fugu.queries.groups import require_public_groups
 from fugu.queries.laws import ALONE, RecordLaws, record_laws, sum_pairs
 from fugu.queries.records import Coding, coding
 from fugu.queries.statistic import Statistic
@@ -101,6 +102,7 @@ def answer(
         )
     stated = (INDEPENDENT, SIZES, *([OWN_TABLE] if public_prior else []))
     secrets = spec.find(known)
+    require_public_groups(by, secrets, known)
     if statistic.kind in ("histogram", "crosstab"):
         return _tables(known, private, statistic, groups, budget, bins, stated)
     how = coding(statistic, bounds, step)
