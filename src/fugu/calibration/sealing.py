@@ -83,6 +83,7 @@ def _body(
         "reading": context.schema,
         "beliefs": beliefs_of(asked.given),
         "empirical": _under_empirical(asked, noise, budget, context),
+        **context.parts(),
     }
 
 

@@ -11,7 +11,7 @@ import fugu
 from fugu.cli import options
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.charging import UNCHARGED, account_of
-from fugu.cli.console import err
+from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.errors import UsageError
 
@@ -32,7 +32,7 @@ def release(
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
     public_prior: Annotated[
-        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself and count them as public.")
+        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself; its exact counts then go out.")
     ] = False,
     pairs: options.Pairs = "all",
     bins: options.Bins = None,
@@ -82,6 +82,7 @@ def release(
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
+    warn_of_private_counts(public_prior)
     reading = options.schema(schema, no_header)
     data = Path(table).name if data is None else data
     budget = options.budget(epsilon, delta, alpha)

@@ -16,8 +16,10 @@ from typing import TypeGuard
 from fugu.auditing.hoelder import straight
 from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
 from fugu.auditing.nearby import delta_within
+from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
 from fugu.calibration.renyi.target import plain
+from fugu.errors import NotProvable
 from fugu.exact import as_fraction, decimal_up, float_up
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.laws.family import Family
@@ -32,25 +34,35 @@ from fugu.report.text import VALUE, number, quoted, shortened
 from fugu.report.views import Part, parts
 
 POINTS = 24
+_BINNED = (
+    " The distance is of the raw values, before they go into bins. A value may stand at the edge of its bin, so the "
+    "smallest move can take it into the next one: that is the step at the beginning."
+)
 _MOST_CELLS, _FEW_CELLS, _EACH = 20_000_000, 500, 200
 """Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Proved losses by distance, in the units of the published value; the first point is the promise itself."""
+    """Proved losses by distance of the raw values; the first point is the promise itself."""
 
     distances: tuple[float, ...]
     losses: tuple[float, ...]
     promised: float
     measure: str
     """What the losses are, for the axis."""
+    binned: bool = False
+    """Whether raw values go into bins before anything else."""
 
 
 def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), plain(certificate.budget)
     if not running or any(part.noise.scale == 0 or part.lattice is None for part in running):
+        return None
+    try:
+        binned = any(raw_edges(part.certificate) for part in running)
+    except NotProvable:  # raw values without a distance: there is nothing to draw
         return None
     promised, measure = _promise(budget)
     pictures = [_Picture.of(part, budget) for part in running]
@@ -68,7 +80,7 @@ def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
         found.append((float(at), max(promised, loss)))
     if len(found) < 3:
         return None
-    return Curve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure)
+    return Curve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +190,7 @@ def nearby_caption(found: Curve | None, f: Facts) -> str:
         "What is left of the promise if an observer's beliefs are not the stated ones, but can be had from them by "
         f"moving every value by at most the distance below: the limit rises from {number(found.promised, 'up', 4)} to "
         f"at most {number(found.losses[-1], 'up', 4)} ({found.measure}) at a distance of "
-        f"{number(found.distances[-1], 'down')}, in the units of {quoted(f.query)}."
+        f"{number(found.distances[-1], 'down')}, in the units of {quoted(f.query)}.{_BINNED if found.binned else ''}"
     )
 
 

@@ -24,6 +24,7 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.laws import Discrete, Law, Normal, NormalMixture
+from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, Scenario
@@ -219,7 +220,7 @@ def _assumptions(
     found = [
         INDEPENDENT,
         f"beliefs: {kind} of {query.publish} in the reference given each secret of {spec.text}",
-        "the reference is also the table to be released, and the beliefs fitted on it count as public"
+        PRIVATE_NUMBERS
         if public_prior
         else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",

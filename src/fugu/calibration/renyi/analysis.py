@@ -96,5 +96,6 @@ def _sealed(
         "reading": context.schema,
         "beliefs": beliefs_of(asked.given),
         "empirical": None,
+        **context.parts(),
     }
     return Certificate.seal(body, asked.items)

@@ -160,4 +160,5 @@ def _body(
         "reading": context.schema,
         "beliefs": digest.hexdigest(),
         "empirical": None,
+        **context.parts(),
     }
