@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.problem import numbered
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
+from fugu.calibration.reach import numbered
 from fugu.errors import BadNoise, UsageError
 from fugu.exact import as_fraction
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from fugu.calibration.method import AnyBudget, Proposal
-from fugu.calibration.problem import Problem
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove, proved_noise
+from fugu.calibration.reach import Problem
 from fugu.exact import as_fraction
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item, items
@@ -62,6 +62,8 @@ def _body(
     """What the certificate says, apart from the laws."""
     grid = float(asked.lattice.grid)
     assumptions = [*context.assumptions, ONE_RELEASE]
+    if lattice is not None and asked.rounding is not None:
+        assumptions.append(asked.rounding)
     if noise.scale == 0:
         assumptions.append("no noise is added: the guarantee rests on the beliefs alone")
     return {

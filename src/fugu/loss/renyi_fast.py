@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import NotProvable
+from fugu.errors import OutOfReach
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 from fugu.laws.normal import Components
@@ -81,9 +81,11 @@ def _near(points: NDArray[np.int64], steps: float, laws: int) -> tuple[NDArray[n
     gaps = np.diff(points)
     size = float(np.minimum(gaps - 1, 2.0 * near).sum()) + points.size
     if size * laws > 2 * LARGEST:
-        raise NotProvable(
-            f"the Rényi divergence of lattice Laplace noise needs {size * laws:,.0f} lattice points here; choose a "
-            "coarser grid, or bins"
+        raise OutOfReach(
+            f"the Rényi divergence of lattice Laplace noise needs {size * laws:,.0f} lattice points here, more than "
+            f"{2 * LARGEST:,}; choose a coarser grid, or bins",
+            points=size * laws,
+            limit=2 * LARGEST,
         )
     parts = [points[:1]]
     for x, gap in zip(points[:-1].tolist(), gaps.tolist(), strict=True):
