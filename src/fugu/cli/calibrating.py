@@ -44,6 +44,8 @@ def compare(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    components: options.Components = None,
+    grid: options.Grid = "auto",
     figure: Annotated[
         str | None, typer.Option(help="Write curves of noise against delta and people here (HTML).")
     ] = None,
@@ -56,8 +58,8 @@ def compare(
         if isinstance(budget, fugu.Renyi):
             raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
-        found = fugu.compare(scenario, budget)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components)
+        found = fugu.compare(scenario, budget, grid=grid)
         if figure is not None and not isinstance(budget, fugu.Renyi):
             _figure(scenario, budget, publish, figure)
     if as_json:
@@ -87,11 +89,12 @@ def plan(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    components: options.Components = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components)
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
     figures = {
@@ -120,6 +123,7 @@ def calibrate(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    components: options.Components = None,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -130,7 +134,7 @@ def calibrate(
     if output is not None:
         options.certificate(output, table)
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components)
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=noise, method=method, grid=grid
         )

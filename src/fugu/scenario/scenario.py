@@ -84,8 +84,12 @@ class Scenario:
         unit: str | None = None,
         confidence: float | None = None,
         public_prior: bool = False,
+        *,
+        components: int | str | None = None,
     ) -> Scenario:
         """Beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
+
+        `components` is the number of bells for prior="mixture" (None: by BIC) and prior="shared" (None: 3).
 
         >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
         >>> scenario = Scenario.from_table(table, publish="chol", protect="sex")
@@ -94,7 +98,10 @@ class Scenario:
         """
         from fugu.scenario.table import from_table
 
-        return from_table(reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior)
+        return from_table(
+            reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior,
+            components=components,
+        )  # fmt: skip
 
     @staticmethod
     def takes_part(user: Any, others: Any, count: int | None = None) -> Scenario:
