@@ -20,7 +20,7 @@ from fugu.calibration.method import (
     methods,
 )
 from fugu.calibration.problem import problem
-from fugu.calibration.reach import Problem, coarse_note, reachable
+from fugu.calibration.reach import FINER, MOST_STEPS, Problem, coarse_note, ladder, reachable
 from fugu.calibration.renyi.target import plain
 from fugu.calibration.sealing import mechanism
 from fugu.errors import BadBudget, NotProvable, UnknownName, UsageError
@@ -128,8 +128,17 @@ def _laplace(
 ) -> Additive:
     """Laplace noise: the expected error grows with the scale whatever the objective, so the least scale is the best;
     where that cannot be proved, the next one is tried."""
+
+    def proposed(on: Problem) -> dict[str, Proposal]:
+        return propose_all(on, budget) if chosen is None else {chosen.name: propose(chosen, on, budget)}
+
     asked = problem(pairs, budget, grid)
-    proposals = propose_all(asked, budget) if chosen is None else {chosen.name: propose(chosen, asked, budget)}
+    proposals = proposed(asked)
+    least = min(p.steps for p in proposals.values())
+    if asked.free and MOST_STEPS < least < math.inf:
+        coarse = asked.coarser(ladder(least / MOST_STEPS))
+        if coarse.spread() >= FINER:
+            asked, proposals = coarse, proposed(coarse)
     refusals = []
     for name in sorted(proposals, key=lambda m: (proposals[m].steps, m != "exact")):
         if math.isinf(proposals[name].steps):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 from fugu.calibration.exact import least, least_steps
 from fugu.calibration.method import AnyBudget, Budget
-from fugu.calibration.reach import FINER, Problem, on, pooled, reachable, std
+from fugu.calibration.reach import FINER, MOST_STEPS, Problem, on, pooled, reachable, std
 from fugu.errors import NotProvable, OutOfReach
 from fugu.exact import Real, as_fraction
 from fugu.guarantee import Pure, Renyi, RenyiCurve
@@ -37,10 +38,12 @@ def problem(pairs: tuple[LawPair, ...], budget: AnyBudget, grid: Real | str = "a
             return _smooth(given, budget, kind)
         return _rounded(tuple(atoms), budget)
     found = on(given, lattice)
-    if any(f.translates for f in atoms):
+    if not any(f.translates for f in atoms):
+        return replace(found, free=True)
+    parts = 1
+    with suppress(OutOfReach):  # fine enough then, and some methods visit no lattice points
         parts = math.ceil(FINER / steps) if (steps := _steps(found, budget, kind)) > 0 else 1
-        return on(given, Lattice(lattice.grid / parts, lattice.origin))
-    return replace(found, free=True)
+    return on(given, Lattice(lattice.grid / parts, lattice.origin))
 
 
 def _steps(found: Problem, budget: AnyBudget, kind: str) -> float:
@@ -53,11 +56,15 @@ def _smooth(given: tuple[Item, ...], budget: AnyBudget, kind: str) -> Problem:
     finest = min(_spread(f) for f in given) / FINER
     if isinstance(budget, Pure) and kind == "laplace" and (shared := _common_shift(given)) is not None:
         # translates by whole steps stay translates: a grid that divides the shift makes the pure scale exact
-        finest = min(finest, float(shared / as_fraction(budget.epsilon)) / FINER) if budget.epsilon else finest
+        if budget.epsilon:
+            scale = float(shared / as_fraction(budget.epsilon))
+            finest = max(min(finest, scale / FINER), scale / MOST_STEPS)
         return on(given, Lattice(shared / max(1, math.ceil(shared / Fraction(finest)))))
-    found, steps = reachable(
-        replace(on(given, Lattice(short_step(finest))), free=True), lambda asked: _steps(asked, budget, kind)
-    )
+    natural = on(given, Lattice(short_step(finest)))
+    try:
+        found, steps = reachable(replace(natural, free=True), lambda asked: _steps(asked, budget, kind))
+    except OutOfReach:
+        return natural  # for the methods that visit no lattice points
     if found.finer is not None:
         return found
     grid = found.lattice.grid

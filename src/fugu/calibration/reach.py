@@ -18,6 +18,8 @@ from fugu.noise.lattice import Lattice
 
 FINER = 16
 """A lattice is at most this part of the scale and of the spread of the values."""
+MOST_STEPS = 2.0**51
+"""The widest noise, in lattice steps, that the samplers draw exactly, with room for rounding its scale up."""
 _AMPLE = 2000
 """Steps in the scale and in the range of the values that make rounding negligible: it costs at most 0.05 % of both."""
 _LIGHTER = 4

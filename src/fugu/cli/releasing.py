@@ -43,6 +43,7 @@ def release(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    components: options.Components = None,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -81,7 +82,7 @@ def release(
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, noise=noise, method=method, grid=grid,
+            missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
             allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
@@ -105,8 +106,8 @@ def release(
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
             "for columns only, not with --query",
-            pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid, dry_run=dry_run,
-            ledger=ledger, request=request,
+            pairs=pairs, missing=missing, prior=prior, components=components, noise=noise, method=method, grid=grid,
+            dry_run=dry_run, ledger=ledger, request=request,
         )  # fmt: skip
         release_query(
             table,
@@ -128,8 +129,9 @@ def release(
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     with progress():
         scenario = scenario_of(
-            reference or table, publish, protect, pairs, bins, missing, unit, prior=prior, public_prior=public_prior
-        )
+            reference or table, publish, protect, pairs, bins, missing, unit, prior=prior, public_prior=public_prior,
+            components=components,
+        )  # fmt: skip
         mechanism = fugu.calibrate(scenario, budget, noise=noise, method=method, grid=grid)
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why

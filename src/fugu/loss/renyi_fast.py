@@ -24,6 +24,8 @@ from fugu.noise.lattice import Lattice
 Floats = NDArray[np.float64]
 _NEAR = 60.0
 _CHUNK = 1 << 20
+_MOST_TERMS = 5e7
+"""Most terms of one convolution in logarithms: about a second, and a search takes some forty of them."""
 
 
 def fast_renyi(item: Item, kind: str, steps: float, alpha: float) -> float:
@@ -131,6 +133,13 @@ def _convolved(offsets: NDArray[np.int64], logs: Floats, window: Window, c: floa
             # a term beyond the kernel is below e^-600; what is above e^-520 is right to 1e-30
             found[low - window.first : high - window.first + 1] = np.where(part > top - 520, part, -np.inf)
     todo = np.flatnonzero(found == -np.inf)
+    if todo.size * x.size > _MOST_TERMS:
+        raise OutOfReach(
+            f"the Rényi divergence needs {todo.size * x.size:,} terms here, at {points.size:,} lattice points; choose "
+            "a coarser grid, or bins",
+            points=math.sqrt(todo.size * x.size),
+            limit=math.sqrt(_MOST_TERMS),
+        )
     for start in range(0, todo.size, max(1, _CHUNK // x.size)):
         own = todo[start : start + max(1, _CHUNK // x.size)]
         apart = (points[own, None] - x[None, :]).astype(np.float64)

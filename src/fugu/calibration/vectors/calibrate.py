@@ -13,7 +13,7 @@ from fugu.calibration.method import ARITHMETIC, OUT_OF_RANGE, AnyBudget, Proposa
 from fugu.calibration.problem import short_step
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import least_proved, with_scale
-from fugu.calibration.sealing import kind_of
+from fugu.calibration.sealing import kind_of, require_drawn
 from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
 from fugu.errors import NotProvable, UnknownName
@@ -67,6 +67,7 @@ def calibrate_vectors(
             offers.append((expected, name != "exact", kind, name, lattice, families, proposals))
     for _, _, kind, name, lattice, families, proposals in sorted(offers, key=lambda offer: offer[:2]):
         try:
+            require_drawn(proposals[name].steps)
             drawn, proof = _proved(families, lattice.grid, proposals[name].steps, budget, kind)
         except (NotProvable, *ARITHMETIC) as error:
             refusals.append(f"{kind}, {name}: {error if isinstance(error, NotProvable) else OUT_OF_RANGE}")
