@@ -39,6 +39,7 @@ def release(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    components: options.Components = None,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -90,6 +91,7 @@ def release(
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
+        "components": components,
         "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
@@ -101,7 +103,7 @@ def release(
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, noise=noise, method=method, grid=grid,
+            missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
             allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
@@ -123,8 +125,9 @@ def release(
         if isinstance(budget, fugu.Renyi):
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
-            "for columns only, not with --query", pairs=pairs, prior=prior, noise=noise, method=method, grid=grid
-        )
+            "for columns only, not with --query",
+            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid,
+        )  # fmt: skip
         statistic = Asks(
             table, query, protect, budget, reference, by, bounds_of(bounds), step, bins, unit, reading,
             None if missing == "error" else options.missing(missing), allow_no_noise,
@@ -134,8 +137,8 @@ def release(
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
-        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, noise, method, grid, reading,
-        allow_no_noise,
+        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
+        reading, allow_no_noise,
     )  # fmt: skip
     publish_column(column, account, files, dry_run, as_json)
 

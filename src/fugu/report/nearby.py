@@ -19,12 +19,16 @@ from fugu.auditing.nearby import delta_within
 from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
 from fugu.calibration.renyi.target import plain
-from fugu.errors import NotProvable
+from fugu.errors import NotProvable, OutOfReach
 from fugu.exact import as_fraction, decimal_up, float_up
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.loss.bounds import Noise
+from fugu.loss.gaussian import reach_of, width_of
 from fugu.loss.slack import largest_slack
 from fugu.mechanism.certificate import Certificate
+from fugu.noise import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.report import style
 from fugu.report.facts import Facts
@@ -38,7 +42,7 @@ _BINNED = (
     " The distance is of the raw values, before they go into bins. A value may stand at the edge of its bin, so the "
     "smallest move can take it into the next one: that is the step at the beginning."
 )
-_MOST_CELLS, _FEW_CELLS, _EACH = 20_000_000, 500, 200
+_MOST_CELLS, _FEW_CELLS, _EACH, _FEW_POINTS = 20_000_000, 500, 200, 20_000
 """Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
 
 
@@ -103,7 +107,7 @@ class _Picture:
         known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
         cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
         slack = max((largest_slack(f, budget.epsilon) for f in families), default=0.0) if _slips(budget) else 0.0
-        return _Picture(part, budget, cells, slack, size <= _FEW_CELLS)
+        return _Picture(part, budget, cells, slack, size <= _FEW_CELLS and _quick(part.noise, laws))
 
     def loss(self, distance: Fraction) -> float:
         """The loss in the budget's own measure, for beliefs within the distance."""
@@ -135,6 +139,16 @@ class _Picture:
         if isinstance(noise, Laplace):
             found = min(found, straight(float_up(epsilon), alpha, far.steps * noise.rate))
         return found
+
+
+def _quick(noise: Noise, laws: tuple[Item, ...]) -> bool:
+    """Whether a delta is proved in no time: Gaussian noise visits every lattice point."""
+    if not isinstance(noise, Gaussian):
+        return True
+    try:
+        return all(width_of(item) + 2 * reach_of(float(noise.precision)) <= _FEW_POINTS for item in laws)
+    except OutOfReach:
+        return False
 
 
 def _slips(budget: Guarantee) -> TypeGuard[Approx]:
