@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?
 _LONGEST = 1000
 """No number of more characters is told apart from its neighbours, and none is worked out."""
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
-_PLAIN = (str, bool, int, float)
+_PLAIN = (str, bool, int, float, complex)
 _SCALARS = (np.generic, Decimal, Fraction, bytes, date, time, timedelta)
 
 
@@ -35,6 +35,8 @@ def is_missing(cell: object) -> bool:
         return cell.is_nan()
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return bool(np.isnat(cell))
+    if isinstance(cell, complex | np.complexfloating):
+        return cell.imag == 0 and is_missing(cell.real)
     return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
 
 
@@ -53,6 +55,8 @@ def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one
             return float(cell)
         except OverflowError:
             return math.inf if cell > 0 else -math.inf
+    if isinstance(cell, complex | np.complexfloating):  # one complex cell makes complex numbers of all in an array
+        return number_of(cell.real) if cell.imag == 0 else math.nan
     if isinstance(cell, Decimal):
         return math.nan if cell.is_nan() else float(cell)
     if isinstance(cell, bytes):
@@ -110,7 +114,8 @@ class Categories:
     """Declared categories, and the place of any text among them: the one comparison of categories there is.
 
     A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0") or the same
-    truth value ("true", "True"), unless two categories are the same number: then only letters count.
+    truth value ("true", "True"), unless two categories are the same number: then only letters count. Where there are no
+    categories but True and False, these are the numbers 1 and 0: one missing cell makes an engine turn them into those.
 
     >>> Categories(["1.0", "V27.0", "True"]).places(["1", "V27", "true"]).tolist()
     [0, -1, 2]
@@ -121,7 +126,9 @@ class Categories:
     def __init__(self, values: Sequence[str], decimal: str = ".") -> None:
         self.values, self.decimal = tuple(values), decimal
         self._place = {value: i for i, value in enumerate(self.values)}
-        numbers = [number_of(value, decimal) for value in self.values]
+        truths = {"False": 0.0, "True": 1.0}
+        only = set(self.values) <= truths.keys()
+        numbers = [truths[value] if only else number_of(value, decimal) for value in self.values]
         known = [x for x in numbers if not math.isnan(x)]
         self.twins = len(set(known)) < len(known)
         """Whether two categories are the same number, so that only their letters tell them apart."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +28,8 @@ _KEYS = {
     "time": (),
     "identifier": (),
 }
+_PLAIN = re.compile(r"\d{1,100}(?:[./]\d{1,100})?", re.ASCII)
+"""No exponent: working out "1e1000000000" takes hours."""
 _LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -127,7 +130,8 @@ class Field:
 
     def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         if raw.array is not None:
-            numbers = raw.array.astype(np.float64) + 0.0
+            with np.errstate(over="ignore"):  # a warning would tell of a long number
+                numbers = raw.array.astype(np.float64) + 0.0
             numbers[np.asarray(raw.masked)] = np.nan
         else:
             cells, codes = raw.factors()
@@ -199,7 +203,7 @@ def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typic
     width = None
     if step is not None:
         try:
-            width = Fraction(step) if isinstance(step, str) and len(step) < 100 else as_fraction(step)
+            width = Fraction(step) if isinstance(step, str) and _PLAIN.fullmatch(step) else as_fraction(step)
         except (TypeError, ValueError, ZeroDivisionError):
             raise UsageError(f"the step of column {name!r} must be a number above 0") from None
         if ends is None or not 0 < width <= as_fraction(ends[1]) - as_fraction(ends[0]):
