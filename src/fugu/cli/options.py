@@ -45,6 +45,14 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+SchemaFile = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="FILE", help="A TOML file whose [schema] part says how cells are read."),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="TABLE has no line of names; they are those of --schema or --reference.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -85,6 +93,14 @@ def target(path: str, *read: str | None) -> Path:
     for name in read:
         if name is not None and (file.resolve() == Path(name).resolve() or _one(file, Path(name))):
             raise UsageError(f"the output would overwrite {Path(name).name!r}, which is read; choose another name")
+    return file
+
+
+def fresh(path: str | Path, force: bool) -> Path:
+    """A file that is not there yet, or may be overwritten."""
+    file = Path(path)
+    if not force and (file.exists() or file.is_symlink()):
+        raise UsageError(f"{file.name!r} exists; choose another name, or give --force to overwrite it")
     return file
 
 

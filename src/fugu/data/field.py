@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, Categories, is_missing, number_of, number_text, text_of
+from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, number_text, text_of
 from fugu.data.column import Column
 from fugu.data.raw import Raw
 from fugu.errors import BadTable, UnknownName, UsageError
@@ -135,7 +135,7 @@ class Field:
             numbers[np.asarray(raw.masked)] = np.nan
         else:
             cells, codes = raw.factors()
-            each = [math.nan if _gone(cell, absent) else number_of(cell, decimal) for cell in cells]
+            each = [math.nan if _gone(cell, absent) else meant(cell, decimal) for cell in cells]
             numbers = np.array(each, dtype=np.float64)[codes] + 0.0
         if self.bounds is not None and self.outside == "missing":
             with np.errstate(invalid="ignore"):

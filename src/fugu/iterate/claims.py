@@ -24,9 +24,9 @@ _CHOSEN = (
 )
 _FIT = "that the data are fit to train on (finite numbers, a target with more than one value) is public"
 _READ = (
-    "each record is read by itself, by the public rules under 'reading': a number beyond its bounds counts as the bound, "
-    "a cell that is missing or no number as the number named there, a label that is neither of the two, or missing, as "
-    "the one of them named there"
+    "each record is read by itself, whatever it holds, by the public rules under 'reading': a number beyond its bounds "
+    "counts as the bound unless it says missing, a cell that is missing or no number as the number named there, a "
+    "label that is neither of the two, or missing, as the one of them named there"
 )
 _LAST = (
     "only the final model is published: no weights in between, no second training on the same records",

@@ -48,9 +48,8 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         rows, size = found.rows, len(found.columns)
         for count, what, needed in ((size, "feature", 1), (rows, "sample", least)):
             if count < needed:
-                raise BadTable(
-                    f"Found array with {count} {what}(s) (shape=({rows}, {size})) while a minimum of {needed} is required."
-                )
+                told = f"Found array with {count} {what}(s) (shape=({rows}, {size}))"
+                raise BadTable(f"{told} while a minimum of {needed} is required.")
         try:
             validate_data(self, X if found.frame else np.broadcast_to(0.0, (rows, size)), reset=reset,
                           skip_check_array=True)  # fmt: skip
@@ -64,9 +63,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         """Everything public first; then the records, each read by itself."""
         found, cells = self._features(X, 2, True), target_of(y)
         if len(cells) != found.rows:
-            raise BadTable(
-                f"Found input variables with inconsistent numbers of samples: [{found.rows}, {len(cells)}]"
-            )
+            raise BadTable(f"Found input variables with inconsistent numbers of samples: [{found.rows}, {len(cells)}]")
         scaling = Scaling.of(len(found.columns), self.bounds, self.max_norm, self.fit_intercept)
         prior = self._believed(found.rows, order, groups)
         schema, name = rules(found.texts, scaling, target)

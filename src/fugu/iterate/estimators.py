@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from fugu.data.schema import Schema
 from fugu.iterate.estimator_base import Floats, PrivateLinear
-from fugu.iterate.losses import Hinge, Logistic, Loss, Squared
 from fugu.iterate.inputs import Labels
+from fugu.iterate.losses import Hinge, Logistic, Loss, Squared
 from fugu.iterate.scaling import TargetScaling
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)

@@ -96,7 +96,7 @@ def _array(data: Any, name: str) -> NDArray[Any]:
     """What numpy makes of it; its messages may quote a cell."""
     try:
         return np.asarray(data)
-    except Exception:  # noqa: BLE001 - whatever another library raises
+    except Exception:
         raise BadTable(f"{name} must be an array, a frame or a list, got {type(data).__name__}") from None
 
 
