@@ -68,9 +68,7 @@ def release(
     data: Annotated[
         str | None, typer.Option(help="The name of the data in the ledger; the file's if left out.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")
-    ] = False,
+    force: options.Force = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
     ] = False,

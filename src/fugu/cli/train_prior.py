@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fugu.cli.train_data import Rows, places
 from fugu.data import Table
+from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Belief:
         column = known.exact(self.state)
         if column.missing.any():
             raise BadTable(f"column {self.state!r} of the reference has missing cells; fill them in")
-        states = column.values[places(known.exact(self.order), "reference", True)].tolist()
+        times = Field("time").read(self.order, known.raw(self.order))
+        states = column.values[places(times, "reference", True)].tolist()
         return prior_from(chain_of({"reference": states}, self.state, self.smoothing, len(rows)))
 
 

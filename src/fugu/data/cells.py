@@ -23,7 +23,8 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?
 _LONGEST = 1000
 """No number of more characters is told apart from its neighbours, and none is worked out."""
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
-_PLAIN = (str, bool, int, float)
+_TRUTHS = {"false": 0.0, "true": 1.0}
+_PLAIN = (str, bool, int, float, complex)
 _SCALARS = (np.generic, Decimal, Fraction, bytes, date, time, timedelta)
 
 
@@ -35,6 +36,8 @@ def is_missing(cell: object) -> bool:
         return cell.is_nan()
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return bool(np.isnat(cell))
+    if isinstance(cell, complex | np.complexfloating):
+        return cell.imag == 0 and is_missing(cell.real)
     return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
 
 
@@ -53,11 +56,23 @@ def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one
             return float(cell)
         except OverflowError:
             return math.inf if cell > 0 else -math.inf
+    if isinstance(cell, complex | np.complexfloating):  # one complex cell makes complex numbers of all in an array
+        return number_of(cell.real) if cell.imag == 0 else math.nan
     if isinstance(cell, Decimal):
         return math.nan if cell.is_nan() else float(cell)
     if isinstance(cell, bytes):
         return _spelt(cell.decode("utf-8", "replace").strip(), decimal)
     return math.nan
+
+
+def meant(cell: object, decimal: str = ".") -> float:
+    """`number_of`, and 1 and 0 for the words "true" and "false": one text makes an engine spell truth values out.
+
+    >>> meant("True"), meant("false"), meant("yes")
+    (1.0, 0.0, nan)
+    """
+    truth = _TRUTHS.get(str.strip(cell).lower()) if isinstance(cell, str) else None
+    return number_of(cell, decimal) if truth is None else truth
 
 
 def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of cell
@@ -110,7 +125,8 @@ class Categories:
     """Declared categories, and the place of any text among them: the one comparison of categories there is.
 
     A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0") or the same
-    truth value ("true", "True"), unless two categories are the same number: then only letters count.
+    truth value ("true", "True"), unless two categories are the same number: then only letters count. Where there are no
+    categories but True and False, these are the numbers 1 and 0: one missing cell makes an engine turn them into those.
 
     >>> Categories(["1.0", "V27.0", "True"]).places(["1", "V27", "true"]).tolist()
     [0, -1, 2]
@@ -121,7 +137,8 @@ class Categories:
     def __init__(self, values: Sequence[str], decimal: str = ".") -> None:
         self.values, self.decimal = tuple(values), decimal
         self._place = {value: i for i, value in enumerate(self.values)}
-        numbers = [number_of(value, decimal) for value in self.values]
+        reading = meant if set(self.values) <= {"False", "True"} else number_of
+        numbers = [reading(value, decimal) for value in self.values]
         known = [x for x in numbers if not math.isnan(x)]
         self.twins = len(set(known)) < len(known)
         """Whether two categories are the same number, so that only their letters tell them apart."""
@@ -130,10 +147,10 @@ class Categories:
     def place(self, text: str, number: float | None = None) -> int:
         """The place of one text, -1 if it is none of the categories; `number` is given if the cell was one."""
         found = self._place.get(text, -1)
-        if found < 0 and self._numbers:
-            found = self._numbers.get(number_of(text, self.decimal) if number is None else number, -1)
         if found < 0 and text.lower() in ("true", "false"):
             found = self._place.get(text.capitalize(), -1)
+        if found < 0 and self._numbers:
+            found = self._numbers.get(meant(text, self.decimal) if number is None else number, -1)
         return found
 
     def places(self, texts: Iterable[str]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, Categories, is_missing, number_of, number_text, text_of
+from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, number_text, text_of
 from fugu.data.column import Column
 from fugu.data.raw import Raw
 from fugu.errors import BadTable, UnknownName, UsageError
@@ -29,6 +30,8 @@ _KEYS = {
 }
 TRUTH = ("False", "True")
 """A column of truth values: an ordering whose places are the numbers 0 and 1."""
+_PLAIN = re.compile(r"\d{1,100}(?:[./]\d{1,100})?", re.ASCII)
+"""No exponent: working out "1e1000000000" takes hours."""
 
 
 @final
@@ -143,11 +146,12 @@ class Field:
 
     def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         if raw.array is not None:
-            numbers = raw.array.astype(np.float64) + 0.0
+            with np.errstate(over="ignore"):  # a warning would tell of a long number
+                numbers = raw.array.astype(np.float64) + 0.0
             numbers[np.asarray(raw.masked)] = np.nan
         else:
             cells, codes = raw.factors()
-            each = [math.nan if _gone(cell, absent) else number_of(cell, decimal) for cell in cells]
+            each = [math.nan if _gone(cell, absent) else meant(cell, decimal) for cell in cells]
             numbers = np.array(each, dtype=np.float64)[codes] + 0.0
         if self.bounds is not None and self.outside == "missing":
             with np.errstate(invalid="ignore"):
@@ -216,7 +220,7 @@ def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typic
     width = None
     if step is not None:
         try:
-            width = Fraction(step) if isinstance(step, str) and len(step) < 100 else as_fraction(step)
+            width = Fraction(step) if isinstance(step, str) and _PLAIN.fullmatch(step) else as_fraction(step)
         except (TypeError, ValueError, ZeroDivisionError):
             raise UsageError(f"the step of column {name!r} must be a number above 0") from None
         if ends is None or not 0 < width <= as_fraction(ends[1]) - as_fraction(ends[0]):
