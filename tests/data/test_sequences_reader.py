@@ -33,7 +33,7 @@ def test_the_order_of_rows_does_not_matter(order):
     time = [7 * i % 12 for i in range(12)]
     place = [f"s{t}" for t in time]
     found = read_sequences(rows(*([c[i] for i in order] for c in (user, time, place))), **COLUMNS)
-    truth = {u: [f"s{t}" for t in sorted(t for v, t in zip(user, time, strict=True) if v == u)] for u in range(3)}
+    truth = {str(u): [f"s{t}" for t in sorted(t for v, t in zip(user, time, strict=True) if v == u)] for u in range(3)}
     assert found == truth
     assert sequences_digest(found) == sequences_digest(truth)
 
@@ -75,7 +75,9 @@ def test_wrong_columns_are_refused():
     with pytest.raises(BadTable, match="no rows"):
         read_sequences(rows([], [], []), **COLUMNS)
     with pytest.raises(BadTable, match=r"'place'.*more digits"):
-        read_sequences(rows(["u"], [1], [2.0**60]), **COLUMNS)
+        read_sequences(rows(["u"], [1], np.array([2.0**60])), **COLUMNS)
+    with pytest.raises(BadTable, match=r"'user'.*more digits"):
+        read_sequences(rows(np.array([2.0**60]), [1], ["a"]), **COLUMNS)
 
 
 def test_the_digest_tells_sequences_apart():

@@ -45,6 +45,12 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+SchemaFile = Annotated[
+    str | None, typer.Option("--schema", metavar="FILE", help="How cells are read: a TOML file with a [schema] part.")
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The table has no line of names: they are the schema's, or the reference's.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -62,13 +62,15 @@ def release(
     data: Annotated[
         str | None, typer.Option(help="The name of the data in the ledger; the file's if left out.")
     ] = None,
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate, a page for a column."""
-    files = _targets(output, table, reference, ledger)
+    files = _targets(output, table, reference, ledger, schema)
     if (reference is None) == (not public_prior):
         raise UsageError(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
@@ -90,11 +92,18 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), ledger, request, whole, data,
+            bounds_of(bounds), ledger, request, whole, data, schema, not no_header,
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
-    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other)
+    _refuse(
+        "for sequences only (--order and --state)",
+        smoothing=smoothing,
+        length=length,
+        other=other,
+        schema=schema,
+        no_header=no_header,
+    )
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     budget = options.budget(epsilon, delta, alpha)
@@ -163,6 +172,7 @@ _DEFAULTS: dict[str, object] = {
     "delta": "0",
     "smoothing": 0.0,
     "allow_no_noise": False,
+    "no_header": False,
     "dry_run": False,
 }
 

@@ -127,7 +127,8 @@ class Field:
 
     def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         if raw.array is not None:
-            numbers = raw.array.astype(np.float64) + 0.0
+            with np.errstate(over="ignore"):  # beyond the doubles is infinite; a warning would tell of a cell
+                numbers = raw.array.astype(np.float64) + 0.0
             numbers[np.asarray(raw.masked)] = np.nan
         else:
             cells, codes = raw.factors()
@@ -169,9 +170,11 @@ class Field:
         place = known.place(text, number)
         if place < 0 and self.outside == "nearest":
             place = self._nearest(number_of(cell, decimal), decimal)
-        return self.values[place] if place >= 0 else (self.outside or self._middle())
+        return self.values[place] if place >= 0 else self._elsewhere()
 
-    def _middle(self) -> str:
+    def _elsewhere(self) -> str:
+        if self.outside is not None and self.outside != "nearest":
+            return self.outside
         return OTHER if self.kind == "category" else str(self.replacement)
 
     def _nearest(self, number: float, decimal: str) -> int:

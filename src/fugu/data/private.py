@@ -8,9 +8,9 @@ it. tests/doors enumerates the callers of this function: a new one needs a case 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from fugu.data.schema import Schema
 from fugu.errors import BadTable
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @final
@@ -32,7 +33,7 @@ class Private:
     schema: Schema
     table: Table
     whole: Table
-    """All columns of the table as they stand, for a ledger to recognise it by; nothing is computed from them."""
+    """All columns of the table as they stand: for a ledger to recognise it by, and for `images`."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -50,6 +51,12 @@ class Private:
     def places(self, name: str, categories: Categories) -> NDArray[np.int64]:
         """The place of each cell among these categories, -1 where it is none of them."""
         return places(self.schema, self.table, name, categories)
+
+    def images(self, name: str, read: Callable[[Any], T]) -> list[T]:
+        """Each cell as it stands through a total function of one cell, for readings that are finer than doubles."""
+        cells, codes = self.whole.raw(name).factors()
+        found = [read(cell) for cell in cells]
+        return [found[code] for code in codes.tolist()]
 
     def public(self, name: str) -> Column:
         """A column that was declared public, as it is; nothing may be missing in it."""
