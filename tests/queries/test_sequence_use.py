@@ -57,7 +57,7 @@ def test_a_shape_that_is_no_sequence_is_refused(sequences):
 ODD = ["hidden", "V27.0", None, math.nan, math.inf, 1e308, 3.5, b"\xff", ["a"], [], {}, {1: 2}, 10**400, 1j, object()]
 
 
-@pytest.mark.parametrize("entry", ODD, ids=str)
+@pytest.mark.parametrize("entry", ODD, ids=lambda entry: type(entry).__name__)
 def test_an_undeclared_state_counts_as_the_state_that_the_certificate_names(entry):
     """The first declared state, or `other`; in one sequence, in several, and in a list where it is the only list."""
     other = States(("a", "b"), other="b")

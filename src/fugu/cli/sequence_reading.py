@@ -88,7 +88,8 @@ def _spare(known: Field, state: str, reference: Sequences, other: str | None) ->
             raise UsageError(f"the schema says what an unknown state of column {state!r} becomes; leave out --other")
         spare, why = declared, "as the schema says"
     elif other is None:
-        spare, why = usual_state(reference), "the most frequent state of the reference"
+        usual = OTHER if OTHER in states else usual_state(reference)
+        spare, why = usual, "the most frequent state of the reference" if usual != OTHER else "by its name"
     else:
         place = Categories([text_of(name) for name in states]).place(other)
         if place < 0:

@@ -169,6 +169,8 @@ def _plain(cell: Any) -> Any:  # noqa: PLR0911 - one return for each kind of cel
     kind = type(cell)
     if kind is str or kind is int or kind is bool:
         return cell
+    if isinstance(cell, complex | np.complexfloating):  # what an engine makes of all numbers if one of them is complex
+        return OTHER if cell.imag != 0 else None if np.isnan(cell.real) else float(cell.real)
     if is_missing(cell):
         return None
     if kind is float or isinstance(cell, _TIMES):

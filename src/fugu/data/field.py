@@ -180,7 +180,9 @@ class Field:
     def _nearest(self, number: float, decimal: str) -> int:
         if math.isnan(number):
             return -1
-        return int(np.argmin([abs(number_of(value, decimal) - number) for value in self.values or ()]))
+        known = [number_of(value, decimal) for value in self.values or ()]
+        inside = min(max(number, min(known)), max(known))  # from an infinite number all are equally far
+        return int(np.argmin([abs(value - inside) for value in known]))
 
 
 def _gone(cell: object, absent: frozenset[str]) -> bool:
