@@ -113,7 +113,7 @@ def release_of(table, reference, query, out, *more):
         written = list(csv.DictReader(file))
     labels = [{k: v for k, v in row.items() if k not in ("value", "low", "high")} for row in written]
     sealed = json.loads(out.with_suffix(".certificate.json").read_text())
-    first = found.output.split("\n", 1)[0]  # the table of values comes after it
+    first = found.output.split("\n", 2)[:2]  # the table of values comes after them
     values = [float(row["value"]) for row in written if "value" in row]
     return values, (found.exit_code, said, first, labels if values else len(labels), list(written[0]), sealed)
 
