@@ -29,6 +29,7 @@ ALLOCATE, HUNTED = (
 ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
 BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 SHARES = "calibration/test_property_shares.py"
+READER = "data/test_sequences_reader.py"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -380,6 +381,22 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("rows without a unit", "np.any(codes < 0) or np.unique", "np.unique"),
     ["data/digest.py", TABLE],
     ("digest of one order", "np.sort(np.asarray(column", "(np.asarray(column"),
+    ["data/sequences.py", READER],
+    ("sequence types of the private table", "    private = open_private(table, schema, (state,), (by, order))\n",
+     "    private = open_private(table, schema := sequence_schema(table, by, order, state), (state,), (by, order))\n"),
+    ("sequences with a time twice", "if same.any():", NO),
+    ("sequences with unknown times", "private.public(name)", "name"),
+    ["queries/sequence_data.py", "queries/test_sequence_use.py"],
+    ("sequence states outside left out", "np.where(places < 0, self.code(self.other), places)", "places"),
+    ("sequence numbers above the bounds", "else high if number >= high else", "else"),
+    ("sequence entry that is a list", "bool(rows) and all(isinstance", "bool(rows) and any(isinstance"),
+    ["data/cells.py", "data/test_odd_cells.py"],
+    ("one instant for another", "text_of(cell) if isinstance(cell, _TIMES) else cell", "cell"),
+    ("complex columns", "if isinstance(cell, complex | np.complexfloating):", NO),
+    ["data/field.py", "data/test_odd_cells.py"],
+    ("nearest to a text", 'if self.outside is not None and self.outside != "nearest":', "if self.outside is not None:"),
+    ["cli/sequence_reading.py", "cli/test_sequences.py"],
+    ("sequences that are their own reference", ".public(reference or table)", ".public(table)"),
     ["queries/answer.py", "queries/test_answers.py"],
     ("half the change of a histogram", "calibrate(Shifted(2), Pure", "calibrate(Shifted(1), Pure"),
     ("reference that is the table", "if not public_prior and _same(", "if False and _same("),

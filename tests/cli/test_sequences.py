@@ -160,15 +160,87 @@ def test_json_holds_the_answer_and_the_files(folder):
     assert told["answer"]["query"] == ["count(home)"] and told["files"]["values"].endswith("o.csv")
 
 
-def test_states_outside_the_reference_are_mapped_or_refused_before_any_charge(folder):
+def test_states_outside_the_reference_count_as_the_state_that_is_said_beforehand(folder):
     written(folder / "new.csv", 5, 20, 3, unknown=True)
-    ledger = ("--ledger", folder / "l.db", "--request", "a")
-    code, message = release(folder, "histogram", *ledger, table="new.csv")
-    assert code == 2 and "not declared" in message and "moon" not in message
-    assert not (folder / "l.db").exists()
-    assert release(folder, "histogram", *ledger, "--other", "shop", table="new.csv")[0] == 0
+    for more, state, why in (
+        ((), "home", "the most frequent state of the reference"),
+        (("--other", "shop"), "shop", "declared"),
+    ):
+        shown = release(folder, "histogram", "--dry-run", *more, table="new.csv")[1]
+        assert f"unknown and missing states count as '{state}'" in shown and why in shown
+        code, shown = release(folder, "histogram", *more, table="new.csv")
+        assert code == 0 and "moon" not in shown
+        told = json.loads((folder / "o.certificate.json").read_text())
+        assert told["entries"]["undeclared entries count as"] == state and state in told["odd entries"]
+        assert "moon" not in json.dumps(told)
+        assert sorted(told["reading"]["columns"]["place"]["values"]) == sorted(FOLLOWS)
+        assert [told["reading"]["columns"][name]["kind"] for name in ("user", "time")] == ["identifier", "time"]
+
+
+SCHEMA = """[schema]
+header = {header}
+[schema.columns.user]
+kind = "identifier"
+[schema.columns.time]
+kind = "number"
+[schema.columns.place]
+kind = "category"
+values = ["home", "work", "shop"]
+outside = "work"
+missing = "shop"
+[schema.columns.size]
+kind = "number"
+"""
+
+
+def test_a_schema_says_what_cells_become_and_names_the_columns_of_files_without_names(folder):
+    (folder / "s.toml").write_text(SCHEMA.format(header="true"))
+    written(folder / "new.csv", 5, 20, 3, unknown=True)
+    schema = ("--schema", folder / "s.toml")
+    assert release(folder, "histogram", *schema, table="new.csv")[0] == 0
     told = json.loads((folder / "o.certificate.json").read_text())
-    assert told["entries"]["undeclared entries count as"] == "shop"
+    assert told["entries"]["undeclared entries count as"] == "work"
+    assert told["odd entries"] == "unknown states count as 'work', as the schema says; missing ones as 'shop'"
+    assert told["reading"]["columns"]["place"]["outside"] == "work"
+    code, message = release(folder, "histogram", *schema, "--other", "home", table="new.csv")
+    assert code == 2 and "leave out --other" in message
+    (folder / "s.toml").write_text(SCHEMA.format(header="true").replace('"work"\nmissing', '"(other)"\nmissing'))
+    assert "'home', the most frequent" in release(folder, "histogram", *schema, "--dry-run", table="new.csv")[1]
+    (folder / "s.toml").write_text(
+        SCHEMA.format(header="true").replace('"shop"]\noutside = "work"', '"shop", "gym"]\noutside = "gym"')
+    )
+    assert "not a state of the reference" in release(folder, "histogram", *schema, table="new.csv")[1]
+
+
+def bare(path, name):
+    """The same file without its line of names."""
+    target = path.with_name(name)
+    target.write_text(path.read_text().split("\n", 1)[1])
+    return target
+
+
+def test_files_without_a_line_of_names(folder):
+    bare(folder / "seq.csv", "bare.csv")
+    bare(folder / "ref.csv", "bare_ref.csv")
+    code, message = release(folder, "histogram", table="bare.csv")
+    assert code == 2 and "4 columns" in message and "--no-header" in message and "home" not in message
+    assert "u1" not in message and "u0" not in message
+    assert release(folder, "histogram", "--no-header", table="bare.csv")[0] == 0  # the names of the reference
+    told = json.loads((folder / "o.certificate.json").read_text())
+    assert told["reading"]["header"] == ["user", "time", "place", "size"]
+    (folder / "s.toml").write_text(SCHEMA.format(header="false"))
+    named = ("--schema", folder / "s.toml")
+    for more in (named, (*named, "--no-header")):
+        code, _ = release(folder, "histogram", *more, table="bare.csv", reference=("--reference", "bare_ref.csv"))
+        assert code == 0
+        assert release(folder, "histogram", *more, table="bare.csv", reference=("--public-prior",))[0] == 0
+        code, shown = run("influence", folder / "bare_ref.csv", *ROUTE, "--epsilon", "1", *more)
+        assert code == 0 and "50 users; 3 states" in shown
+    for refused in (
+        release(folder, "histogram", "--no-header", table="bare.csv", reference=("--public-prior",)),
+        run("influence", folder / "bare_ref.csv", *ROUTE, "--epsilon", "1", "--no-header"),
+    ):
+        assert refused[0] == 2 and "--schema FILE" in refused[1]
 
 
 def test_the_reference_must_be_another_table(folder):
@@ -192,6 +264,7 @@ def test_the_reference_must_be_another_table(folder):
         (("--length", "59"), "less than the longest sequence"),
         (("--bounds", "0,1"), "--bounds are for mean"),
         (("--other", "moon"), "'moon' is not one of the reference"),
+        (("--schema", "none.toml"), "not a TOML file"),
         (("--smoothing", "-1"), "smoothing must be"),
         (("--epsilon", "0"), "epsilon must be a finite number above 0"),
         (("--epsilon", "inf"), "epsilon must be a finite number above 0"),

@@ -15,8 +15,8 @@ import fugu
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown
+from fugu.cli.sequence_reading import Columns
 from fugu.cli.sequences import chain_of
-from fugu.data.sequences import read_sequences
 from fugu.exact import as_fraction, float_down
 
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
@@ -31,14 +31,16 @@ def influence(
     smoothing: options.Smoothing = 0.0,
     length: Annotated[int | None, typer.Option(help="Length of the sequences to be released.")] = None,
     plot: Annotated[str | None, typer.Option(metavar="OUT.html", help="Write a page with the curve.")] = None,
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
     asked = options.positive("epsilon", epsilon)
     if plot is not None:
-        options.target(plot, table)
+        options.target(plot, table, schema)
     with progress():
-        sequences = read_sequences(table, by, order, state)
+        sequences = Columns(by, order, state, schema, not no_header).public(table)[1]
         chain = chain_of(sequences, state, smoothing, length)
         curve = fugu.influence(chain)
         points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]

@@ -56,7 +56,7 @@ SchemaFile = Annotated[
     typer.Option("--schema", metavar="FILE", help="What the columns mean: the [schema] part of a TOML file."),
 ]
 NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The files have no line of names; the schema's columns are taken, in order.")
+    bool, typer.Option("--no-header", help="The table has no line of names: they are the schema's, or the reference's.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -110,7 +110,7 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), account,
+            bounds_of(bounds), account, schema, not no_header,
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
@@ -151,6 +151,7 @@ _DEFAULTS: dict[str, object] = {
     "delta": "0",
     "smoothing": 0.0,
     "allow_no_noise": False,
+    "no_header": False,
     "dry_run": False,
 }
 

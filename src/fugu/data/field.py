@@ -146,7 +146,7 @@ class Field:
 
     def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         if raw.array is not None:
-            with np.errstate(over="ignore"):  # a warning would tell of a long number
+            with np.errstate(over="ignore"):  # beyond the doubles is infinite; a warning would tell of a cell
                 numbers = raw.array.astype(np.float64) + 0.0
             numbers[np.asarray(raw.masked)] = np.nan
         else:
@@ -190,15 +190,19 @@ class Field:
         place = known.place(text, number)
         if place < 0 and self.outside == "nearest":
             place = self._nearest(number_of(cell, decimal), decimal)
-        return self.values[place] if place >= 0 else (self.outside or self._middle())
+        return self.values[place] if place >= 0 else self._elsewhere()
 
-    def _middle(self) -> str:
+    def _elsewhere(self) -> str:
+        if self.outside is not None and self.outside != "nearest":
+            return self.outside
         return OTHER if self.kind == "category" else str(self.replacement)
 
     def _nearest(self, number: float, decimal: str) -> int:
         if math.isnan(number):
             return -1
-        return int(np.argmin([abs(number_of(value, decimal) - number) for value in self.values or ()]))
+        known = [number_of(value, decimal) for value in self.values or ()]
+        inside = min(max(number, min(known)), max(known))  # from an infinite number all are equally far
+        return int(np.argmin([abs(value - inside) for value in known]))
 
 
 def _gone(cell: object, absent: frozenset[str]) -> bool:
