@@ -116,7 +116,7 @@ def test_looking_and_charging_apart_overspends_and_the_test_sees_it(tmp_path, mo
     assert len(spend_in_threads(tmp_path / "wrong.db", 8, alone=True)) > 5
 
 
-def _bare_enter(db, data, request, asked, refused):
+def _bare_enter(db, data, request, asked, refused, skipped=()):
     state = "reserved" if refused is None else "refused"
     fields = (
         "INSERT INTO requests (dataset, request, state, charge, question, planned, seq) VALUES (?, ?, ?, ?, ?, ?, 1)"

@@ -34,6 +34,8 @@ class Entry:
     guarantee: Guarantee
     note: str
     at: str
+    skipped: tuple[str, ...] = ()
+    """Secrets of probability 0 under the prior: the guarantee does not speak of them."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,15 @@ def datasets(db: sqlite3.Connection) -> list[DataSet]:
 def history(db: sqlite3.Connection, data: str | None = None) -> list[Entry]:
     """All requests in the order in which they came, of one data set or of all."""
     rows = db.execute(
-        "SELECT dataset, request, state, charge, note, at FROM requests JOIN events USING (seq) "
+        "SELECT dataset, request, state, charge, note, at, body FROM requests JOIN events USING (seq) "
         "WHERE ?1 IS NULL OR dataset = ?1 ORDER BY seq",
         (data,),
     )
     found = []
-    for name, request, state, text, note, at in rows:
+    for name, request, state, text, note, at, body in rows:
         charge = Charge.parse(text)
-        found.append(Entry(name, request, state, charge.kind, charge.guarantee, note, at))
+        skipped = tuple(map(str, json.loads(body).get("skipped", ())))
+        found.append(Entry(name, request, state, charge.kind, charge.guarantee, note, at, skipped))
     return found
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from fugu.dependence.skipped import skipped
 from fugu.errors import BadBudget, BudgetExceeded, FuguError, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.ledger import accountant, books, chain, requests, store
@@ -24,6 +25,11 @@ from fugu.ledger.registration import register
 from fugu.ledger.values import decode, encode
 
 _LONGEST = 500
+_TURNS = 4
+
+
+class _Overtaken(Exception):
+    """Another caller has charged the data between the look at its charges and the lock."""
 
 
 class Ledger(Connected):
@@ -75,7 +81,7 @@ class Ledger(Connected):
         super().__init__(Path(path), float(timeout))
         self.data, self._terms = _name(data, "data set"), Terms(budget, prior, entries)
         self._step: Callable[[str], None] = lambda _: None
-        self._translated: dict[Guarantee, Guarantee] = {}
+        self._translated: dict[Guarantee, Guarantee | NotProvable] = {}
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
         known = None if fingerprint is None else digest_of(fingerprint)
         try:
@@ -153,12 +159,25 @@ class Ledger(Connected):
         return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
 
     def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
-        """Put the charge on disk, or find it there; the stored value if the request is settled already."""
+        """Put the charge on disk, or find it there; the stored value if the request is settled already.
+
+        What has to be translated with the prior is translated before, while nobody is locked out, and kept; if others
+        have charged the data meanwhile, once more. Only after several such turns it is done inside the lock."""
+        if self._terms.prior is not None:
+            for _ in range(_TURNS):
+                before: list[Counted] = self._read(books.charges, self.data)
+                with suppress(NotProvable):
+                    self._refusal(before, charge, planned)
+                with suppress(_Overtaken):
+                    return self._reserve_at(request, charge, question, planned, before)
+        return self._reserve_at(request, charge, question, planned, None)
+
+    def _reserve_at(
+        self, request: str, charge: Charge, question: str, planned: bool, before: list[Counted] | None
+    ) -> str | None:
+        """The same inside the lock, if the charges are those known `before` (None: whatever they are)."""
         with self._lock, store.named_errors(self.path):
             db = self._open()
-            if self._terms.prior is not None:  # translate before others are locked out; what is found is kept
-                with suppress(NotProvable):
-                    self._total([*books.charges(db, self.data), Counted(charge, 1, 1 << 62, planned)])
             self._step("reserving")
             refused: FuguError | None = None
             with store.writing(db, lambda _: self._step("charge written")):
@@ -173,8 +192,12 @@ class Ledger(Connected):
                             "give a new question a new id"
                         )
                     return None if row[0] != SETTLED else str(row[2])
-                refused = self._refusal(books.charges(db, self.data), charge, planned)
-                requests.enter(db, self.data, request, (charge.text(), question, int(planned)), refused)
+                found = books.charges(db, self.data)
+                if before is not None and found != before:
+                    raise _Overtaken
+                refused = self._refusal(found, charge, planned)
+                asked = (charge.text(), question, int(planned))
+                requests.enter(db, self.data, request, asked, refused, skipped(self._terms.prior))
             if refused is not None:
                 raise refused
             return None
@@ -226,8 +249,14 @@ class Ledger(Connected):
             return accountant.total(charges, self._terms)
         summed = accountant.summed(charges, self._terms)
         if summed not in self._translated:
-            self._translated[summed] = accountant.translated(self._terms, summed)
-        return self._translated[summed]
+            try:
+                self._translated[summed] = accountant.translated(self._terms, summed)
+            except NotProvable as error:
+                self._translated[summed] = error
+        found = self._translated[summed]
+        if isinstance(found, NotProvable):
+            raise found
+        return found
 
 
 def _name(found: object, what: str) -> str:

@@ -17,13 +17,21 @@ def find(db: sqlite3.Connection, data: str, request: str) -> tuple[str, str, str
 
 
 def enter(
-    db: sqlite3.Connection, data: str, request: str, asked: tuple[str, str, int], refused: FuguError | None
+    db: sqlite3.Connection,
+    data: str,
+    request: str,
+    asked: tuple[str, str, int],
+    refused: FuguError | None,
+    skipped: tuple[str, ...] = (),
 ) -> None:
-    """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why."""
+    """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why.
+
+    `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing."""
     state = RESERVED if refused is None else REFUSED
     note = "" if refused is None else _why(refused)
     told = dict(zip(("charge", "question", "planned", "note"), (*asked, note), strict=True))
-    seq = chain.append(db, state, {"dataset": data, "request": request, **told})
+    more = {"skipped": list(skipped)} if skipped else {}
+    seq = chain.append(db, state, {"dataset": data, "request": request, **told, **more})
     db.execute(
         "INSERT OR REPLACE INTO requests (dataset, request, state, charge, question, planned, note, seq) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
