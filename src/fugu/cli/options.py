@@ -45,6 +45,10 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+Start = Annotated[
+    str,
+    typer.Option(help="Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

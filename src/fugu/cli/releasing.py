@@ -52,6 +52,7 @@ def release(
     order: options.OrderIfAny = None,
     state: options.StateIfAny = None,
     smoothing: options.Smoothing = 0.0,
+    start: options.Start = "fitted",
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger that is charged; columns and sequences.")] = None,
@@ -90,11 +91,11 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), ledger, request, whole, data,
+            bounds_of(bounds), ledger, request, whole, data, start,
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
-    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other)
+    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     budget = options.budget(epsilon, delta, alpha)
@@ -162,6 +163,7 @@ _DEFAULTS: dict[str, object] = {
     "grid": "auto",
     "delta": "0",
     "smoothing": 0.0,
+    "start": "fitted",
     "allow_no_noise": False,
     "dry_run": False,
 }
