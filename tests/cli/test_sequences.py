@@ -66,7 +66,7 @@ def rows(path):
 def again(certificate):
     """The chain of a certificate, and the translation of its epsilon for each entry."""
     prior = certificate["prior"]
-    chain = MarkovChain(prior["transition"], prior["length"], states=prior["states"])
+    chain = MarkovChain(prior["transition"], prior["length"], prior["initial"], states=prior["states"])
     return chain, fugu.translate(chain, Fraction(certificate["epsilon"]))
 
 
@@ -326,8 +326,10 @@ def test_forbidden_transitions_are_counted_and_smoothing_is_another_prior(tmp_pa
 
 def test_a_reference_that_determines_no_chain_is_refused_with_advice(tmp_path):
     (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nu,2,b\nu,3,b\nv,1,c\nv,2,d\nv,3,c\n")
-    code, message = run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")
+    code, message = run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--start", "stationary")
     assert code == 2 and "column 'place'" in message and "--smoothing" in message
+    assert run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")[0] == 0  # as the users begin
+    assert "'fitted', 'any'" in run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--start", "here")[1]
     assert run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--smoothing", "0.5")[0] == 0
     (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nv,1,b\n")
     assert "no reference user has two rows" in run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")[1]
@@ -339,3 +341,35 @@ def test_sequences_and_the_columns_of_their_table_are_one_data_set(folder):
     assert release(folder, "histogram", *asked)[0] == 0
     with pytest.raises(DataKnown, match="walks"):
         fugu.Ledger(folder / "l.db", fugu.Pure(1), data="columns", fingerprint=read_table(folder / "seq.csv"))
+
+
+def test_the_start_is_fitted_and_what_it_skips_is_named_everywhere(folder):
+    """All users begin at home: nobody can tell anything of the other states of the first entry, and that is said."""
+    known = ["'shop' at entry 1", "'work' at entry 1"]
+    asked = ("influence", folder / "ref.csv", *ROUTE, "--epsilon", "1", "--length", "60")
+    told = json.loads(run(*asked, "--json")[1])
+    assert told["start"] == [1.0, 0.0, 0.0] and told["skipped"] == known
+    assert "never taken under the prior: 'shop' at entry 1, 'work' at entry 1" in run(*asked)[1]
+    code, said = release(folder, "histogram", "--ledger", folder / "l.db", "--request", "r")
+    assert code == 0 and "'work' at entry 1" in said
+    certificate = json.loads((folder / "o.certificate.json").read_text())
+    assert certificate["pufferfish"]["skipped"] == known and certificate["prior"]["initial"] == [1.0, 0.0, 0.0]
+    assert any("first entries of the reference" in line for line in certificate["assumptions"])
+    assert "'work' at entry 1" in run("ledger", "show", folder / "l.db")[1]
+    (entry,) = json.loads(run("ledger", "show", folder / "l.db", "--json")[1])["requests"]
+    assert entry["skipped"] == known
+
+
+def test_any_start_can_be_asked_for_and_one_user_means_it(folder):
+    code, said = release(folder, "histogram", "--start", "any")
+    told = json.loads((folder / "o.certificate.json").read_text())
+    assert code == 0 and told["prior"]["initial"] == "any" and told["pufferfish"]["skipped"] == []
+    assert "whatever its first entry is" in said
+    chain, proved = again(told)
+    assert chain.free and proved <= told["pufferfish"]["epsilon"] <= 1
+    lines = (folder / "ref.csv").read_text().splitlines()
+    (folder / "one.csv").write_text("\n".join([lines[0], *(x for x in lines if x.startswith("u1,"))]) + "\n")
+    assert json.loads(run("influence", folder / "one.csv", *ROUTE, "--epsilon", "1", "--json")[1])["start"] == "any"
+    code, message = run("release", folder / "seq.csv", "--publish", "size", "--protect", "place", "--start", "any",
+                        "--reference", folder / "ref.csv", "--epsilon", "1", "-o", folder / "p.csv")  # fmt: skip
+    assert code == 2 and "--start" in message

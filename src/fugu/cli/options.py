@@ -51,6 +51,10 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+Start = Annotated[
+    str,
+    typer.Option(help="Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary."),
+]
 SchemaFile = Annotated[
     str | None,
     typer.Option("--schema", metavar="FILE", help="What the columns mean: the [schema] part of a TOML file."),

@@ -36,8 +36,14 @@ def words(certificate: dict[str, Any]) -> str:
     return (
         f"{certificate['query']} with epsilon {shown(Fraction(certificate['epsilon']), ROUND_CEILING)} for each entry: "
         f"epsilon {shown(promise['epsilon'], ROUND_CEILING)} for each entry's state under the prior "
-        f"({len(prior['states'])} states, length {prior['length']}; {prior['class']})\n{certificate['odd entries']}"
+        f"({len(prior['states'])} states, length {prior['length']}; {prior['class']}){unprotected(promise['skipped'])}"
+        f"\n{certificate['odd entries']}"
     )
+
+
+def unprotected(skipped: list[str]) -> str:
+    """What the guarantee does not speak of, if there is anything."""
+    return f"; not protected, as they are never taken under the prior: {', '.join(skipped)}" if skipped else ""
 
 
 def shown(number: Real, rounding: str) -> str:

@@ -19,6 +19,7 @@ from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 from fugu.errors import BadTable, UsageError
 from fugu.exact import Real, as_fraction
 from fugu.ledger.fingerprint import prior_digest
+from fugu.mechanism.per_entry import promised
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -36,6 +37,12 @@ from fugu.scenario.disclosure import PRIVATE_NUMBERS
 
 _QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
 _MOST_SHOWN = 128
+BEGINS = {
+    "any": "whatever its first entry is",
+    "stationary": "stationary",
+    "given": "its first entry as in the reference",
+}
+"""What is said of the start of the chain."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Asked:
     account: Account | None = None
     schema: str | None = None
     header: bool = True
+    start: str = "fitted"
 
 
 def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
@@ -90,7 +98,9 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
     say(f"wrote {', '.join(summary['files'].values())}")
 
 
-def chain_of(sequences: Sequences, state: str, smoothing: float, length: int | None) -> fugu.MarkovChain:
+def chain_of(
+    sequences: Sequences, state: str, smoothing: float, length: int | None, start: str = "fitted"
+) -> fugu.MarkovChain:
     """The chain with the transition frequencies of these sequences; those of one entry hold no transition."""
     known = [entries for entries in sequences.values() if len(entries) > 1]
     if length is not None and length < 2:
@@ -98,7 +108,7 @@ def chain_of(sequences: Sequences, state: str, smoothing: float, length: int | N
     if not known:
         raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
     try:
-        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length)
+        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length, start=start)
     except UsageError as error:
         hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
         raise BadTable(f"column {state!r}: {error}{hint}") from None
@@ -139,7 +149,7 @@ def _prior(asked: Asked, reading: Reading) -> fugu.MarkovChain:
     longest = max(map(len, reading.private.values()))
     if asked.length is not None and asked.length < longest:
         raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
-    return chain_of(reading.reference, asked.state, asked.smoothing, max(asked.length or longest, 2))
+    return chain_of(reading.reference, asked.state, asked.smoothing, max(asked.length or longest, 2), asked.start)
 
 
 def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading: Reading) -> SequenceAnswer:
@@ -160,19 +170,21 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
     fitted = "the reference" if asked.reference is not None else "the published sequences themselves, counted as public"
     added = f"smoothed by {asked.smoothing:g} for each transition" if asked.smoothing else "not smoothed"
+    begins = "any" if chain.free else "stationary" if chain.stationary else "given"
     matrix = {"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}
     return {
         "fugu": fugu.__version__,
         "pufferfish": {
             "secrets": "the state of each entry of each user, every value against every other, in both orders",
-            "epsilon": fugu.translate(chain, mechanism.epsilon),
+            **promised(chain, mechanism.guarantee),
             "asked": str(asked.epsilon),
         },
         **mechanism.certificate,
         "reading": reading.schema.only((asked.by, asked.order, asked.state)).to_json(),
         "odd entries": _odd(mechanism.query.domain, reading),
         "prior": {
-            "class": "independent users, each one stationary Markov chain",
+            "class": f"independent users, each one Markov chain, {BEGINS[begins]}",
+            "initial": begins if begins != "given" else chain.marginal(1).tolist(),
             "states": list(chain.states),
             "length": chain.length,
             "forbidden transitions": int((chain.transition(1) == 0).sum()),
@@ -184,6 +196,7 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading:
         "assumptions": [
             INDEPENDENT_BLOCKS,
             f"Every user follows the chain stated, fitted on {fitted}, {added}; the guarantee is for this prior.",
+            *(line[0].upper() + line[1:] + "." for line in chain.assumptions if "first entry" in line),
             FULL_DOMAIN,
             "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
             "The length of the prior is that of the longest sequence, if not stated: lengths are public.",

@@ -53,6 +53,10 @@ def train(
         str | None, typer.Option(help="With --prior markov: the column of states, fitted on the reference.")
     ] = None,
     smoothing: Annotated[float, typer.Option(help="With --prior markov: added to every transition count.")] = 0.0,
+    start: Annotated[
+        str,
+        typer.Option(help="With --prior markov: any start (fitted means that, as one sequence fits none), stationary."),
+    ] = "fitted",
     bounds: Annotated[
         list[str] | None, typer.Option(help='Public bounds of features and target: "age:0:100,bmi:10:60".')
     ] = None,
@@ -81,7 +85,7 @@ def train(
     files = {} if output is None else _targets(output, force, table, reference, schema)
     source = _source(table, reference, public_table, rehearse, folds, output)
     budget = _budget(epsilon, delta)
-    belief = Belief.of(prior, order, by, state, smoothing, source)
+    belief = Belief.of(prior, order, by, state, smoothing, source, start)
     wanted = Wanted(target, names_of(features, "--features"), order, by)
     given = Schema({}) if schema is None else Schema.load(schema)
     told = Told(wanted, given, model, classes, read_bounds(bounds or []), max_norm)
