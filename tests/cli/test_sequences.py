@@ -53,9 +53,11 @@ def run(*args):
 
 def release(folder, query, *more, out="o.csv", table="seq.csv", route=ROUTE, reference=("--reference", "ref.csv")):
     source = (reference[0], folder / reference[1]) if len(reference) == 2 else reference
+    books = () if "--ledger" in more else ("--no-ledger",)
     return run(
-        "release", folder / table, "--query", query, *route, *source, "--epsilon", "1", "-o", folder / out, *more
-    )
+        "release", folder / table, "--query", query, *route, *source, "--epsilon", "1", "-o", folder / out, "--force",
+        *books, *more,
+    )  # fmt: skip
 
 
 def rows(path):
