@@ -102,8 +102,8 @@ def answer_of(query, sequences):
 
 def release_of(table, reference, query, out, *more):
     """`fugu release --state` with fixed random bits: the values, and all the words around them."""
-    args = ["release", table, "--query", query, *ROUTE, "--reference", reference, "--epsilon", 1, "-o", out, "--no-ledger",
-            "--force", *more]  # fmt: skip
+    args = ["release", table, "--query", query, *ROUTE, "--reference", reference, "--epsilon", 1, "-o", out,
+            "--no-ledger", "--force", *more]  # fmt: skip
     found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"})
     if found.exception is not None and not isinstance(found.exception, SystemExit | FuguError):
         raise found.exception
