@@ -35,6 +35,7 @@ VECTORS = LawPair(Discrete([[0, 0]]), Discrete([[1, 1]]), "a vs b")
         (Approx(0, 0.51), 1, []),
         (Approx(0, Fraction(1, 3)), 3, []),
         (Approx(0, 0.3333333333333333), 3, []),
+        (Approx(0, Fraction(1, 49) + Fraction(1, 10**18)), 49, ["delta "]),  # in doubles the product is below 1
         (Approx(0, 0.3333333333333334), 3, ["delta "]),
         (Approx(11, 0.1), 50, ["epsilon 11 ", "delta 0.1 "]),
         (Renyi(2, 11, 0.1), 50, ["divergence of 11 ", "delta 0.1 "]),

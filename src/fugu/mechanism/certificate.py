@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,8 +69,8 @@ class Certificate:
         laws = [_law_json(item) for item in items]
         body = {k: v for k, v in body.items() if k != "warnings"}
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
-        if said := Certificate(full).warnings:
-            full["warnings"] = list(said)
+        with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
+            full |= {"warnings": list(said)} if (said := Certificate(full).warnings) else {}
         return Certificate({**full, "digest": _sha256(full)})
 
     @property
