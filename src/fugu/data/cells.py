@@ -123,7 +123,9 @@ class Categories:
     def __init__(self, values: Sequence[str], decimal: str = ".") -> None:
         self.values, self.decimal = tuple(values), decimal
         self._place = {value: i for i, value in enumerate(self.values)}
-        numbers = [number_of(value, decimal) for value in self.values]
+        spelt = [(number_of(value, decimal), number_of(value)) for value in self.values]
+        numbers = self.numbers = tuple(plain if math.isnan(own) else own for own, plain in spelt)
+        """What the categories are as numbers, in the file's notation or with a point; NaN for those that are none."""
         known = [x for x in numbers if not math.isnan(x)]
         self.twins = len(set(known)) < len(known)
         """Whether two categories are the same number, so that only their letters tell them apart."""
