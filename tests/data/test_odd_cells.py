@@ -92,3 +92,11 @@ def test_a_text_is_near_no_number_and_becomes_the_middle():
 def test_numbers_beyond_the_doubles_are_infinite_without_a_warning():
     wide = np.array([np.longdouble("1e400"), 1], dtype=np.longdouble)
     assert Field("number").read("x", Raw.of("x", wide)).values.tolist() == [np.finfo(float).max, 1]
+
+
+def test_declared_numbers_are_found_in_files_with_a_decimal_comma():
+    cells = Raw.of("x", ["1,5", "2,0", "7,25", "99,9", "abc"])
+    near = Schema({"x": {"kind": "ordered", "values": [1.5, 2, 7.25], "outside": "nearest"}}, decimal=",")
+    assert near.column("x", cells).values.tolist() == ["1.5", "2", "7.25", "7.25", "2"]
+    plain = Schema({"x": {"kind": "category", "values": [1.5, 2, "7,25"]}}, decimal=",")
+    assert plain.column("x", cells).values.tolist() == ["1.5", "2", "7,25", "(other)", "(other)"]

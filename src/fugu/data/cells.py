@@ -140,7 +140,9 @@ class Categories:
         self.values, self.decimal = tuple(values), decimal
         self._place = {value: i for i, value in enumerate(self.values)}
         reading = meant if set(self.values) <= {"False", "True"} else number_of
-        numbers = [reading(value, decimal) for value in self.values]
+        spelt = [(reading(value, decimal), reading(value)) for value in self.values]
+        numbers = self.numbers = tuple(plain if math.isnan(own) else own for own, plain in spelt)
+        """What the categories are as numbers, in the file's notation or with a point; NaN for those that are none."""
         known = [x for x in numbers if not math.isnan(x)]
         self.twins = len(set(known)) < len(known)
         """Whether two categories are the same number, so that only their letters tell them apart."""

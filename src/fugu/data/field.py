@@ -189,7 +189,7 @@ class Field:
         known = self.categories if decimal == "." else Categories(self.values, decimal)
         place = known.place(text, number)
         if place < 0 and self.outside == "nearest":
-            place = self._nearest(number_of(cell, decimal), decimal)
+            place = _nearest(known.numbers, number_of(cell, decimal))
         return self.values[place] if place >= 0 else self._elsewhere()
 
     def _elsewhere(self) -> str:
@@ -197,12 +197,13 @@ class Field:
             return self.outside
         return OTHER if self.kind == "category" else str(self.replacement)
 
-    def _nearest(self, number: float, decimal: str) -> int:
-        if math.isnan(number):
-            return -1
-        known = [number_of(value, decimal) for value in self.values or ()]
-        inside = min(max(number, min(known)), max(known))  # from an infinite number all are equally far
-        return int(np.argmin([abs(value - inside) for value in known]))
+
+def _nearest(known: tuple[float, ...], number: float) -> int:
+    """The place of the nearest of some numbers; from an infinite one all are equally far, so it is cut first."""
+    if math.isnan(number):
+        return -1
+    inside = min(max(number, min(known)), max(known))
+    return int(np.argmin([abs(value - inside) for value in known]))
 
 
 def _gone(cell: object, absent: frozenset[str]) -> bool:
