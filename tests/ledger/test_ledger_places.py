@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
@@ -424,3 +426,21 @@ def test_a_ledger_in_use_notices_that_its_file_was_replaced_or_removed(tmp_path)
     with pytest.raises(BadLedger, match="no ledger file"):
         ledger.spend("c", TENTH, lambda: pytest.fail("must not run"))
     assert not path.exists()
+
+
+def test_a_charge_goes_into_the_file_that_has_the_name_when_its_turn_comes(tmp_path):
+    """Somebody replaces the file while a charge waits for the lock: the old file, without a name, must not take it."""
+    path, copy = tmp_path / "l.db", tmp_path / "copy.db"
+    ledger, done = Ledger(path, BUDGET, data="d"), []
+    looked, locked = threading.Event(), threading.Event()
+    ledger._step = lambda name: name == "reserving" and (looked.set(), locked.wait(30))
+    thread = threading.Thread(target=lambda: done.append(ledger.spend("q", TENTH, lambda: 7)))
+    thread.start()
+    assert looked.wait(30)
+    with Ledger(path, BUDGET, data="d")._file.writing():
+        locked.set()
+        time.sleep(0.2)
+        shutil.copy(path, copy)
+        copy.rename(path)
+    thread.join()
+    assert done == [7] and Ledger(path, BUDGET, data="d").spent() == Pure(0.1)
