@@ -8,7 +8,8 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "errors", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport", "loss",
+    "_version", "errors", "visible", "files", "exact", "balls", "progress", "guarantee", "noise", "laws", "transport",
+    "loss",
     "data", "scenario", "dependence", "mechanism", "calibration", "auditing", "queries", "iterate", "ledger", "publish",
     "report", "examples", "cli",
 ]  # fmt: skip

@@ -8,15 +8,22 @@ the same float, so the reading is unique.)
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from numbers import Rational
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.errors import UsageError
+
 Real = float | int | Fraction
 _MAX_DIGITS = 15
 _EXACT_INT = 10**_MAX_DIGITS
+_MOST_DIGITS, _MOST_HEX = 4300, 2**20
+"""Of a number read from outside: Python converts no longer decimals, and hexadecimal is converted in linear time."""
+_DECIMAL = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([-+]?\d+))?\s*", re.ASCII)
+_RATIO = re.compile(r"\s*[-+]?\d+\s*/\s*\d+\s*", re.ASCII)
 
 
 def as_fraction(x: Real) -> Fraction:
@@ -33,6 +40,49 @@ def as_fraction(x: Real) -> Fraction:
     text = repr(value)
     digits = text.partition("e")[0].replace(".", "").lstrip("-0")
     return Fraction(text) if len(digits) <= _MAX_DIGITS else Fraction(value)
+
+
+def read_number(x: object) -> Fraction:
+    """The number that something from outside stands for (an option, a part of a document): UsageError if there is none.
+
+    Text is a decimal, with or without an exponent, or "p/q"; digits and exponent are counted before anything is
+    converted, so that "1e100000000" costs no more than any other wrong text. Truth values are not numbers.
+
+    >>> read_number("0.1"), read_number("1/3"), read_number("25e-1"), read_number(0.1)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(5, 2), Fraction(1, 10))
+    """
+    if type(x) is int:
+        if x.bit_length() > 4 * _MOST_HEX:
+            raise UsageError("a number has too many digits to be read")
+        return Fraction(x)
+    if isinstance(x, float) and math.isfinite(x):
+        return as_fraction(x)
+    if not isinstance(x, str):
+        raise UsageError("what should be a number is none, or is not finite")
+    if len(x) > 2 * _MOST_DIGITS + 16:
+        raise UsageError("a number has too many digits to be read")
+    decimal = _DECIMAL.fullmatch(x)
+    if decimal is None and _RATIO.fullmatch(x) is None:
+        raise UsageError("what should be a number is none; write a decimal such as 0.25, or a fraction such as 1/3")
+    exponent = "0" if decimal is None else (decimal[1] or "0")
+    if len(exponent) > 8 or abs(int(exponent)) > _MOST_DIGITS:
+        raise UsageError(f"a number has an exponent beyond {_MOST_DIGITS}, which is not read")
+    try:
+        return Fraction(x.replace(" ", ""))
+    except ZeroDivisionError:
+        raise UsageError("a fraction has a denominator of 0") from None
+    except ValueError:
+        raise UsageError("a number has too many digits to be read") from None
+
+
+def read_whole(x: object) -> int:
+    """A whole number from a document, which may be written in hexadecimal if it is long; UsageError otherwise."""
+    if isinstance(x, str) and len(x) <= _MOST_HEX and re.fullmatch(r"-?0x[0-9a-f]+", x):
+        return int(x, 16)
+    found = read_number(x)
+    if found.denominator != 1 or isinstance(x, float):
+        raise UsageError("what should be a whole number is none")
+    return found.numerator
 
 
 def float_up(x: Fraction) -> float:

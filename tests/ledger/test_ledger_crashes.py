@@ -7,7 +7,7 @@ import random
 import signal
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger
 from fugu.ledger.state import CHARGED
 from fugu.ledger.values import encode
+from hunting import search
 
 STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",
          "settled synced", "settled"]  # fmt: skip
@@ -121,15 +122,18 @@ def test_a_real_death_at_every_step(tmp_path, step):
     world.check()
 
 
-@pytest.fixture
-def quick(tmp_path):
+@contextmanager
+def in_memory():
     """A folder in memory if there is one: exceptions lose no power, so nothing is learnt from waiting for a disk."""
     memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def quick():
+    with in_memory() as folder:
+        yield folder
 
 
 def schedules(folder, seeds, kind=Ledger):
@@ -139,13 +143,10 @@ def schedules(folder, seeds, kind=Ledger):
             left.unlink()
 
 
-def test_two_hundred_random_schedules(quick):
-    schedules(quick, range(200))
-
-
-@pytest.mark.slow
-def test_ten_thousand_random_schedules(quick):
-    schedules(quick, range(1000, 11_000))
+@search("random deaths while a ledger is charged", quick=200)
+def test_random_schedules(seed):
+    with in_memory() as folder:
+        schedules(folder, [seed])
 
 
 class Hasty(Ledger):

@@ -16,6 +16,7 @@ from fugu.errors import BudgetExceeded, LedgerBusy
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger, locks, log, store
 from fugu.ledger import ledger as ledger_file
+from hunting import search
 
 HUNDREDTH = Charge.per_entry(0.01)
 APART = threading.Lock()
@@ -70,10 +71,9 @@ def test_four_processes_spend_exactly_the_budget(tmp_path):
     race(tmp_path / "l.db", 4, 30)
 
 
-@pytest.mark.slow
-def test_eight_processes_of_a_hundred_runs_spend_exactly_the_budget(tmp_path):
-    for trial in range(3):
-        race(tmp_path / f"{trial}.db", 8, 100)
+@search("processes that spend one budget at a time", quick=1)
+def test_up_to_eight_processes_of_up_to_a_hundred_runs_spend_exactly_the_budget(rng, tmp_path):
+    race(tmp_path / "l.db", int(rng.integers(2, 9)), int(rng.integers(10, 101)))
 
 
 def test_one_id_in_many_processes_is_one_value_and_one_evaluation(tmp_path):

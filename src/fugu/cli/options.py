@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UsageError
-from fugu.exact import Real
+from fugu.exact import Real, as_fraction, read_number
+from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, Renyi
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
@@ -45,6 +48,13 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+SchemaFile = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="FILE", help="What the columns mean: the [schema] part of a TOML file."),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The files have no line of names; the schema's columns are taken, in order.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -58,15 +68,17 @@ def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | A
 
 
 def number(name: str, text: str) -> Real:
-    """A number as it was written; inf and nan pass on so that the library can refuse them by name."""
+    """A number as it was written, exactly; inf and nan pass on so that the library can refuse them by name."""
+    if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+        return float(text)
     try:
-        value = float(text)
-    except ValueError:
-        try:
-            return Fraction(text)
-        except (ValueError, ZeroDivisionError):
-            raise BadBudget(f"{name} must be a number, got {text!r}") from None
-    return value
+        exact = read_number(text)
+    except UsageError as error:
+        raise BadBudget(f"{name} must be a number, got {text[:40]!r}: {error}") from None
+    if exact and not sys.float_info.min <= abs(exact) <= sys.float_info.max:
+        raise BadBudget(f"{name} is beyond the range of double precision: {text[:40]!r}")
+    nearest = float(exact)
+    return nearest if as_fraction(nearest) == exact else exact
 
 
 def positive(name: str, text: str) -> Real:
@@ -78,14 +90,22 @@ def positive(name: str, text: str) -> Real:
 
 
 def target(path: str, *read: str | None) -> Path:
-    """Where a file may be written: its folder exists, and it is none of the files that are read."""
-    file = Path(path)
-    if not file.parent.is_dir():
-        raise UsageError(f"the folder of {file.name!r} does not exist; create it first")
-    for name in read:
-        if name is not None and (file.resolve() == Path(name).resolve() or _one(file, Path(name))):
-            raise UsageError(f"the output would overwrite {Path(name).name!r}, which is read; choose another name")
-    return file
+    """Where a file may be written: a regular file or a new name, and none of the files that are read."""
+    return check_apart(path, *read)
+
+
+def fresh(path: Path, force: bool) -> None:
+    """Refuse to write over a file that exists, unless that was said."""
+    if path.exists() and not force:
+        raise UsageError(f"{path.name!r} exists; choose another name, or overwrite it with --force")
+
+
+def schema(path: str | None, no_header: bool) -> Schema | None:
+    """The schema that the options declare; None leaves everything to the reference."""
+    if path is None and no_header:
+        raise UsageError("--no-header needs --schema FILE, whose columns name those of the file, in order")
+    found = None if path is None else Schema.load(path)
+    return replace(found, header=False) if found is not None and no_header else found
 
 
 def certificate(path: str, *read: str | None) -> Path:
@@ -93,11 +113,6 @@ def certificate(path: str, *read: str | None) -> Path:
     if not path.endswith(".json"):
         raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {path!r}")
     return target(path, *read)
-
-
-def _one(file: Path, other: Path) -> bool:
-    """Whether two names are one file, by a link or by letters that the file system does not tell apart."""
-    return file.exists() and other.exists() and file.samefile(other)
 
 
 def bins(text: str | None) -> int | list[float] | list[str] | None:

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError, NarwhalsError
 
+from fugu.data.engine import refused
 from fugu.errors import BadTable
 
 
@@ -109,7 +110,7 @@ class Relation:
         try:
             arrays: dict[str, Any] = self.relation.project(", ".join(parts)).fetchnumpy()
         except duckdb.Error as error:  # its message may quote a cell
-            raise _failed("duckdb", error) from None
+            raise refused(error, str(_failed("duckdb", error))) from None
         return {name: _decimals(arrays[name]) if _is_wide(types[name]) else arrays[name] for name in names}
 
 

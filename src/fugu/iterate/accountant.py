@@ -32,6 +32,7 @@ from fugu.iterate.reading import prior_from
 from fugu.iterate.restart import least
 from fugu.iterate.steps import UNIT, Floats, Steps, array
 from fugu.noise.laplace import Laplace
+from fugu.progress import on_time
 
 _LEAST, _MOST = 1e-50, 1e50
 ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
@@ -137,6 +138,7 @@ class NoisySGD:
 
     def shifts(self, move: Move) -> Floats:
         """How far each step moves two runs apart if the records move like that, from above."""
+        on_time()
         count, size = self._records, self.batch_size
         most = 2 * float_up(as_fraction(self.lipschitz))
         moved = np.full(move.distances.shape, most)

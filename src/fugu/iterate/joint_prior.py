@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fugu.dependence.joint import JointTable
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import Real, as_fraction, float_up
+from fugu.exact import Real, as_fraction, float_up, read_number
 from fugu.guarantee.numbers import check_epsilon, is_number
 from fugu.iterate.joint_pair import MOST_PAIRS, apart, bottleneck_plan
 from fugu.iterate.priors import Case, Floats, Found, Indices, Move, Prior, Run
@@ -159,9 +159,9 @@ class Joint(Prior):
     @classmethod
     def of(cls, parameters: dict[str, Any]) -> Joint:
         """The prior that `parameters` wrote down."""
-        cells = np.array([Fraction(x) for x in parameters["cells"]], dtype=object).reshape(parameters["shape"])
+        cells = np.array([read_number(x) for x in parameters["cells"]], dtype=object).reshape(parameters["shape"])
         names = ("noise", "alpha", "epsilon")
-        numbers = {name: None if parameters[name] is None else Fraction(parameters[name]) for name in names}
+        numbers = {name: None if parameters[name] is None else read_number(parameters[name]) for name in names}
         return cls(JointTable(cells), parameters["values"], sure=parameters["sure"], **numbers)
 
 

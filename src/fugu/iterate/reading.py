@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from fugu.errors import UsageError
-from fugu.exact import Real
+from fugu.exact import Real, read_number
 from fugu.iterate.priors import Groups, Independent, Prior, WorstCase
 
 KINDS = '"independent", "group" (all records), "ar1:0.3" (normal), "mixing:0.3" (any records)'
@@ -53,8 +52,8 @@ def _text(text: str) -> Prior:
 
 def _number(text: str, whole: str) -> Real:
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return read_number(text)
+    except UsageError:
         raise UsageError(f"the prior {whole!r} needs a number after the colon") from None
 
 
@@ -68,7 +67,7 @@ def prior_of(parameters: dict[str, Any]) -> Prior:
     from fugu.iterate.mixing_priors import Chained, Mixing
 
     def correlated(covariance: list[list[str]], distance: str) -> Prior:
-        return Correlated(GaussianField([[Fraction(x) for x in row] for row in covariance]), Fraction(distance))
+        return Correlated(GaussianField([[read_number(x) for x in row] for row in covariance]), read_number(distance))
 
     def chained(chains: list[dict[str, Any]]) -> Prior:
         found = [MarkovChain(**chain) for chain in chains]
@@ -78,8 +77,8 @@ def prior_of(parameters: dict[str, Any]) -> Prior:
         "independent": Independent,
         "group": WorstCase,
         "groups": Groups,
-        "ar1": lambda rho, distance: AR1(Fraction(rho), Fraction(distance)),
-        "mixing": lambda coefficient: Mixing(Fraction(coefficient)),
+        "ar1": lambda rho, distance: AR1(read_number(rho), read_number(distance)),
+        "mixing": lambda coefficient: Mixing(read_number(coefficient)),
         "correlated": correlated,
         "chains": chained,
     }

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from fugu.errors import LedgerBroken
+from fugu.files import write_text
 from fugu.guarantee import Guarantee
 from fugu.ledger import log
 from fugu.ledger.accountant import Counted
 from fugu.ledger.charge import Charge
 from fugu.ledger.store import File, View
 from fugu.mechanism.encoding import budget_from
+from fugu.visible import visible_json
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,7 @@ def export(view: View) -> dict[str, Any]:
 
 def save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write an export, whole or not at all."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(target)
+    write_text(path, visible_json(json.dumps(content, indent=1, ensure_ascii=False)) + "\n")
 
 
 @dataclass(frozen=True)

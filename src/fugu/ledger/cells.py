@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.frame import Table
+from fugu.data.raw import Raw
+
 Bits = NDArray[np.uint64]
 WIDE = 64
 """A column with more distinct values than this is recognised by itself: others may agree by chance."""
@@ -29,8 +32,8 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
     """{name: column} of a mapping, a frame, or fugu's own `Table`; None for a single column."""
     if isinstance(data, Mapping):
         return {str(name): data[name] for name in data}
-    if callable(raw := getattr(data, "raw", None)):
-        return {str(name): column for name, column in raw().items()}
+    if isinstance(data, Table):
+        return data.cells()
     if isinstance(data, np.ndarray | list | tuple) or not hasattr(data, "columns"):
         return None
     return {str(name): data[name] for name in data.columns}
@@ -55,6 +58,11 @@ def table_digests(columns: Mapping[str, Any]) -> tuple[str | None, dict[str, str
 
 def cells(column: Any) -> Bits:
     """Each cell of a column as 64 bits."""
+    if isinstance(column, Raw):
+        if column.array is None:
+            found, codes = column.factors()
+            return _of_objects(found)[codes] if found else np.zeros(0, dtype=np.uint64)
+        column = np.ma.array(column.array, mask=np.asarray(column.masked))
     values, gone = _array(column)
     if values.dtype.kind == "b":
         bits = np.where(values, np.uint64(_of_text("true")), np.uint64(_of_text("false")))

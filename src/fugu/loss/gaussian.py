@@ -23,7 +23,7 @@ from fugu.loss.slack import slack
 _PRECISION = 128
 _REACH = 16.0
 """The window reaches this many standard deviations of the noise: beyond lies less than e^-120 of it."""
-_LARGEST = 4_000_000
+_LARGEST = 1_000_000
 
 
 def reach_of(precision: float) -> int:
@@ -58,10 +58,10 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
     with balls.precision(_PRECISION + 64):
         c = balls.of(precision)
         reach = reach_of(float(precision))
+        laws, outside, pairs = _ball_rows(item, reach)  # refuses what is out of reach before anything is allocated
         kernel = [(-c * (k * k)).exp() for k in range(-reach, reach + 1)]
         beyond = 2 * (-c * ((reach + 1) ** 2)).exp() / (1 - (-2 * c * (reach + 1)).exp())
         inside = sum(kernel, arb(0))
-        laws, outside, pairs = _ball_rows(item, reach)
         low, high = _enclosed(kernel)
         rows = [_enclosed(row) for row in laws]
         length = len(laws[0]) + len(kernel) - 1

@@ -10,21 +10,22 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.errors import CertificateError, FuguError
+from fugu.errors import BadLaw, CertificateError, UsageError
+from fugu.exact import read_number, read_whole
+from fugu.files import write_text
 from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
 from fugu.mechanism.checks import check_parts
+from fugu.mechanism.documents import check_plain, load_json, reading
 from fugu.mechanism.encoding import (
     budget_from,
     item_from,
@@ -34,11 +35,14 @@ from fugu.mechanism.encoding import (
     vectors_from,
     vectors_json,
 )
+from fugu.mechanism.labels import misnamed
+from fugu.mechanism.weakness import warnings_of
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
+from fugu.visible import visible_json
 
 Laws = tuple[Item, ...] | tuple[VectorFamily, ...] | tuple[NormalPair, ...]
 SCHEMA = "fugu/certificate/1"
@@ -59,8 +63,13 @@ class Certificate:
     @staticmethod
     def seal(body: dict[str, Any], items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
+        if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
+            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
         laws = [_law_json(item) for item in items]
+        body = {k: v for k, v in body.items() if k != "warnings"}
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
+        if said := Certificate(full).warnings:
+            full["warnings"] = list(said)
         return Certificate({**full, "digest": _sha256(full)})
 
     @property
@@ -74,21 +83,21 @@ class Certificate:
         noise, lattice = self.body["noise"], self.lattice
         if noise["kind"] != "cauchy" or lattice is None:
             raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
-        return GeneralizedCauchy(Fraction(noise["scale"]) / lattice.grid, Fraction(noise["tail"]))
+        return GeneralizedCauchy(read_number(noise["scale"]) / lattice.grid, read_number(noise["tail"]))
 
     @property
     def noise(self) -> Laplace | Gaussian:
         """The noise that is drawn."""
         noise = self.body["noise"]
         if noise["kind"] not in _NOISES:
-            raise CertificateError(f"this version of fugu knows no noise {noise['kind']!r}")
-        return _NOISES[noise["kind"]](float(Fraction(noise["scale"])), Fraction(noise["grid"]))
+            raise CertificateError(f"this version of fugu knows no noise {str(noise['kind'])[:40]!r}")
+        return _NOISES[noise["kind"]](float(read_number(noise["scale"])), read_number(noise["grid"]))
 
     @property
     def lattice(self) -> Lattice | None:
         """Where values are rounded before noise is added; None if the value itself goes out."""
         found = self.body.get("lattice")
-        return None if found is None else Lattice(Fraction(found["grid"]), Fraction(found["origin"]))
+        return None if found is None else Lattice(read_number(found["grid"]), read_number(found["origin"]))
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -110,11 +119,11 @@ class Certificate:
         """The correlated noise that is drawn."""
         noise = self.body["noise"]
         if noise["kind"] != "correlated":
-            raise CertificateError(f"this version of fugu knows no correlated noise {noise['kind']!r}")
+            raise CertificateError(f"this version of fugu knows no correlated noise {str(noise['kind'])[:40]!r}")
         columns = tuple(tuple(column) for column in noise["columns"])
-        scales = tuple(Fraction(x) for x in noise["scales"])
-        dimension = int(self.body["dimension"])
-        return CorrelatedGaussian(Fraction(noise["base"]), columns, scales, Fraction(noise["grid"]), dimension)
+        scales = tuple(read_number(x) for x in noise["scales"])
+        grid, dimension = read_number(noise["grid"]), read_whole(self.body["dimension"])
+        return CorrelatedGaussian(read_number(noise["base"]), columns, scales, grid, dimension)
 
     @property
     def laws(self) -> Laws:
@@ -175,6 +184,11 @@ class Certificate:
         return tuple(self.body["assumptions"])
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the promise protects hardly anybody, if so: worked out from the budget and the noise, not read."""
+        return warnings_of(self)
+
+    @property
     def scales(self) -> dict[str, float | None]:
         """The scale each method would have needed."""
         return dict(self.body.get("scales", {}))
@@ -184,44 +198,34 @@ class Certificate:
         """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
         return str(self.body["fingerprint"])
 
-    def amended(self, assumptions: tuple[str, ...], unit: str) -> Certificate:
+    def amended(self, assumptions: tuple[str, ...], unit: str, reading: dict[str, Any] | None = None) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         sealed = ("schema", "fugu", "families", "fingerprint", "digest")
         body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
-        return Certificate.seal({**body, "assumptions": stated, "unit": unit, "support": None}, self.laws)
+        changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading}
+        return Certificate.seal({**body, **changed}, self.laws)
 
     def to_json(self) -> str:
         """The document as text."""
-        return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+        return visible_json(json.dumps(self.body, ensure_ascii=False, separators=(",", ":")))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document, whole or not at all."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_text(self.to_json(), encoding="utf-8")
-        partial.replace(target)
+        write_text(path, self.to_json())
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Certificate:
         """Read a document; refuses one that is truncated, edited, or of another schema."""
-        source = Path(path)
-        if not source.is_file():
-            raise CertificateError(f"no certificate file {source.name!r}")
-        if source.stat().st_size > _MAX_BYTES:
-            raise CertificateError(f"{source.name!r} is larger than any certificate")
-        try:
-            body = json.loads(source.read_text(encoding="utf-8"))
-        except (ValueError, UnicodeDecodeError, RecursionError) as error:
-            raise CertificateError(f"{source.name!r} is not a whole JSON document; it may be truncated") from error
-        return Certificate.parse(body)
+        return Certificate.parse(load_json(path, _MAX_BYTES))
 
     @staticmethod
     def parse(body: Any) -> Certificate:
         """Check a decoded document: schema, required parts, digest, fingerprint, and that its numbers can be read."""
+        check_plain(body)
         if not isinstance(body, dict) or body.get("schema") != SCHEMA:
             raise CertificateError(f"not a certificate of schema {SCHEMA}")
-        if body.get("kind") not in _KINDS:
+        if not isinstance(body.get("kind"), str) or body["kind"] not in _KINDS:
             raise CertificateError("the certificate is of a kind that this version of fugu does not know")
         missing = [key for key in (*_REQUIRED, *_KINDS[body["kind"]]) if key not in body]
         if missing:
@@ -231,12 +235,8 @@ class Certificate:
         if _sha256(body["families"]) != body["fingerprint"]:
             raise CertificateError("the certificate's laws do not match their fingerprint")
         certificate = Certificate(body)
-        try:
+        with reading():
             check_parts(certificate)
-        except CertificateError:
-            raise
-        except (FuguError, KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
-            raise CertificateError(f"the certificate cannot be read: {type(error).__name__}") from error
         return certificate
 
 
@@ -248,4 +248,7 @@ def _law_json(item: Item | VectorFamily | NormalPair) -> dict[str, Any]:
 
 def _sha256(content: Any) -> str:
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    try:
+        return hashlib.sha256(text.encode()).hexdigest()
+    except UnicodeEncodeError:
+        raise UsageError("a name or label holds half of a surrogate pair, which is not text; rename it") from None

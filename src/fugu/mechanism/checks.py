@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fugu.errors import CertificateError
+from fugu.exact import read_number
 from fugu.laws.vectors import reached
+from fugu.mechanism.labels import misnamed
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 def check_parts(certificate: Certificate) -> None:
     """Whatever the kind: a budget, laws and halves that can be read; then what the kind asks for."""
     _, halves, kind = certificate.budget, certificate.parts, certificate.kind
-    if not certificate.laws:
+    if not (laws := certificate.laws):
         raise CertificateError("the certificate holds no laws")
+    if (wrong := misnamed(laws, comparable=certificate.lattice is not None)) is not None:
+        raise CertificateError(f"the certificate's labels are wrong: {wrong}")
     if kind in ("additive", "vector"):
         check_lattice(certificate.noise, certificate.lattice)
     if kind == "additive":
@@ -65,7 +68,7 @@ def check_mixed(halves: tuple[Certificate, ...], share: str) -> None:
     """Two halves, and a number that says how likely the first one is."""
     if len(halves) != 2:
         raise CertificateError("a mixture has two halves")
-    Fraction(share)
+    read_number(share)
 
 
 def check_vectors(certificate: Certificate) -> None:

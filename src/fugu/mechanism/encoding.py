@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
-from fugu.exact import Real, as_fraction, float_up
+from fugu.exact import Real, as_fraction, float_up, read_number, read_whole
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
@@ -18,7 +20,7 @@ from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Components, NormalMixture, components
 from fugu.laws.vectors import VectorFamily, distinct
-from fugu.noise.lattice import Lattice
+from fugu.noise.lattice import MAX_INDEX, Lattice
 
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
@@ -45,10 +47,10 @@ def budget_from(found: dict[str, str]) -> Guarantee:
 
 
 def _number(text: str) -> Real:
-    """A whole number or float where it means exactly this, else the Fraction; fugu writes no exponents."""
-    if isinstance(text, str) and "e" in text.lower():  # "1e1000000000" would be worked out digit by digit
-        raise ValueError("not a number that fugu wrote")
-    exact = Fraction(text)
+    """A whole number or float where it means exactly this, else the Fraction; budgets are within the range of doubles."""
+    exact = read_number(text)
+    if abs(exact) > sys.float_info.max:
+        raise CertificateError("the certificate's budget is beyond the range of doubles")
     if exact.denominator == 1:
         return int(exact)
     return float(exact) if as_fraction(float(exact)) == exact else exact
@@ -77,7 +79,7 @@ def _components_json(law: Components) -> dict[str, list[str]]:
 
 def _components_from(found: dict[str, list[str]]) -> Components:
     """Read exactly; `NormalMixture` refuses weights that do not sum to one and negative spreads."""
-    weights, means, stds = ([Fraction(x) for x in found[name]] for name in ("weights", "means", "stds"))
+    weights, means, stds = ([read_number(x) for x in found[name]] for name in ("weights", "means", "stds"))
     return components(NormalMixture(weights, means, stds))
 
 
@@ -89,7 +91,7 @@ def vectors_json(family: VectorFamily) -> dict[str, Any]:
 
 def vectors_from(found: dict[str, Any]) -> VectorFamily:
     """The family that `vectors_json` wrote, checked: distinct points of one dimension, laws that are laws."""
-    points = np.array(found["points"], dtype=np.int64)
+    points = _points(found["points"])
     if found.get("kind") != "vectors" or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
         raise CertificateError("the certificate's laws are no laws of vectors in order")
     errors = tuple(_error_from(law) for law in found["laws"])
@@ -115,7 +117,7 @@ def _normal_json(law: MultivariateNormal) -> dict[str, Any]:
 
 def _normal_from(found: dict[str, Any]) -> MultivariateNormal:
     return MultivariateNormal(
-        [Fraction(x) for x in found["mean"]], [[Fraction(x) for x in row] for row in found["cov"]]
+        [read_number(x) for x in found["mean"]], [[read_number(x) for x in row] for row in found["cov"]]
     )
 
 
@@ -131,11 +133,19 @@ def family_json(family: Family | VectorFamily) -> dict[str, Any]:
 
 def family_from(found: dict[str, Any]) -> Family:
     """The family that `family_json` wrote, checked: sorted points, non-negative masses that make up the total."""
-    points = np.array(found["points"], dtype=np.int64)
+    points = _points(found["points"])
     if points.ndim != 1 or not len(points) or not np.all(np.diff(points) > 0):
         raise CertificateError("the certificate's laws are not in order")
     laws, pairs, labels = _laws_and_pairs(found, len(points))
     return Family(points, laws, pairs, labels, errors=tuple(_error_from(law) for law in found["laws"]))
+
+
+def _points(rows: Any) -> NDArray[np.int64]:
+    """Lattice indices, whole numbers in one list or in rows; numpy alone would read 1.5 and true as 1."""
+    flat = [x for row in rows for x in (row if isinstance(row, list) else (row,))]
+    if any(type(x) is not int or abs(x) > MAX_INDEX for x in flat):
+        raise CertificateError("the certificate's laws are not on a lattice: their points are not whole numbers")
+    return np.array(rows, dtype=np.int64)
 
 
 def _laws_and_pairs(
@@ -143,12 +153,14 @@ def _laws_and_pairs(
 ) -> tuple[tuple[Masses, ...], tuple[tuple[int, int], ...], tuple[str, ...]]:
     """Non-negative masses that make up the total; pairs of laws that are there, one label each."""
     laws = tuple(_law_from(law, count) for law in found["laws"])
-    pairs = tuple((int(i), int(j)) for i, j in found["pairs"])
+    pairs = tuple((read_whole(i), read_whole(j)) for i, j in found["pairs"])
     labels = tuple(str(label) for label in found["labels"])
     if not pairs or len(labels) != len(pairs):
         raise CertificateError("the certificate's laws are not in order")
     if any(not 0 <= k < len(laws) for pair in pairs for k in pair):
         raise CertificateError("the certificate names a law that it does not hold")
+    if any(i == j for i, j in pairs):
+        raise CertificateError("the certificate compares a law with itself, which no noise can tell apart")
     return laws, pairs, labels
 
 
@@ -163,7 +175,7 @@ def _law_json(law: Masses, error: float) -> dict[str, Any]:
 
 
 def _error_from(found: dict[str, Any]) -> float:
-    error = Fraction(found.get("error", "0"))
+    error = read_number(found.get("error", "0"))
     if not 0 <= error <= 1:
         raise CertificateError("the error of a law in the certificate is no total variation")
     return float_up(error)
@@ -174,11 +186,12 @@ def _law_from(found: dict[str, Any], count: int) -> Masses:
         parts = np.array([float.fromhex(p) for p in found["parts"]], dtype=np.float64)
         valid = bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
     else:
-        whole = [int(p, 16) if isinstance(p, str) else int(p) for p in found["parts"]]
+        whole = [read_whole(p) for p in found["parts"]]
         valid = all(p >= 0 for p in whole)
         parts = np.array(whole, dtype=np.int64 if sum(map(abs, whole)) < 2**62 else object)
-    text = str(found["total"])
-    law = Masses(parts, Fraction(int(text, 16) if text.startswith("0x") else text))
+    total = found["total"]
+    hexadecimal = isinstance(total, str) and total.startswith("0x")
+    law = Masses(parts, Fraction(read_whole(total)) if hexadecimal else read_number(total))
     numerators, total = law.whole()
     if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
         raise CertificateError("a law in the certificate is not a probability law")

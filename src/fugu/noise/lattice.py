@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.exact import Real, as_fraction, decimal_step, integers
+from fugu.exact import Real, as_fraction, decimal_step, integers, read_number
 
 MAX_INDEX = 2**50
 """Indices stay below this, so that `index` inverts `value` exactly: |x q / p - k| <= 3 k 2^-53 < 1/2."""
@@ -55,6 +55,14 @@ class Lattice:
             k.flat[place] = math.floor(exact)
         return k.astype(np.int64)
 
+    def within(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values so far out that they have no index are moved to the last ones that have: a clip, so no two values come
+        further apart."""
+        reach = MAX_INDEX // 2 * self.grid
+        largest = Fraction(sys.float_info.max)
+        low, high = max(self.origin - reach, -largest), min(self.origin + reach, largest)
+        return np.clip(values, float(low), float(high))
+
     def value(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """origin + grid * index, correctly rounded wherever the integers involved are below 2^53."""
         denominator = math.lcm(self.grid.denominator, self.origin.denominator)
@@ -96,9 +104,9 @@ def check_scale(scale: object) -> None:
 def as_grid(grid: Real | str) -> Fraction:
     """A user's grid as an exact positive rational; text such as "0.1" or "1/3" is read exactly."""
     try:
-        exact = Fraction(grid) if isinstance(grid, str) else as_fraction(grid)
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise BadNoise(f"a grid must be a positive number or Fraction, got {grid!r}") from error
+        exact = read_number(grid) if isinstance(grid, str) else as_fraction(grid)
+    except (TypeError, ValueError) as error:
+        raise BadNoise(f"a grid must be a positive number or Fraction, got {str(grid)[:40]!r}") from error
     if exact <= 0:
         raise BadNoise(f"a grid must be positive, got {grid!r}")
     return exact

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fugu.errors import UsageError
+from fugu.files import write_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.weakness import warnings_of
 from fugu.report import curves, figures, nearby, style, text, words
 from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
@@ -24,10 +25,12 @@ def page(
     title: str = "Privacy report",
     query_name: str | None = None,
     secret_name: str | None = None,
+    rows: int | None = None,
 ) -> str:
     """One self-contained HTML page about a release: what was published, what it means, figures, methods, limits.
 
-    Everything on it is computed from the certificate, which is public; the private column is never seen here.
+    Everything on it is computed from the certificate, which is public; the private column is never seen here. `rows`,
+    if given, is the number of rows released, which is published with them: a delta above 1 / rows is said aloud.
 
     >>> import fugu
     >>> pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
@@ -52,6 +55,7 @@ def page(
         words=words,
         text=text,
         certificate=certificate,
+        warnings=warnings_of(certificate, rows),
         views=drawn,
         beliefs=beliefs(f.epsilon),
         extremes=beliefs(f.leak),
@@ -68,13 +72,7 @@ def page(
 
 def write(path: str | os.PathLike[str], html: str) -> None:
     """Write a page, whole or not at all."""
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(html, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_text(path, html)
 
 
 def _certificate(source: object) -> Certificate:

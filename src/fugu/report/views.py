@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.exact import read_number
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -17,6 +17,7 @@ from fugu.laws.masses import Masses
 from fugu.loss.bounds import Noise
 from fugu.loss.scan import decayed_sums, log_decayed_sums
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.labels import secrets_named
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
 from fugu.report.dense import atoms_of, limit, steps_of, why_unlimited, with_gaussian
@@ -26,7 +27,6 @@ HIDDEN = 1e-4
 """How much of a law that has no ends is left out on each side of a picture."""
 _TINY = 1e-280
 _MANY = 40_000_000
-_ADVERSARY = re.compile(r"adversary \d+: ")
 
 Logs = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part
     if certificate.kind != "mixed":
         return (Part(share, certificate),) if share else ()
     first, second = certificate.parts
-    coin = Fraction(certificate.body["share"])
+    coin = read_number(certificate.body["share"])
     return parts(first, share * coin) + parts(second, share * (1 - coin))
 
 
@@ -162,9 +162,8 @@ def secrets_of(label: str) -> tuple[str, str]:
     >>> secrets_of("adversary 2: F vs M"), secrets_of("shift by 3")
     (('F', 'M'), ('the first secret', 'the second secret'))
     """
-    names = _ADVERSARY.sub("", label, count=1).split(" vs ")
-    if len(names) == 2 and all(name.strip() for name in names) and names[0] != names[1]:
-        return names[0], names[1]
+    if (named := secrets_named(label)) is not None and named[1] != named[2]:
+        return named[1], named[2]
     return "the first secret", "the second secret"
 
 

@@ -1,0 +1,136 @@
+"""The one way in which fugu writes a file: whole or not at all, in place of a regular file or under a new name.
+
+A private table, a ledger, a device or what a link leads to is never written over; nobody else can read or prepare
+what is not finished. A test looks for any other way of writing in the source.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from fugu.errors import UsageError
+
+PathLike = str | os.PathLike[str]
+_LEDGER = b"SQLite format 3\x00"
+_BESIDE = ("-wal", "-shm", "-journal", "-claims")
+"""Files that belong to the ledger whose name they continue."""
+_MASK = threading.Lock()
+
+
+def write_text(path: PathLike, text: str) -> None:
+    """Write a text in UTF-8; UsageError, with nothing written, where that is not allowed or fails."""
+    with writing(path) as out:
+        out.write(text)
+
+
+@contextmanager
+def writing(path: PathLike) -> Iterator[TextIO]:
+    """A file to be written that takes its name once it is complete and on disk; an error leaves what was there.
+
+    It is made under a random name in the same folder, exclusively and for its owner alone (0600), and never through
+    a link. When it is complete it gets the mode of the umask, but no permission that the file it replaces had not.
+    """
+    target = check_target(path)
+    try:
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _refused(target, error) from None
+    draft = f".fugu-{secrets.token_hex(8)}.tmp"
+    try:
+        with _created(draft, folder) as out:
+            yield out
+            out.flush()
+            os.fchmod(out.fileno(), _mode(target.name, folder))
+            os.fsync(out.fileno())
+        check_target(path)  # again: writing may have taken long
+        os.rename(draft, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+        with suppress(OSError):  # some file systems cannot; the file is whole either way
+            os.fsync(folder)
+    except UnicodeEncodeError:
+        raise UsageError(f"{target.name!r} would hold half of a surrogate pair, which is not text; rename it") from None
+    except OSError as error:
+        raise _refused(target, error) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(draft, dir_fd=folder)
+        os.close(folder)
+
+
+def check_target(path: PathLike) -> Path:
+    """The path, if a file may be written there: a regular file that is no ledger, or a new name in a folder."""
+    target = Path(path)
+    try:
+        here = target.parent.is_dir()
+        found = target.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        found = None
+    except (OSError, ValueError) as error:  # a name that no file can have
+        raise _refused(target, error) from None
+    if not here:
+        raise UsageError(f"the folder of {target.name!r} does not exist; create it first")
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{target.name!r} is {_kind(found.st_mode)}, not a regular file; choose another name")
+    if (found is not None and _is_ledger(target)) or _beside_ledger(target):
+        raise UsageError(f"{target.name!r} is a ledger, or belongs to one, and is not overwritten; choose another name")
+    return target
+
+
+def check_apart(path: PathLike, *read: PathLike | None) -> Path:
+    """The same, for a command that reads files: its output is none of them, by whatever name."""
+    for name in read:
+        if name is not None and _one(Path(path), Path(name)):
+            raise UsageError(f"the output would overwrite {Path(name).name!r}, which is read; choose another name")
+    return check_target(path)
+
+
+def _one(file: Path, other: Path) -> bool:
+    """Whether two names are one file, by a link or by letters that the file system does not tell apart."""
+    if file.resolve() == other.resolve():
+        return True
+    return file.exists() and other.exists() and file.samefile(other)
+
+
+def _created(name: str, folder: int) -> TextIO:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "w", encoding="utf-8", newline="")
+
+
+def _mode(name: str, folder: int) -> int:
+    """What `open` would have given a new file; less if the file in its place had less."""
+    with _MASK:
+        mask = os.umask(0o077)  # the only way to read it is to set it: never to something laxer
+        os.umask(mask)
+    try:
+        return 0o666 & ~mask & os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return 0o666 & ~mask
+
+
+def _is_ledger(path: Path) -> bool:
+    """Whether the file begins as SQLite's do; one that cannot be read is not taken for harmless."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_LEDGER)) == _LEDGER
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
+def _beside_ledger(path: Path) -> bool:
+    owners = [path.name.removesuffix(suffix) for suffix in _BESIDE if path.name.endswith(suffix)]
+    return any(name and path.with_name(name).is_file() and _is_ledger(path.with_name(name)) for name in owners)
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"))
+    return next((name for test, name in kinds if test(mode)), "a device or a socket")
+
+
+def _refused(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}; check the folder")

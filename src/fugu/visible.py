@@ -1,0 +1,57 @@
+"""Text that others chose (names, labels, request ids, file names), fit to be shown: what cannot be seen is spelled out.
+
+A terminal obeys control characters, and a reader is fooled by signs that turn the direction of writing around."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+_JOINERS = "\u200c\u200d"
+"""Without them words of some scripts, and some emoji, fall apart; they move nothing but their neighbours."""
+
+
+def visible(text: object, keep: str = "") -> str:
+    """The text with control, format and line-breaking characters, and halves of surrogate pairs, as escapes.
+
+    `keep`: characters that stay, such as the line breaks of a text that is fugu's own.
+
+    >>> visible("a\\x1b[31m\\u202eb\\n"), visible("Zürich 😀")
+    ('a\\\\x1b[31m\\\\u202eb\\\\n', 'Zürich 😀')
+    """
+    plain = str(text)
+    if plain.isascii() and plain.isprintable():
+        return plain
+    return "".join(c if c in keep or not _hidden(c) else spelled(c) for c in plain)
+
+
+def visible_json(text: str) -> str:
+    """The text of a JSON document, of the same meaning: such characters stand in its strings only, and are escaped."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in " \n\t" or not _hidden(c) else _utf16(c) for c in text)
+
+
+def visible_parts(content: Any) -> Any:
+    """Plain data with every text in it made visible, names of fields included."""
+    if isinstance(content, str):
+        return visible(content)
+    if isinstance(content, dict):
+        return {visible(key): visible_parts(part) for key, part in content.items()}
+    return [visible_parts(part) for part in content] if isinstance(content, list | tuple) else content
+
+
+def spelled(character: str) -> str:
+    """One character as Python would write it: \\\\n, \\\\x1b, \\\\u202e."""
+    return character.encode("unicode_escape").decode("ascii")
+
+
+@lru_cache(maxsize=4096)
+def _hidden(character: str) -> bool:
+    return character not in _JOINERS and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _utf16(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,0 +1,363 @@
+"""A seeded search for documents that the readers cannot stand: valid certificates of every kind, edited and re-sealed.
+
+Every case must end within `SECONDS` in a verdict or a typed error. A document that still holds after an edit must not
+state more than it proves: `stronger` edits lower a promised number below what the certificate's own laws and noise
+give, and never hold."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fugu
+from fugu import Approx, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
+from fugu.dependence.gaussian_field import GaussianField
+from fugu.dependence.joint import JointTable
+from fugu.errors import FuguError
+from fugu.iterate import LinearRegression, LogisticRegression
+from fugu.iterate.gaussian_priors import Correlated
+from fugu.iterate.record import _digest
+from fugu.mechanism.certificate import _sha256
+
+SECONDS = 60.0
+"""On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""
+HUGE = ("1e100000000", "-1e100000000", "1e-100000000", "9" * 5000, "1/" + "3" * 5000, "1/3" * 2000, "1e400", "1e-400",
+        "1e15", "1e-15", "1e300", "1e-300", "1e4000", "1e-4000", "0x" + "f" * 100_000, "0x1", "10", "7", "1/3", "0",
+        "-1", "1/0", "nan", "inf", "-inf", "", " ", "1_0", "0.1", "٣", "1e", "0b1", "true")  # fmt: skip
+NUMBERS = (0, 1, -1, 2, 3, 7, 40, 1000, 10**6, 10**9, 10**12, 10**15, 2**50, 2**53, 2**62, 2**63, 2**64, 10**400,
+           0.0, -0.0, 0.5, 1.5, 1e-300, 1e300, 5e-324, 1e15, 1e-15, True, False)  # fmt: skip
+ODD = (None, [], {}, [[]], [None], {"kind": "Pure"}, "", "\ud800", "\x1b[31m", "[red]", "lattice", "x" * 100_000,
+       [0] * 1000, [[0, 1]] * 100, float("nan"), float("inf"))  # fmt: skip
+X = [0, 1, 4]
+PAIR = LawPair(Discrete(X, [5, 3, 2]), Discrete(X, [2, 3, 5]), "a vs b")
+PLANE = LawPair(
+    Discrete([[0, 0], [1, 0], [2, 3]], [5, 3, 2]), Discrete([[0, 0], [1, 0], [2, 3]], [2, 3, 5]), "in the plane"
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that did not end as it should."""
+
+    seed: int
+    case: int
+    kind: str
+    edits: str
+    what: str
+
+
+@cache
+def originals() -> dict[str, dict[str, Any]]:
+    """One valid document of every kind."""
+    rng = np.random.default_rng(5)
+    binary = LawPair(Discrete(range(9), rng.dirichlet(np.ones(9))), Discrete(range(9), rng.dirichlet(np.ones(9))))
+    pure = fugu.calibrate(PAIR, Pure(0.4))
+    normal = LawPair(Normal(0, 1), Normal(1, 1), "normal")
+    big = LawPair(Discrete([0, 1], [10**30, 1]), Discrete([0, 1], [10**30, 7]))
+    found = {
+        "column": pure,
+        "column with delta": fugu.calibrate(PAIR, Approx(0.4, 0.01), noise="laplace"),
+        "gaussian": fugu.calibrate(PAIR, Approx(0.4, 0.01), noise="gaussian"),
+        "binary masses": fugu.calibrate(binary, Pure(0.4)),
+        "large masses": fugu.calibrate(big, Pure(0.1)),
+        "normal laws": fugu.calibrate(normal, Approx(0.5, 0.01)),
+        "shift": fugu.calibrate(Shifted(2), Pure(0.5)),
+        "no noise": fugu.calibrate(PAIR, Pure(0.95)),
+        "renyi": fugu.calibrate(PAIR, Renyi(2, 0.3)),
+        "renyi curve": fugu.calibrate(PAIR, RenyiCurve({2: 0.3, 8: 1.0})),
+        "renyi laplace": fugu.calibrate(PAIR, Renyi(2, 0.3), noise="laplace"),
+        "analysis": fugu.calibrate(PAIR, Renyi(2, 0.5), noise="cauchy"),
+        "mixture": fugu.mix(Fraction(1, 3), fugu.calibrate(PAIR, Pure(0.4)), fugu.calibrate(PAIR, Pure(0.3))),
+        "vector": fugu.calibrate(PLANE, Pure(0.6)),
+        "vector gaussian": fugu.calibrate(PLANE, Approx(0.6, 0.01), noise="gaussian"),
+        "property": fugu.calibrate(_property(), Approx(1, 1e-3)),
+    }
+    documents = {name: json.loads(mechanism.certificate.to_json()) for name, mechanism in found.items()}
+    return documents | {f"training, {name}": body for name, body in _trainings()} | {"sequences": _sequences()}
+
+
+def _property() -> fugu.Scenario:
+    rng = np.random.default_rng(1)
+    rich = rng.random(400) < 0.5
+    sex = np.where(rng.random(400) < 0.4 + 0.2 * rich, "F", "M")
+    table = {"age": np.round(40 + 5 * rich + rng.normal(0, 9, 400)), "sex": sex, "rich": np.where(rich, "yes", "no")}
+    return fugu.Scenario.from_property(table, ["mean(age)", "count(sex=F)"], "rich=yes", size=60, tolerance=0.2)
+
+
+def _trainings() -> Iterator[tuple[str, dict[str, Any]]]:
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1, 1, (12, 2))
+    y = x @ [0.5, -0.2]
+    priors: dict[str, Any] = {
+        "independent": "independent", "group": "group", "groups": "groups", "ar1": "ar1:0.3", "mixing": "mixing:0.2",
+        "chain": MarkovChain([[0.6, 0.4], [0.4, 0.6]], 12),
+        "field": Correlated(GaussianField.ar1(12, Fraction(1, 4)), 0.5),
+    }  # fmt: skip
+    for name, prior in priors.items():
+        groups = np.arange(12) // 2 if name == "groups" else None
+        model = LinearRegression(2.0, 1e-4, prior, bounds=(-1, 1), target_bounds=(-1, 1), ordered=True, epochs=3)
+        yield name, json.loads(model.fit(x, y, groups=groups).certificate_.to_json())
+    joint = JointTable(np.full((2, 2, 2), Fraction(1, 8), dtype=object))
+    labels = LogisticRegression(2.0, 1e-4, joint, bounds=(-1, 1), classes=[0, 1], ordered=True, epochs=3)
+    yield "joint", json.loads(labels.fit(x[:3], np.array([0, 1, 0])).certificate_.to_json())
+
+
+def _sequences() -> dict[str, Any]:
+    """As `fugu release --state` writes it; only the shape matters here."""
+    chain = {"class": "independent users", "states": ["a", "b"], "length": 5, "transition": [[0.6, 0.4], [0.4, 0.6]]}
+    return {"fugu": "0", "pufferfish": {"epsilon": 1.0}, "prior": chain, "neighbours": "entries", "epsilon": "1/3"}
+
+
+def sealed(body: Any) -> Any:
+    """What a forger would do last: digests that match, at every level; as it is where there is no way."""
+    if not isinstance(body, dict):
+        return body
+    body = {k: v for k, v in body.items() if k != "digest"}
+    try:
+        if body.get("kind") == "training":
+            return {**body, "digest": _digest(body)}
+        if isinstance(body.get("parts"), list):
+            body["parts"] = [sealed(part) for part in body["parts"]]
+        if "families" in body:
+            body["fingerprint"] = _sha256(body["families"])
+        return {**body, "digest": _sha256(body)}
+    except (ValueError, TypeError, RecursionError):
+        return {**body, "digest": "0" * 64}
+
+
+def places(content: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to every part of a document, but for those that an edit buried; of long lists, to the first parts."""
+    found = [at] if at else []
+    if len(at) > 12:
+        return found
+    parts = (
+        content.items() if isinstance(content, dict) else enumerate(content[:6]) if isinstance(content, list) else ()
+    )
+    return found + [way for key, part in parts for way in places(part, (*at, key))]
+
+
+def edited(rng: random.Random, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """A copy with one to three edits, and what they were."""
+    body, told = copy.deepcopy(body), []
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        ways = places(body)
+        if not ways:
+            break
+        way = rng.choice(ways)
+        name, new = _edit(rng, _get(body, way))
+        told.append(f"{'/'.join(map(str, way))}: {name}")
+        if name == "removed":
+            _drop(body, way)
+        else:
+            _put(body, way, new)
+    return body, "; ".join(told)
+
+
+def _edit(rng: random.Random, old: Any) -> tuple[str, Any]:
+    choice = rng.random()
+    if choice < 0.35:
+        new: Any = rng.choice(HUGE)
+    elif choice < 0.6:
+        new = rng.choice(NUMBERS)
+    elif choice < 0.72:
+        new = rng.choice(ODD)
+    elif choice < 0.78:
+        return "removed", None
+    elif choice < 0.83:
+        new = old
+        for _ in range(rng.choice((3, 40, 600))):
+            new = [new]
+        return "nested", new
+    elif isinstance(old, list) and old:
+        new = old * rng.choice((2, 50)) if choice < 0.92 else old[::-1]
+    elif isinstance(old, str):
+        new = _nearby(rng, old)
+    elif isinstance(old, bool) or not isinstance(old, int | float):
+        new = rng.choice(HUGE)
+    else:
+        new = old * rng.choice((0.5, 2, 10, 1000, -1))
+    return repr(new)[:60], new
+
+
+MAGNITUDES = tuple(f"{a}e{b}" for a in (1, 7) for b in (-4000, -320, -300, -40, -16, -9, -5, -3, -1, 0, 1, 2, 3, 4, 5, 6,
+                                                        7, 9, 12, 15, 18, 40, 300, 320, 4000))  # fmt: skip
+WHOLE = (0, 1, 2, 3, 10, 100, 1000, 4096, 10**5, 10**6, 10**7, 10**8, 10**9, 10**12, 2**49, 2**50)
+
+
+def demanding(rng: random.Random, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """A small document that fits together and asks for much work: sizes far apart, where they must agree they do."""
+    body, told = copy.deepcopy(body), []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        targets = [way for way in places(body) if _kind_of(body, way)]
+        if not targets:
+            break
+        way = rng.choice(targets)
+        whole = _kind_of(body, way) == "whole"
+        new: Any = rng.choice(WHOLE) if whole else str(Fraction(rng.choice(MAGNITUDES)))
+        if isinstance(_get(body, way), float):
+            new = float(rng.choice(MAGNITUDES))
+        _put(body, way, new)
+        told.append(f"{'/'.join(map(str, way))} = {str(new)[:30]}")
+        if way[-1] == "grid":
+            for part in ("noise", "lattice"):
+                if isinstance(body.get(part), dict):
+                    body[part]["grid"] = new
+        if "points" in way:
+            body["support"] = None
+            points = _get(body, way[: way.index("points") + 1])
+            points.sort()
+    return body, "; ".join(told)
+
+
+_WHOLE_PARTS = ("points", "steps", "records", "batch_size", "length", "columns", "labels", "dimension")
+
+
+def _kind_of(body: Any, way: tuple[Any, ...]) -> str:
+    part = _get(body, way)
+    if way[0] in ("digest", "fugu", "version", "fingerprint", "schema", "scales", "empirical", "recipe", "query"):
+        return ""
+    if isinstance(part, int | float) and not isinstance(part, bool):
+        return "whole" if any(name in way for name in _WHOLE_PARTS) and isinstance(part, int) else "number"
+    try:
+        return "number" if isinstance(part, str) and Fraction(part) is not None else ""
+    except (ValueError, ZeroDivisionError):
+        return ""
+
+
+def _nearby(rng: random.Random, text: str) -> str:
+    try:
+        return str(Fraction(text) * rng.choice((Fraction(1, 1000), Fraction(97, 100), 2, 1000, 10**9)))
+    except (ValueError, ZeroDivisionError):
+        return text + rng.choice(("\x00", "\u202e", "x", " ", "'"))
+
+
+def _get(content: Any, way: tuple[Any, ...]) -> Any:
+    for key in way:
+        content = content[key]
+    return content
+
+
+def _put(content: Any, way: tuple[Any, ...], new: Any) -> None:
+    _get(content, way[:-1])[way[-1]] = new
+
+
+def _drop(content: Any, way: tuple[Any, ...]) -> None:
+    del _get(content, way[:-1])[way[-1]]
+
+
+def garbled(rng: random.Random, text: str) -> str:
+    """The text of a document, damaged as text: cut, doubled, with names twice, numbers that JSON does not know."""
+    cut = rng.randrange(len(text))
+    return rng.choice(
+        (
+            text[:cut], text[cut:], text + text, text[:cut] + chr(rng.randrange(0x110000 - 0x800) % 0xD800) + text[cut:],
+            text.replace('"kind"', '"kind":"mixed","kind"', 1), "[" * 100_000 + "]" * 100_000, '{"a":' * 5000,
+            text.replace(":", ":NaN,", 1), text.replace("1", "1e999", 1), text.replace("1", "9" * 5000, 1),
+            "\ufeff" + text, "null", "0", '""', "", text.replace('"', "\\ud800", 1), '{"schema":"fugu/certificate/1"}',
+        )
+    )  # fmt: skip
+
+
+class TooSlow(BaseException):
+    """Not an Exception: no reader may swallow it."""
+
+
+@contextmanager
+def timed(seconds: float) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def holds(path: Path) -> bool:
+    """As `fugu verify PATH`: the verdict, or FuguError."""
+    from fugu.cli.verifying import _load, _training
+    from fugu.mechanism import Certificate
+
+    document = _load(str(path))
+    verdict = fugu.verify(document) if isinstance(document, Certificate) else _training(document, None, None)
+    return verdict.holds
+
+
+def judged(path: Path) -> tuple[str, bool]:
+    """What is wrong with how the file is read ("" if nothing is), and whether it holds."""
+    start = time.monotonic()
+    try:
+        with timed(SECONDS):
+            answer = holds(path)
+    except FuguError as error:
+        answer = False
+        if error.exit_code not in (2, 4) or not str(error) or len(str(error)) > 2000:
+            return f"a message or exit code that says nothing: {str(error)[:200]!r}", False
+    except TooSlow:
+        return f"not answered within {SECONDS:g} s", False
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}", False
+    took = time.monotonic() - start
+    return (f"took {took:.1f} s" if took > SECONDS else ""), answer
+
+
+def stronger(rng: random.Random, body: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """An edit that promises more than the document proves, or None where it has no such number.
+
+    Every original is calibrated: its proved epsilon or delta is within 2 % of the budget's (`slack`), so a budget of
+    nine tenths of it is not met."""
+    body = copy.deepcopy(body)
+    budget = body.get("budget")
+    if not isinstance(budget, dict) or body.get("method") == "none":
+        return None
+    factor = Fraction(rng.randrange(1, 90), 100)
+    names = [name for name in ("epsilon", "delta") if name in budget and Fraction(budget[name]) > 0]
+    if budget["kind"] == "RenyiCurve":
+        points = [point.split(": ") for point in budget["epsilons"].split(", ")]
+        budget["epsilons"] = ", ".join(f"{a}: {Fraction(e) * factor}" for a, e in points)
+        return body, f"every epsilon x {factor}"
+    for name in names:
+        budget[name] = str(Fraction(budget[name]) * factor)
+        if body.get("kind") == "training":
+            body["proved"][name] = budget[name]
+    return body, f"{' and '.join(names)} x {factor}"
+
+
+def search(seed: int, cases: int, folder: Path, only: Callable[[str], bool] = lambda _: True) -> list[Failure]:
+    """That many documents, drawn with this seed; what went wrong."""
+    rng, known = random.Random(seed), {name: body for name, body in originals().items() if only(name)}
+    found, path = [], folder / "document.json"
+    for case in range(cases):
+        kind = rng.choice(list(known))
+        draw = rng.random()
+        strong = stronger(rng, known[kind]) if draw < 0.1 else None
+        change = demanding if draw < 0.5 else edited
+        body, told = strong if strong is not None else change(rng, known[kind])
+        try:
+            text = json.dumps(sealed(body) if rng.random() < 0.95 else body)
+        except RecursionError:
+            continue
+        if draw > 0.92:
+            text, told = garbled(rng, text), "as text"
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        what, held = judged(path)
+        if held and strong is not None:
+            what = "holds, though it promises more than before"
+        if what:
+            found.append(Failure(seed, case, kind, told, what))
+    return found
