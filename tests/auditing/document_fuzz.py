@@ -191,8 +191,8 @@ def _edit(rng: random.Random, old: Any) -> tuple[str, Any]:
     return repr(new)[:60], new
 
 
-MAGNITUDES = tuple(f"{a}e{b}" for a in (1, 7) for b in (-4000, -320, -300, -40, -16, -9, -5, -3, -1, 0, 1, 2, 3, 4, 5, 6,
-                                                        7, 9, 12, 15, 18, 40, 300, 320, 4000))  # fmt: skip
+EXPONENTS = (-4000, -320, -300, -40, -16, -9, -5, -3, -1, *range(8), 9, 12, 15, 18, 40, 300, 320, 4000)
+MAGNITUDES = tuple(f"{a}e{b}" for a in (1, 7) for b in EXPONENTS)
 WHOLE = (0, 1, 2, 3, 10, 100, 1000, 4096, 10**5, 10**6, 10**7, 10**8, 10**9, 10**12, 2**49, 2**50)
 
 
@@ -262,7 +262,7 @@ def garbled(rng: random.Random, text: str) -> str:
     cut = rng.randrange(len(text))
     return rng.choice(
         (
-            text[:cut], text[cut:], text + text, text[:cut] + chr(rng.randrange(0x110000 - 0x800) % 0xD800) + text[cut:],
+            text[:cut], text[cut:], text + text, text[:cut] + chr(rng.randrange(0xD800)) + text[cut:],
             text.replace('"kind"', '"kind":"mixed","kind"', 1), "[" * 100_000 + "]" * 100_000, '{"a":' * 5000,
             text.replace(":", ":NaN,", 1), text.replace("1", "1e999", 1), text.replace("1", "9" * 5000, 1),
             "\ufeff" + text, "null", "0", '""', "", text.replace('"', "\\ud800", 1), '{"schema":"fugu/certificate/1"}',

@@ -13,6 +13,7 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 import fugu
+from fugu.errors import UsageError
 from fugu.report import page, write
 from fugu.report.text import percent
 
@@ -246,7 +247,7 @@ def test_anything_else_is_refused():
 def test_writing_is_whole_or_not_at_all(tmp_path):
     target = tmp_path / "page.html"
     write(target, "old")
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(UsageError, match="surrogate"):
         write(target, "new \ud800")
     assert target.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["page.html"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -112,7 +113,9 @@ def test_the_page_stands_alone_and_names_stay_text(scenario, found):
     assert "<html" in html and 1_000_000 < len(html) < 8_000_000
     own = html[html.rindex("</head>") :]
     assert EVIL not in own and "&lt;/script&gt;" in own
-    assert len(re.findall(r"Plotly\.newPlot", own)) == 2 and "Gaussian model" in own and "no plain guarantee" in own
+    drawn = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', own, re.S)[1])["figures"]
+    assert [figure["id"] for figure in drawn] == ["error", "attack"] == re.findall(r'<div id="(.*?)">', own)
+    assert "Gaussian model" in own and "no plain guarantee" in own
     assert "http" not in own
     bare = property_page(scenario.property, BUDGET, by)
     assert "attacker" not in bare[bare.rindex("</head>") :]

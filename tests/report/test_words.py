@@ -58,7 +58,7 @@ def test_factors_are_rounded_up():
 
 
 def test_names_become_one_short_line():
-    assert clean("a\r\n\tb\u202e\ud800\x00c") == "a b c"
+    assert clean("a\r\n\tb\u202e\ud800\x00  c") == "a\\r\\n\\tb\\u202e\\ud800\\x00 c"
     assert clean("x" * 100, 10) == "x" * 9 + "…"
 
 

@@ -8,13 +8,12 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table as Rich
 
 from fugu.cli import options
 from fugu.cli.charging import Account
-from fugu.cli.console import out, print_json, progress
-from fugu.data import Schema, write_csv
+from fugu.cli.console import escape, out, print_json, progress, save_csv, say
+from fugu.data import Schema
 from fugu.errors import UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
@@ -75,7 +74,7 @@ def release_query(asked: Asks, account: Account | None, column: Path, dry_run: b
         if as_json:
             print_json({**summary, "scales": scales})
         else:
-            out.print(f"noise scale of each group: {scales}", markup=False)
+            say(f"noise scale of each group: {scales}")
             out.print("dry run: nothing was released, charged or written")
         return
     cells = _spent(asked, prepared, account)
@@ -85,7 +84,7 @@ def release_query(asked: Asks, account: Account | None, column: Path, dry_run: b
         print_json({**summary, "cells": [asdict(cell) for cell in cells], "files": files, "ledger": told})
         return
     out.print(_shown(prepared.statistic, cells, asked.budget))
-    out.print(f"wrote {', '.join(files)}", markup=False)
+    say(f"wrote {', '.join(files)}")
 
 
 def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Cell, ...]:
@@ -123,7 +122,7 @@ def _save(prepared: Prepared, cells: tuple[Cell, ...], column: Path) -> list[str
         path = column.with_suffix(suffix)
         mechanism.certificate.save(path)
         written.append(str(path))
-    write_csv(column, columns_of(cells))
+    save_csv(column, columns_of(cells))
     return [str(column), *written]
 
 
@@ -131,7 +130,7 @@ def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx)
     table = Rich(title=escape(f"{statistic} under {budget}"), title_justify="left", header_style="bold")
     columns = columns_of(cells)
     for name in columns:
-        table.add_column(name, justify="left" if name in ("group", "cell") else "right")
+        table.add_column(escape(name), justify="left" if name in ("group", "cell") else "right")
     table.add_column("noise scale", justify="right")
     for k, cell in enumerate(cells):
         values = [columns[name][k] for name in columns]

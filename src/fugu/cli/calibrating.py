@@ -6,12 +6,11 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 import fugu
 from fugu.calibration.calibrate import Calibrated
 from fugu.cli import options
-from fugu.cli.console import comparison_table, out, print_json, progress, warn
+from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
 from fugu.errors import UsageError
 from fugu.guarantee import weaknesses
 from fugu.mechanism.weakness import warnings_of
@@ -193,10 +192,10 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> No
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {_where(mechanism)} "
             f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
         )
-    out.print(f"method: {certificate.method} ({certificate.theorem})", markup=False)
+    say(f"method: {certificate.method} ({certificate.theorem})")
     proved = certificate.proved
-    out.print(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}", markup=False)
-    out.print(f"worst pair: {certificate.worst_pair}", markup=False)
+    say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    say(f"worst pair: {certificate.worst_pair}")
     out.print(
         f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{mechanism.interval(0.95)[1]:.6g}"
     )
@@ -207,7 +206,7 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> No
             f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}",
             markup=False,
         )
-    out.print("assumptions: " + "; ".join(certificate.assumptions), markup=False)
+    say("assumptions: " + "; ".join(certificate.assumptions))
     warn(warnings_of(certificate, rows))
 
 

@@ -4,23 +4,47 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
+from fugu.data import write_csv
+from fugu.data.formulas import formula_columns
 from fugu.errors import FuguError
 from fugu.progress import reporting
+from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class Screen(Console):
+    """A console on which no text moves the cursor, sets a colour or turns the writing around, whoever wrote it."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Every string that is printed, also as a cell or a title, comes through here."""
+        return super().render_str(visible(text, keep="\n\t"), **how)
+
+
+out = Screen(highlight=False, emoji=False)
+err = Screen(stderr=True, highlight=False, emoji=False)
+
+
+def escape(text: object) -> str:
+    """A name, label or message as part of a line with markup: brackets are brackets, and it stays on its line."""
+    return markup.escape(visible(text))
+
+
+def say(text: str, soft_wrap: bool = False) -> None:
+    """One line on stdout, without markup."""
+    out.print(visible(text), markup=False, soft_wrap=soft_wrap)
 
 
 def fail(error: FuguError) -> None:
@@ -37,7 +61,7 @@ def warn(sentences: Iterable[str]) -> None:
 
 def print_json(content: Any) -> None:
     """Plain JSON on stdout, for programs; infinite numbers become null."""
-    print(json.dumps(_finite(content), indent=2, ensure_ascii=False))  # noqa: T201
+    print(visible_json(json.dumps(_finite(content), indent=2, ensure_ascii=False)))  # noqa: T201
 
 
 def _finite(content: Any) -> Any:
@@ -46,6 +70,18 @@ def _finite(content: Any) -> Any:
     if isinstance(content, list | tuple):
         return [_finite(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def save_csv(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
+    """Write a CSV file, and say aloud if a spreadsheet would take a label in it for a formula; no cell is changed."""
+    write_csv(path, columns)
+    found = formula_columns(columns)
+    if found:
+        err.print(
+            f"[bold red]warning[/]: column {escape(', '.join(map(repr, found)))} of {escape(repr(str(path)))} has "
+            "labels that begin with = + - or @, which spreadsheets run as formulas; import it as text",
+            soft_wrap=not err.is_terminal,
+        )
 
 
 @contextmanager
@@ -90,5 +126,5 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
-    table.caption = escape("\n".join(remarks))
+    table.caption = "\n".join(map(escape, remarks))
     return table

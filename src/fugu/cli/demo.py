@@ -13,7 +13,7 @@ import typer
 import fugu
 from fugu.calibration import Comparison
 from fugu.cli import picture
-from fugu.cli.console import comparison_table, out, progress
+from fugu.cli.console import comparison_table, escape, out, progress
 from fugu.data import read_table, write_csv
 from fugu.errors import AlreadyReleased
 from fugu.publish import release_column
@@ -80,7 +80,7 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     try:
         mechanism.release(true)
     except AlreadyReleased as refusal:
-        out.print(f"  [dim]{refusal}[/]")
+        out.print(f"  [dim]{escape(refusal)}[/]")
     out.print()
     out.print(picture.laws(mechanism.certificate))
 

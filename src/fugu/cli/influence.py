@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 import fugu
 from fugu.cli import options
-from fugu.cli.console import out, print_json, progress
+from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown
 from fugu.cli.sequences import chain_of
 from fugu.data.sequences import read_sequences
@@ -93,6 +93,8 @@ def _page(points: list[tuple[int, float]], name: str) -> str:
     """A self-contained page with the finite part of the curve."""
     import plotly.graph_objects as go
 
+    from fugu.report.shell import figure_page
+
     known = [(b, a) for b, a in points if math.isfinite(a)]
     line = {"color": "#0072b2", "width": 2}
     figure: Any = go.Figure(
@@ -101,5 +103,4 @@ def _page(points: list[tuple[int, float]], name: str) -> str:
     figure.update_xaxes(type="log", title="entries set aside, b")
     figure.update_yaxes(title="influence of the others, a(b)", rangemode="tozero")
     figure.update_layout(template="simple_white", showlegend=False, title=f"Influence curve: {name}")
-    page: str = figure.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})
-    return page
+    return figure_page("Influence curve", '<div id="curve"></div>', {"curve": json.loads(figure.to_json())})

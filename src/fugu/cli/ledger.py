@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from fugu.cli import options
-from fugu.cli.console import out, print_json
+from fugu.cli.console import escape, out, print_json
 from fugu.errors import NotProvable
 from fugu.guarantee import Guarantee, Pure
 from fugu.ledger import Books, books

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.cli.console import escape
 from fugu.mechanism import Certificate
 from fugu.report.curves import distribution, groups
 from fugu.report.views import View, views
@@ -17,7 +18,7 @@ def laws(certificate: Certificate) -> str:
     """Four lines of bars: both laws before noise, both after; after noise they must look alike."""
     view = views(certificate, most=1)[0]
     before, after = _heights(view)
-    names = (view.first, view.second)
+    names = (escape(view.first), escape(view.second))
     width = max(len(name) for name in names)
     lines = ["before noise"]
     lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, before, strict=True)]

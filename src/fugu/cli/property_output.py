@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table as Rich
 
 from fugu.auditing import AttackReport
@@ -15,7 +14,7 @@ from fugu.auditing.property_attack import steps_of
 from fugu.calibration.calibrate import Calibrated
 from fugu.calibration.method import AnyBudget
 from fugu.cli.calibrating import figures
-from fugu.cli.console import out
+from fugu.cli.console import escape, out, say
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.report.property_facts import MethodLine, SwapFigure, best, deviations, error_of
 from fugu.scenario import Scenario
@@ -96,7 +95,7 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
     """The same for people."""
     model, mechanism = found.model, found.mechanism
     if found.asked.strip() != found.name.strip():
-        out.print(f"hidden is {found.name!r}, the rarer of the two values of {found.asked.strip()!r}", markup=False)
+        say(f"hidden is {found.name!r}, the rarer of the two values of {found.asked.strip()!r}")
     out.print(_methods(found))
     each = ", ".join(f"{s} {x:.4g}" for s, x in zip(model.statistics, deviations(mechanism), strict=True))
     chosen = escape(mechanism.certificate.method)
@@ -108,13 +107,13 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
         out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")
-    out.print(_swapped(found.swap), markup=False)
+    say(_swapped(found.swap))
     if found.attacks is not None:
         out.print(_attacked(*found.attacks))
     if sweep and found.by_tolerance is not None:
         out.print(_swept(found.by_tolerance))
-    out.print("assumptions: " + "; ".join(mechanism.certificate.assumptions), markup=False)
-    out.print("nothing was released" + (f"; wrote {', '.join(files)}" if files else ""), markup=False)
+    say("assumptions: " + "; ".join(mechanism.certificate.assumptions))
+    say("nothing was released" + (f"; wrote {', '.join(files)}" if files else ""))
 
 
 def _methods(found: Found) -> Rich:
@@ -137,7 +136,7 @@ def _methods(found: Found) -> Rich:
         table.add_row(name, *numbers, "yes" if line.proven else "no", style=style)
         if line.why:
             remarks.setdefault(line.why, []).append(name)
-    table.caption = escape("\n".join(f"{', '.join(names)}: {why}" for why, names in remarks.items()))
+    table.caption = "\n".join(escape(f"{', '.join(names)}: {why}") for why, names in remarks.items())
     return table
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import Account
-from fugu.cli.console import out, print_json, progress
+from fugu.cli.console import print_json, progress, save_csv, say
 from fugu.cli.receipts import drawn_once
-from fugu.data import Schema, write_csv
+from fugu.data import Schema
 from fugu.errors import BadTable
 from fugu.guarantee import Guarantee
 from fugu.mechanism.analysis import Analysis
@@ -72,7 +72,7 @@ def publish_column(
         mechanism.certificate.save(files["certificate"])
         write(files["page"], shown or "")
         if draft is None:
-            write_csv(target, {asked.publish: drawn.values})  # last: no value is written without what covers it
+            save_csv(target, {asked.publish: drawn.values})  # last: no value is written without what covers it
         else:
             draft.publish()
         summary["files"] = {name: str(path) for name, path in files.items()}
@@ -82,4 +82,4 @@ def publish_column(
         return
     describe(mechanism, asked.publish, len(private))
     written = ", ".join(str(f) for f in files.values())
-    out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)
+    say("dry run: nothing was released or written" if dry_run else f"wrote {written}")

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
+from fugu.cli.console import escape
 from fugu.exact import Real, as_fraction
 from fugu.queries.sequences import SequenceAnswer
 

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 import fugu
 from fugu.cli.charging import Account, marks_of_sequences
-from fugu.cli.console import out, print_json, progress
+from fugu.cli.console import escape, out, print_json, progress, save_csv, say
 from fugu.cli.sequence_output import columns_of, table_of, words
-from fugu.data import read_table, write_csv
+from fugu.data import read_table
 from fugu.data.sequences import Sequences, read_sequences, sequences_digest
 from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 from fugu.errors import BadTable, PriorNotPublic, UsageError
@@ -75,7 +73,7 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
         files = {"values": column, "certificate": column.with_suffix(".certificate.json")}
         write(files["certificate"], json.dumps(certificate, indent=1, ensure_ascii=False) + "\n")
         shown = columns_of(answer, asked.query)
-        write_csv(column, shown)  # last: no value is written without what covers it
+        save_csv(column, shown)  # last: no value is written without what covers it
         summary |= {"files": {name: str(path) for name, path in files.items()}, "answer": shown}
     if as_json:
         print_json(summary)
@@ -85,7 +83,7 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
         out.print("dry run: nothing was released, charged or written")
         return
     out.print(table_of(shown))
-    out.print(f"wrote {', '.join(summary['files'].values())}", markup=False)
+    say(f"wrote {', '.join(summary['files'].values())}")
 
 
 def chain_of(sequences: Sequences, state: str, smoothing: float, length: int | None) -> fugu.MarkovChain:

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table as Rich
 
 from fugu._version import __version__
-from fugu.cli.console import out
+from fugu.cli.console import escape, out, say
 from fugu.cli.train_data import Bounds, Wanted
 from fugu.cli.train_rehearsal import ASKED, CONSTANT, Cost, Rehearsal
 from fugu.guarantee import Approx
@@ -126,19 +125,19 @@ def model_file(found: Found) -> dict[str, Any]:
 def show(found: Found) -> None:
     """The same for people."""
     if found.wanted.left_out:
-        out.print(f"no features, since they hold no numbers: {', '.join(found.wanted.left_out)}", markup=False)
+        say(f"no features, since they hold no numbers: {', '.join(found.wanted.left_out)}")
     out.print(_comparison(found))
     if found.rehearsal is None:
-        out.print(NO_UTILITY, markup=False)
+        say(NO_UTILITY)
     if found.table is None:
-        out.print("rehearsed only: no private table was opened, no model was released", markup=False)
+        say("rehearsed only: no private table was opened, no model was released")
         return
     out.print(_model(found))
     out.print(f"[bold]guarantee[/]: {escape(found.guarantee)}")
-    out.print("assumptions: " + "; ".join([*found.fitted.certificate_.assumptions, *found.notes]), markup=False)
-    out.print(ONCE, markup=False)
+    say("assumptions: " + "; ".join([*found.fitted.certificate_.assumptions, *found.notes]))
+    say(ONCE)
     if found.files:
-        out.print(f"wrote {', '.join(found.files)}", markup=False, soft_wrap=True)
+        say(f"wrote {', '.join(found.files)}", soft_wrap=True)
 
 
 def _comparison(found: Found) -> Rich:
@@ -169,7 +168,7 @@ def _comparison(found: Found) -> Rich:
         count, most = len(rehearsal.scores[ASKED]), rehearsal.tested
         held = f"{count} parts of {found.source}, of up to {most} rows, held out in turn"
         remarks.append(f"{rehearsal.measure}: mean on {held}, after training on {rehearsal.trained} rows of the rest")
-    table.caption = escape("\n".join(remarks))
+    table.caption = "\n".join(map(escape, remarks))
     return table
 
 

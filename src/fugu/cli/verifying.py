@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 import fugu
 from fugu.auditing.verify import Verdict
 from fugu.cli import options
-from fugu.cli.console import out, print_json, progress, warn
+from fugu.cli.console import escape, out, print_json, progress, warn
 from fugu.errors import CertificateError, UsageError
 from fugu.guarantee import Guarantee, Renyi, RenyiCurve, weaknesses
 from fugu.mechanism import Certificate

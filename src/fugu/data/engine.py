@@ -26,7 +26,9 @@ def connect() -> Any:
     import duckdb
 
     safe = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    return duckdb.connect(config={**safe, "temp_directory": str(spill_folder() / "spill")})
+    made = duckdb.connect(config={**safe, "temp_directory": str(spill_folder() / "spill")})
+    made.execute("SET enable_progress_bar = false")  # it would be drawn on stdout, into the JSON of a command
+    return made
 
 
 def refused(error: Exception, otherwise: str) -> BadTable:

@@ -94,7 +94,7 @@ def proving() -> Iterator[None]:
         raise
     except _UNREADABLE as error:
         raise CertificateError(
-            f"the certificate's numbers are beyond what can be computed with ({type(error).__name__}): nothing is proved"
+            f"the certificate's numbers are beyond what can be computed with ({type(error).__name__})"
         ) from error
 
 

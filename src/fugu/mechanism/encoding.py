@@ -47,7 +47,7 @@ def budget_from(found: dict[str, str]) -> Guarantee:
 
 
 def _number(text: str) -> Real:
-    """A whole number or float where it means exactly this, else the Fraction; budgets are within the range of doubles."""
+    """A whole number or float where it means exactly this, else the Fraction; within the range of doubles."""
     exact = read_number(text)
     if abs(exact) > sys.float_info.max:
         raise CertificateError("the certificate's budget is beyond the range of doubles")

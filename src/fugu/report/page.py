@@ -11,9 +11,10 @@ from fugu.files import write_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.weakness import warnings_of
-from fugu.report import curves, figures, nearby, style, text, words
+from fugu.report import curves, figures, nearby, shell, style, text, words
 from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
+from fugu.visible import visible
 
 if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison
@@ -40,15 +41,19 @@ def page(
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
     certificate = _certificate(mechanism)
     f = facts(certificate, query_name, secret_name)
     lines = methods(certificate, comparison)
     losses = nearby.curve(certificate)
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
+    )
     template = environment.from_string(files("fugu.report").joinpath("page.html.j2").read_text("utf-8"))
     drawn = [_drawn(view, f, _categories(certificate)) for view in views(certificate)]
+    bars, around = figures.methods_figure(lines, f), nearby.nearby_figure(losses, f)
+    data = shell.embedded({"views": drawn, "bars": bars, "nearby": around, "config": style.CONFIG})
+    own = shell.script("page.js")
     html = template.render(
         title=title,
         f=f,
@@ -61,11 +66,13 @@ def page(
         extremes=beliefs(f.leak),
         lines=lines,
         compared=comparison is not None,
-        bars=figures.methods_figure(lines, f),
-        nearby=nearby.nearby_figure(losses, f),
+        bars=bars,
+        nearby=around,
         nearby_caption=nearby.nearby_caption(losses, f),
-        config=style.CONFIG,
-        plotly=Markup(get_plotlyjs()),
+        policy=Markup(shell.policy(shell.plotly(), own)),
+        plotly=Markup(shell.plotly()),
+        data=Markup(data),
+        script=Markup(own),
     )
     return html.encode("utf-8", "replace").decode("utf-8")
 
@@ -73,6 +80,13 @@ def page(
 def write(path: str | os.PathLike[str], html: str) -> None:
     """Write a page, whole or not at all."""
     write_text(path, html)
+
+
+def _seen(value: object) -> object:
+    """What the template prints: text of others with nothing hidden in it; fugu's own markup as it is."""
+    from markupsafe import Markup
+
+    return visible(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _certificate(source: object) -> Certificate:

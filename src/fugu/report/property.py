@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fugu.auditing import AttackReport
 from fugu.calibration.method import AnyBudget
@@ -12,6 +11,7 @@ from fugu.calibration.property.methods import WAYS
 from fugu.report import style
 from fugu.report.figures import plain
 from fugu.report.property_facts import MethodLine, SwapFigure
+from fugu.report.shell import figure_page
 from fugu.report.style import Figure
 from fugu.report.text import number, percent
 from fugu.scenario.property_model import PropertyModel
@@ -107,8 +107,6 @@ def property_page(
     assumptions: Sequence[str] = (),
 ) -> str:
     """One self-contained page, readable without the paper; it shows nothing of any private data, as none was read."""
-    from plotly.offline import get_plotlyjs
-
     asked, published = float(model.tolerance), ", ".join(plain(s, 60) for s in model.statistics)
     what = (
         f"Published: {published}, of {model.size} records. Hidden: which share of the records has "
@@ -116,22 +114,18 @@ def property_page(
         f"{plain(repr(budget), 90)}. Nothing was released to make this page."
     )
     parts = ["<h1>Hiding a property of the whole</h1>", f"<p>{what}</p>", "<h2>What it costs</h2>"]
-    parts += [_drawn("error", error_figure(by_tolerance, asked, swap)), f"<p>{_COSTS}</p>"]
+    figures = {"error": error_figure(by_tolerance, asked, swap)}
+    parts += ['<div id="error"></div>', f"<p>{_COSTS}</p>"]
     if swap is not None:
         parts.append(f"<p>{_STAR.format(confidence=swap.bound.confidence)}</p>")
     if attacks is not None:
-        parts += ["<h2>What an attacker guesses</h2>", _drawn("attack", attack_figure(*attacks))]
+        figures["attack"] = attack_figure(*attacks)
+        parts += ["<h2>What an attacker guesses</h2>", '<div id="attack"></div>']
         parts.append(f"<p>{_guessed(*attacks)}</p>")
     if assumptions:
         stated = "".join(f"<li>{plain(a, 400)}</li>" for a in assumptions)
         parts.append(f"<h2>What this rests on</h2><ul>{stated}</ul>")
-    body = "\n".join(parts)
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Hiding a property of the whole</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><style>body{max-width:56rem;margin:2rem '
-        "auto;padding:0 1rem;font-family:system-ui,sans-serif;line-height:1.5;color:#1B1B1B}</style>"
-        f"<script>{get_plotlyjs()}</script></head><body>{body}</body></html>"
-    )
+    return figure_page("Hiding a property of the whole", "\n".join(parts), figures)
 
 
 def _guessed(before: AttackReport, after: AttackReport) -> str:
@@ -143,14 +137,3 @@ def _guessed(before: AttackReport, after: AttackReport) -> str:
         f"{float(after.confidence):g}. From the guesses with noise it follows that epsilon is at least "
         f"{number(after.epsilon_lower, 'down')}{told}. That an attack fails proves nothing."
     )
-
-
-def _drawn(name: str, figure: Figure) -> str:
-    """A figure with its own script; `<` cannot end the script, as JSON may escape it."""
-    import json
-
-    def safe(content: Any) -> str:
-        return json.dumps(content, allow_nan=False).replace("<", "\\u003c")
-
-    parts = ", ".join((f'"{name}"', safe(figure["data"]), safe(figure["layout"]), safe(style.CONFIG)))
-    return f'<div id="{name}"></div><script>Plotly.newPlot({parts});</script>'

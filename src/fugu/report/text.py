@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+
+from fugu.visible import visible
 
 VALUE, SECRET = "the value", "the secret"
 """What a column and a secret are called that have no name."""
@@ -74,13 +75,12 @@ def delta(value: float) -> str:
 
 
 def clean(text: object, most: int = 60) -> str:
-    """A user's name on one line: no control characters, at most `most` characters.
+    """A user's name on one line: blanks as one blank, what cannot be seen spelled out, at most `most` characters.
 
-    >>> clean("a\\n  b\\x00"), clean("abcdef", 4)
-    ('a b', 'abc…')
+    >>> clean("a  b\\n\\x1b"), clean("abcdef", 4)
+    ('a b\\\\n\\\\x1b', 'abc…')
     """
-    spaced = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in str(text))
-    line = " ".join(spaced.split())
+    line = " ".join(visible(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,8 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, LawPair
 from fugu.laws.pair import PairsLike
 from fugu.laws.sums import sum_of
+from fugu.report.figures import plain
+from fugu.report.shell import figure_page
 
 DELTAS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
 PEOPLE = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -54,13 +57,12 @@ def _pooled(laws: dict[str, Discrete]) -> Discrete:
 
 def trade_page(pairs: PairsLike, laws: dict[str, Discrete] | None, epsilon: float, delta: float, name: str) -> str:
     """A self-contained page with both curves; the second one only for laws with atoms."""
-    import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     by_delta = noise_by_delta(pairs, epsilon)
     at = delta or _SUM_DELTA
     by_people = noise_by_people(laws, epsilon, at) if laws else []
-    titles = [f"one value of {name}", f"the total over n people, delta = {at:g}"][: 2 if by_people else 1]
+    titles = [f"one value of {plain(name)}", f"the total over n people, delta = {at:g}"][: 2 if by_people else 1]
     figure: Any = make_subplots(rows=1, cols=len(titles), subplot_titles=titles)
     figure.add_trace(_line([max(d, DELTAS[0] / 10) for d, _ in by_delta], [e for _, e in by_delta]), row=1, col=1)
     figure.update_xaxes(type="log", title="delta (leftmost: 0)", row=1, col=1)
@@ -69,8 +71,7 @@ def trade_page(pairs: PairsLike, laws: dict[str, Discrete] | None, epsilon: floa
         figure.update_xaxes(type="log", title="number of people", row=1, col=2)
     figure.update_yaxes(title=f"expected |error| at epsilon = {epsilon:g}", rangemode="tozero", row=1, col=1)
     figure.update_layout(template="simple_white", showlegend=False, title="How much noise is needed")
-    page: str = go.Figure(figure).to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})
-    return page
+    return figure_page("How much noise is needed", '<div id="trade"></div>', {"trade": json.loads(figure.to_json())})
 
 
 def _line(x: list[Any], y: list[float]) -> Any:

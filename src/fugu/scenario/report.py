@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from fugu.visible import visible
+
 
 @final
 @dataclass(frozen=True)
@@ -30,10 +32,10 @@ class Report:
         lines = []
         if self.rows is not None:
             lines.append(f"rows      {self.rows}, of which {self.used} are used")
-        lines.extend(f"missing   {column}: {count}" for column, count in self.missing if count)
+        lines.extend(f"missing   {visible(column)}: {count}" for column, count in self.missing if count)
         if self.values is not None:
             lines.append(f"values    {self.values} different ones")
         if self.overlapping:
             lines.append(f"overlap   several secrets hold in {self.overlapping} rows")
-        lines.extend(f"skipped   {secret}: {reason}" for secret, reason in self.skipped)
+        lines.extend(f"skipped   {visible(secret)}: {visible(reason)}" for secret, reason in self.skipped)
         return "\n".join(lines) if lines else "nothing to report"
