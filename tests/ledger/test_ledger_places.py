@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from fugu.errors import BadLedger, BudgetRefused, LedgerBroken, LedgerBusy
+from fugu.errors import BadLedger, BudgetRefused, FuguError, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
 from fugu.ledger import Books, Charge, Ledger, books, locks, log, store
+from hunting import search
 from ledger_files import records
 
-SEED, SCHEDULES, LARGE = 11, 60, 4000
 TENTH = Charge.per_entry(0.1)
 BUDGET = Pure(0.5)
 STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",
@@ -146,24 +146,15 @@ def schedule(folder, seed, kind=Ledger):
             world.check()
 
 
-def search(seed, cases, folder=None, kind=Ledger):
-    """So many schedules from a seed on; the number of the first that fails is in the error."""
+def in_memory():
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=folder or (memory if os.access(memory, os.W_OK) else None)) as own:
-        for case in range(cases):
-            try:
-                schedule(own, f"{seed} {case}", kind)
-            except Exception as error:
-                raise AssertionError(f"schedule {case} of seed {seed}: {error}") from error
+    return tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
 
 
-def test_random_schedules_of_names_moves_copies_and_deaths():
-    search(SEED, SCHEDULES)
-
-
-@pytest.mark.slow
-def test_thousands_of_random_schedules_of_names_moves_copies_and_deaths():
-    search(SEED + 1, LARGE)
+@search("one ledger under several names, moved, copied and cut short", quick=60)
+def test_random_schedules_of_names_moves_copies_and_deaths(seed):
+    with in_memory() as folder:
+        schedule(folder, seed)
 
 
 class Late(Ledger):
@@ -213,8 +204,14 @@ class SlotFirst(Ledger):
 
 @pytest.mark.parametrize("kind", [Late, SlotFirst])
 def test_the_schedules_catch_wrong_ledgers(kind):
-    with pytest.raises(AssertionError, match="schedule"):
-        search(SEED, SCHEDULES, kind=kind)
+    caught = 0
+    for seed in range(60):
+        try:
+            with in_memory() as folder:
+                schedule(folder, seed, kind)
+        except (AssertionError, FuguError):
+            caught += 1
+    assert caught > 5
 
 
 def states_of(path, requests=3):
