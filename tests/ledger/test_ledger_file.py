@@ -62,7 +62,19 @@ def changed(path, number, old, new):
     path.write_bytes(content.replace(event["bytes"], event["bytes"].replace(old, new), 1))
 
 
+def cheaper_with_new_hashes(path):
+    """The last charge and all hashes behind it, but not the count at the start."""
+    before = path.read_bytes()
+
+    def change(events):
+        events[6]["body"]["charge"] = events[6]["body"]["charge"].replace("1/10", "1/99")
+
+    forge(path, change)
+    path.write_bytes(before[:1536] + path.read_bytes()[1536:])
+
+
 EDITS = {
+    "the last charge with new hashes": cheaper_with_new_hashes,
     "a charge made cheaper": lambda p: edit(p, b"1/10", b"1/99", 99),
     "one charge made cheaper": lambda p: changed(p, 5, b"1/10", b"1/99"),
     "a charge called refused": lambda p: changed(p, 5, b"reserved", b"refused"),

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
@@ -17,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from fugu.errors import BadLedger, BudgetRefused, LedgerBroken, LedgerBusy
+from fugu.errors import BadLedger, BudgetRefused, FuguError, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
 from fugu.ledger import Books, Charge, Ledger, books, locks, log, store
+from hunting import search
 from ledger_files import records
 
-SEED, SCHEDULES, LARGE = 11, 60, 4000
 TENTH = Charge.per_entry(0.1)
 BUDGET = Pure(0.5)
 STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",
@@ -144,24 +146,15 @@ def schedule(folder, seed, kind=Ledger):
             world.check()
 
 
-def search(seed, cases, folder=None, kind=Ledger):
-    """So many schedules from a seed on; the number of the first that fails is in the error."""
+def in_memory():
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=folder or (memory if os.access(memory, os.W_OK) else None)) as own:
-        for case in range(cases):
-            try:
-                schedule(own, f"{seed} {case}", kind)
-            except Exception as error:
-                raise AssertionError(f"schedule {case} of seed {seed}: {error}") from error
+    return tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
 
 
-def test_random_schedules_of_names_moves_copies_and_deaths():
-    search(SEED, SCHEDULES)
-
-
-@pytest.mark.slow
-def test_thousands_of_random_schedules_of_names_moves_copies_and_deaths():
-    search(SEED + 1, LARGE)
+@search("one ledger under several names, moved, copied and cut short", quick=60)
+def test_random_schedules_of_names_moves_copies_and_deaths(seed):
+    with in_memory() as folder:
+        schedule(folder, seed)
 
 
 class Late(Ledger):
@@ -211,8 +204,14 @@ class SlotFirst(Ledger):
 
 @pytest.mark.parametrize("kind", [Late, SlotFirst])
 def test_the_schedules_catch_wrong_ledgers(kind):
-    with pytest.raises(AssertionError, match="schedule"):
-        search(SEED, SCHEDULES, kind=kind)
+    caught = 0
+    for seed in range(60):
+        try:
+            with in_memory() as folder:
+                schedule(folder, seed, kind)
+        except (AssertionError, FuguError):
+            caught += 1
+    assert caught > 5
 
 
 def states_of(path, requests=3):
@@ -424,3 +423,21 @@ def test_a_ledger_in_use_notices_that_its_file_was_replaced_or_removed(tmp_path)
     with pytest.raises(BadLedger, match="no ledger file"):
         ledger.spend("c", TENTH, lambda: pytest.fail("must not run"))
     assert not path.exists()
+
+
+def test_a_charge_goes_into_the_file_that_has_the_name_when_its_turn_comes(tmp_path):
+    """Somebody replaces the file while a charge waits for the lock: the old file, without a name, must not take it."""
+    path, copy = tmp_path / "l.db", tmp_path / "copy.db"
+    ledger, done = Ledger(path, BUDGET, data="d"), []
+    looked, locked = threading.Event(), threading.Event()
+    ledger._step = lambda name: name == "reserving" and (looked.set(), locked.wait(30))
+    thread = threading.Thread(target=lambda: done.append(ledger.spend("q", TENTH, lambda: 7)))
+    thread.start()
+    assert looked.wait(30)
+    with Ledger(path, BUDGET, data="d")._file.writing():
+        locked.set()
+        time.sleep(0.2)
+        shutil.copy(path, copy)
+        copy.rename(path)
+    thread.join()
+    assert done == [7] and Ledger(path, BUDGET, data="d").spent() == Pure(0.1)

@@ -123,6 +123,12 @@ def test_a_column_is_wide_above_64_distinct_values():
     assert len(marks({"x": [f"{k % 64}.0" for k in range(64)] + list(range(64))})) == 1  # 64, written in two ways
 
 
+def test_what_stands_in_which_column_matters():
+    bits = {"smoker": [0, 1, 1, 0, 1], "ill": [0, 0, 1, 0, 0]}
+    assert not marks(bits) & marks({"smoker": bits["ill"], "ill": bits["smoker"]})
+    assert not marks(bits) & marks({"smoker": bits["smoker"], "ill": [1, 0, 0, 0, 0]})
+
+
 def by_hand(table):
     """From the definition: which tables are the same, which columns are; by exact multisets, without any digest."""
     named = sorted(table)
