@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
+MINUTES ?= 10
 
-.PHONY: demo install test test-all check mutants bench docs clean
+.PHONY: demo install test hunt hunt-again hunt-report check mutants bench docs clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -24,16 +25,24 @@ $(STAMP): pyproject.toml
 test: install check
 	@$(BIN)/python -m pytest -n $(JOBS)
 
-test-all: install check
-	@$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow" --hypothesis-profile=search
+# Every random search in turn, with fresh seeds; totals and seeds of violations are kept in .hunt (tests/hunting.py).
+hunt: install
+	@$(BIN)/python tests/hunt.py --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only '$(ONLY)')
+
+hunt-again: install
+	@$(BIN)/python tests/hunt.py --again '$(SEARCH)' $(if $(SEED),--seed $(SEED))
+
+hunt-report: install
+	@$(BIN)/python tests/hunt.py --report $(if $(ONLY),--only '$(ONLY)')
 
 check: install
 	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
+	@$(BIN)/python tests/mutants.py --stale
 
 mutants: install
-	@$(BIN)/python tests/mutants.py
+	@$(BIN)/python tests/mutants.py --jobs $(JOBS)
 
 bench: install
 	@$(BIN)/python -m benchmarks
@@ -43,4 +52,4 @@ docs: install
 	@$(BIN)/python -m pytest tests/test_docs.py -p no:cacheprovider
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-output
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .hunt demo-output

@@ -1,8 +1,10 @@
-"""Charges a second, by one process and by eight, beside bare SQLite transactions that write as often."""
+"""Charges a second, by one process and by eight, beside bare SQLite transactions that write as often; and what it
+takes to compare the whole chain with the file at every charge, and to recognise a table."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
 import tempfile
 import time
@@ -10,9 +12,11 @@ from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.measure import Row, Size
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger
+from fugu.ledger import Charge, Ledger, fingerprints
 
 _REQUESTS = 400
 _MOST_TIMES = 3.0
@@ -30,12 +34,28 @@ def charges(size: Size) -> Iterator[Row]:
         yield Row("ledger", f"{case}: pairs of bare SQLite commits", done / took["_bare"], "/ s")
         yield Row("ledger", f"{case}: ledger beside SQLite", took["_ledger"] / took["_bare"], "x sqlite", _MOST_TIMES)
     yield from _long(size)
+    yield from _recognised(size)
+
+
+def _recognised(size: Size) -> Iterator[Row]:
+    """The marks of a table of fifteen columns: ten of numbers, four of few texts, one of names."""
+    rows, draw = size.of(1_000_000), np.arange(size.of(1_000_000), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    table: dict[str, object] = {f"number {k}": (draw >> np.uint64(k + 10)).astype(np.float64) for k in range(10)}
+    words = np.array(["alpha", "beta", "gamma", "delta"], dtype=object)
+    table |= {f"word {k}": words[(draw >> np.uint64(40 + k)) % np.uint64(4)] for k in range(4)}
+    table["name"] = [f"P{k:07d}" for k in range(rows)]
+    start = time.process_time()
+    fingerprints(table)
+    yield Row("ledger", f"recognise a table of {rows} rows and 15 columns", time.process_time() - start, "s")
 
 
 def _long(size: Size) -> Iterator[Row]:
-    """A request behind many others: the charges are added up anew each time."""
-    with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "l.db", Pure(10**6)) as ledger:
-        before, count = 0, size.of(2000)
+    """A request behind many others: the whole chain is compared with the file, and the charges are added up.
+
+    In memory, if there is such a folder: the disk's part is measured above."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder, Ledger(Path(folder) / "l.db", Pure(10**6)) as ledger:
+        before, count = 0, size.of(10_000)
         for many in (count // 10, count):
             for k in range(before, many):
                 ledger.spend(f"{k}", _CHARGE, int)
@@ -44,6 +64,10 @@ def _long(size: Size) -> Iterator[Row]:
                 ledger.spend(f"{many} {k}", _CHARGE, int)
             yield Row("ledger", f"a request behind {many} others", (time.perf_counter() - start) / 20 * 1e3, "ms")
             before = many
+        ledger.close()
+        start = time.perf_counter()
+        ledger.spend("after opening", _CHARGE, int)
+        yield Row("ledger", f"the first request after opening, behind {count}", time.perf_counter() - start, "s")
         start = time.perf_counter()
         ledger.verify()
         yield Row("ledger", f"verify {count} requests", time.perf_counter() - start, "s")

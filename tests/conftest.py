@@ -1,14 +1,20 @@
 """The tests folder is importable; property tests have no deadline (speed is measured in benchmarks only) and draw the
-same cases in every run of `make test`. `make test-all` draws new ones."""
+same cases in every run of `make test`. `make hunt` draws new ones (hunting.py)."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
-settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("fugu")
+
+
+@pytest.fixture(autouse=True)
+def own_ledger(tmp_path_factory, monkeypatch):
+    """Every test has a ledger of its own: none is ever charged to that of the person who runs them."""
+    monkeypatch.setenv("FUGU_LEDGER", str(tmp_path_factory.mktemp("ledger") / "own.db"))

@@ -1,6 +1,7 @@
 """Hand mutants of the code that carries a promise: one wrong version at a time, and the named tests must notice it.
 
 `make mutants`, or `python tests/mutants.py [--only TEXT] [--jobs 2]`; this is no test, and pytest does not collect it.
+`--stale` runs no test: it only says which mutants no longer fit the source, and is part of `make check`.
 src and tests are copied to a temporary folder, and the copy shadows the installed package (every run checks that).
 Killed means that a test failed. Survival, a timeout, a test that is not there, a text that is no longer in the source
 or is there twice, and tests that fail without any mutant all make this script fail. The list is in mutant_list.py.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import os
 import re
 import shutil
@@ -59,14 +61,34 @@ class Mutant:
     wrong: str
     tests: tuple[str, ...]
 
-    def apply(self, src: Path) -> None:
-        """Put the wrong text in the place of the right one."""
-        path = src / "fugu" / self.file
+    def mutated(self, root: Path) -> str:
+        """The file with the wrong text in the place of the right one; LookupError or SyntaxError if it does not fit."""
+        path = root / "src" / "fugu" / self.file
         text = path.read_text() if path.exists() else ""
         if text.count(self.right) != 1:
             raise LookupError(f"its text is {text.count(self.right)} times in {self.file}")
-        path.write_text(text.replace(self.right, self.wrong))
-        ast.parse(path.read_text())
+        wrong = text.replace(self.right, self.wrong)
+        ast.parse(wrong)
+        return wrong
+
+    def fits(self, root: Path) -> None:
+        """It can be applied, and the tests it names are there; LookupError or SyntaxError if not."""
+        self.mutated(root)
+        for test in self.tests:
+            file, *inside = test.partition("[")[0].split("::")
+            if not (root / file).exists():
+                raise LookupError(f"there is no {file}")
+            body = parsed(root / file) if inside else []
+            for name in inside:
+                found = [node for node in body if getattr(node, "name", None) == name]
+                if not found:
+                    raise LookupError(f"there is no {name} in {file}")
+                body = getattr(found[0], "body", [])
+
+
+@functools.cache
+def parsed(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_text()).body
 
 
 def mutants() -> Iterator[Mutant]:
@@ -105,13 +127,26 @@ def run(folder: Path, tests: tuple[str, ...], seconds: float) -> tuple[int | Non
     return CRASH, (done.stdout + done.stderr).strip()[-300:]
 
 
+def stale(chosen: list[Mutant], root: Path) -> list[str]:
+    """A line for each mutant that no longer fits."""
+    found = []
+    for mutant in chosen:
+        try:
+            mutant.fits(root)
+        except (LookupError, SyntaxError) as error:
+            found.append(f"STALE      {mutant.name}: {error}")
+    names = [m.name for m in chosen]
+    return found + [f"TWICE      {name}" for name in sorted({n for n in names if names.count(n) > 1})]
+
+
 def judged(mutant: Mutant, origin: Path) -> tuple[bool, str]:
     """Whether the mutant is killed, and one line about it."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         place = copied(Path(folder), origin)
         try:
-            mutant.apply(place / "src")
+            wrong = mutant.mutated(place)
+            (place / "src" / "fugu" / mutant.file).write_text(wrong)
         except (LookupError, SyntaxError) as error:
             return False, f"STALE      {mutant.name}: {error}"
         code, why = run(place, mutant.tests, TIMEOUT)
@@ -127,8 +162,13 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants whose name holds this text")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests without a mutant first")
+    parser.add_argument("--stale", action="store_true", help="only say which mutants no longer fit the source")
     options = parser.parse_args()
     chosen = [m for m in mutants() if options.only in m.name]
+    if options.stale:
+        old = stale(chosen, ROOT)
+        print("\n".join(old) or f"mutants: all {len(chosen)} fit the source")
+        return int(bool(old) or not chosen)
     with tempfile.TemporaryDirectory() as folder:
         origin = copied(Path(folder), ROOT)
         wanted = tuple(dict.fromkeys(test for m in chosen for test in m.tests))

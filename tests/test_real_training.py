@@ -1,6 +1,6 @@
 """The real series of examples/training.py, from the folder that FUGU_DATA names: what each prior costs in accuracy.
 
-Waves, epochs and radius were chosen on two other days of the house, and on person A: the slow tests repeat that. The
+Waves, epochs and radius were chosen on two other days of the house, and on person A: the searches repeat that. The
 beliefs were settled with the scored series in view, to cover them.
 """
 
@@ -9,16 +9,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from fugu.iterate.scaling import Scaling, TargetScaling
 from fugu.iterate.training import train
+from hunting import search
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(
@@ -27,8 +27,11 @@ pytestmark = pytest.mark.skipif(
 OTHER_DAYS = ["2012-08-23", "2013-12-31"]
 
 
-@pytest.fixture(scope="module")
-def example():
+@contextmanager
+def opened():
+    """The example as a module, or a skip."""
+    if not FOLDER:
+        pytest.skip("FUGU_DATA is not set")
     path = Path(__file__).resolve().parent.parent / "examples" / "training.py"
     made = importlib.util.spec_from_file_location("example_training", path)
     module = importlib.util.module_from_spec(made)
@@ -37,6 +40,12 @@ def example():
         made.loader.exec_module(module)
         if module.data_folder() is None:
             pytest.skip(f"{module.LOAD_FILE} or {module.SLEEP_FILE} is not in FUGU_DATA")
+        yield module
+
+
+@pytest.fixture(scope="module")
+def example():
+    with opened() as module:
         yield module
 
 
@@ -129,50 +138,57 @@ def test_the_belief_about_sleep_covers_both_persons(example):
     assert min(found) > 0.5 and max(found) < example.SLEEP_BELIEF.coefficient
 
 
-@pytest.mark.slow
-def test_the_choices_are_those_of_the_other_days(example):
+METHODS = ("independent", "belief", "group")
+
+
+def load_score(example, method, epsilon, choice, runs=100):
     """Trained on the two other days, three times each, and scored on the same: five weights do not overfit."""
     days = np.tile(example.read_loads(Path(FOLDER), OTHER_DAYS), (3, 1))
     hours = np.tile((np.arange(96) + 0.5) / 4, 6)
-    total = float(np.sum((days - days.mean()) ** 2))
-    for method, epsilon in product(("independent", "belief", "group"), example.EPSILONS):
-        found = {}
-        grid = [{"waves": w, "epochs": e, "radius": r} for w, e, r in product((1, 2), (1, 2, 4, 8, 16, 32), (1.0, 0.3))]
-        for choice in [*grid, example.LOAD_CHOICES[method, epsilon]]:
-            options = dict(choice)
-            features = example.waves(hours, options.pop("waves"))
-            width = (features.shape[1] / 2) ** 0.5
-            model = example.load_model(method, epsilon, max_norm=width, **options).fit(features, days.ravel())
-            runs = [retrained(model, features, days.ravel()).predict(features) for _ in range(100)]
-            found[tuple(choice.values())] = 1 - np.mean([np.sum((days.ravel() - run) ** 2) for run in runs]) / total
-        best = max(found, key=found.get)
-        chosen = found[tuple(example.LOAD_CHOICES[method, epsilon].values())]
-        print(f"{method}, epsilon {epsilon}: best {best} {found[best]:.3f}, chosen {chosen:.3f}")
-        assert chosen > found[best] - (0.2 if method == "group" else 0.06)
+    options = dict(choice)
+    features = example.waves(hours, options.pop("waves"))
+    width = (features.shape[1] / 2) ** 0.5
+    model = example.load_model(method, epsilon, max_norm=width, **options).fit(features, days.ravel())
+    found = [retrained(model, features, days.ravel()).predict(features) for _ in range(runs)]
+    left = np.mean([np.sum((days.ravel() - run) ** 2) for run in found])
+    return 1 - left / float(np.sum((days - days.mean()) ** 2))
 
 
-@pytest.mark.slow
-def test_the_choices_for_sleep_are_those_of_person_a(example):
+@search("no choice for the load is better on other days", each=METHODS, quick=1)
+def test_the_choices_are_those_of_the_other_days(method, rng):
+    with opened() as example:
+        epsilon = float(rng.choice(example.EPSILONS))
+        waves, epochs, radius = int(rng.choice([1, 2])), int(2 ** rng.integers(6)), float(rng.choice([1.0, 0.3]))
+        rival = {"waves": waves, "epochs": epochs, "radius": radius}
+        chosen = load_score(example, method, epsilon, example.LOAD_CHOICES[method, epsilon])
+        assert chosen > load_score(example, method, epsilon, rival) - (0.2 if method == "group" else 0.06), rival
+
+
+def sleep_score(example, method, epsilon, waves, epochs, runs=200):
     """Trained on the days of A, repeated to two weeks, and scored on the same."""
     days = example.read_sleep(Path(FOLDER), "A")
     labels, hours = np.resize(days.ravel(), 14 * 24), np.resize(np.arange(24) + 0.5, 14 * 24)
-    for method, epsilon in product(("independent", "belief", "group"), example.EPSILONS):
-        found = {}
-        for waves, epochs in product((1, 2), (1, 2, 4, 8, 16, 32)):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(example, "SLEEP_CHOICES", {"waves": waves, "epochs": epochs})
-                model, _ = example.train_sleep(method, epsilon, hours, labels)
-            features = example.waves(hours, waves)
-            runs = [np.mean(retrained(model, features, labels).predict(features) == labels) for _ in range(200)]
-            found[waves, epochs] = float(np.mean(runs))
-        best, chosen = max(found, key=found.get), found[tuple(example.SLEEP_CHOICES.values())]
-        print(f"{method}, epsilon {epsilon}: best {best} {found[best]:.3f}, chosen {chosen:.3f}")
-        assert chosen > found[best] - (0.15 if method == "group" else 0.08)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(example, "SLEEP_CHOICES", {"waves": waves, "epochs": epochs})
+        model, _ = example.train_sleep(method, epsilon, hours, labels)
+    features = example.waves(hours, waves)
+    found = [np.mean(retrained(model, features, labels).predict(features) == labels) for _ in range(runs)]
+    return float(np.mean(found))
 
 
-@pytest.mark.slow
-def test_the_tables(example):
-    """The whole comparison with trainings of its own for every entry; read it with -s."""
-    for task in example.tasks():
-        Console(width=110).print(example.table(task, 20))
-        assert task.score("belief", 5, 20)[0] > task.score("group", 5, 20)[0]
+@search("no choice for sleep is better for person A", each=METHODS, quick=1)
+def test_the_choices_for_sleep_are_those_of_person_a(method, rng):
+    with opened() as example:
+        epsilon = float(rng.choice(example.EPSILONS))
+        rival = int(rng.choice([1, 2])), int(2 ** rng.integers(6))
+        chosen = sleep_score(example, method, epsilon, *example.SLEEP_CHOICES.values())
+        assert chosen > sleep_score(example, method, epsilon, *rival) - (0.15 if method == "group" else 0.08), rival
+
+
+@search("beliefs beat any dependence on the real series", each=["load", "sleep"], quick=1)
+def test_beliefs_beat_any_dependence_at_the_largest_budget(name, seed):
+    """An entry of the tables of examples/training.py; each call has trainings of its own."""
+    with opened() as example:
+        task = example.tasks()[name == "sleep"]
+        quick = replace(task, train=proved_once(task.train, example.waves))
+        assert quick.score("belief", 5, 20)[0] > quick.score("group", 5, 20)[0]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.plan import plan as plan
+    from fugu.data import Schema as Schema
     from fugu.dependence import BayesianNetwork as BayesianNetwork
     from fugu.dependence import MarkovChain as MarkovChain
     from fugu.dependence import dp_budget as dp_budget
@@ -71,6 +72,7 @@ _ROOMS = {
     "Renyi": "guarantee",
     "RenyiCurve": "guarantee",
     "Scenario": "scenario",
+    "Schema": "data",
     "Shifted": "laws",
     "Verdict": "auditing",
     "attack": "auditing",

@@ -16,6 +16,7 @@ from fugu.auditing.verify import _laws
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.numbers import exact
 from fugu.loss.shift import shift_renyi
+from hunting import search
 
 BUDGETS = [
     (fugu.Pure(0.8), "laplace"),
@@ -86,11 +87,9 @@ def test_tilted_beliefs_never_lose_more(seed):
     assert hunt(seed, 14, "renyi")[0] > 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 20))
-def test_many_moved_beliefs_never_lose_more(seed):
-    hunt(seed, 400)
-    hunt(seed, 200, "renyi")
+@search("moved and tilted beliefs against guarantee_within", each=["wasserstein", "renyi"], quick=1)
+def test_many_moved_beliefs_never_lose_more(kind, seed):
+    return hunt(seed, len(BUDGETS), kind)[0]
 
 
 def test_both_laws_may_move():

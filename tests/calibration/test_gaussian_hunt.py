@@ -12,6 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 from fugu import Approx, Laplace, LawPair, Normal, NormalMixture, Pure, calibrate
+from hunting import search
 
 
 def parts(law):
@@ -79,28 +80,14 @@ def hunt(seed, mixture):
             check(p, q, type(noise)(float(noise.scale) * 0.98, noise.grid), budget)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@search("noise for pairs of normal laws, and a scale two per cent smaller", quick=60)
 def test_no_gaussian_pair_breaks_its_budget_and_a_scale_two_percent_smaller_is_caught(seed):
     hunt(seed, mixture=False)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@search("noise for pairs of normal mixtures, and a scale two per cent smaller", quick=15)
 def test_no_mixture_pair_breaks_its_budget(seed):
     hunt(10_000 + seed, mixture=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
-def test_two_thousand_gaussian_pairs(block):
-    for seed in range(1000 + 100 * block, 1100 + 100 * block):
-        hunt(seed, mixture=False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
-def test_five_hundred_mixture_pairs(block):
-    for seed in range(20_000 + 50 * block, 20_050 + 50 * block):
-        hunt(seed, mixture=True)
 
 
 @pytest.mark.parametrize("seed", range(10))

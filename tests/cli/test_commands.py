@@ -211,12 +211,13 @@ def test_no_noise_is_refused_until_it_is_allowed(small):
     assert (small / "out.csv").exists()
 
 
-def test_a_private_problem_is_reported_without_a_value_or_a_count(small):
-    (small / "today.csv").write_text("id,s,v\n" + "\n".join(f"{i},a,{'' if i == 7 else 93177}" for i in range(20)))
-    result = release(small)
-    assert result.code == 2 and "missing" in result.message
-    assert "93177" not in result.message and " 1 " not in result.message
-    assert not (small / "out.csv").exists()
+def test_a_missing_private_cell_is_no_problem_and_a_file_without_names_shows_no_record(small):
+    (small / "today.csv").write_text("id,s,v\n" + "\n".join(f"{i},a,{'' if i == 7 else 3}" for i in range(20)))
+    assert release(small).code == 0 and len((small / "out.csv").read_text().split()) == 21
+    (small / "today.csv").write_text("\n".join(f"{i},a,93177" for i in range(20)))
+    result = release(small, "--force")
+    assert result.code == 2 and "3 columns" in result.message and "--no-header" in result.message
+    assert "93177" not in result.message
 
 
 def test_the_demo_tells_the_whole_story(tmp_path):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -53,10 +57,7 @@ def test_verify_and_export(path, tmp_path):
     head = json.loads((tmp_path / "out.json").read_text())["head"]
     assert code == 0 and json.loads(run("verify", path, "--head", head, "--json")[1]) == {"holds": True, "head": head}
     assert run("verify", path, "--head", "f" * 64)[0] == 4
-    db = sqlite3.connect(path)
-    db.execute("UPDATE requests SET state = 'refused'")
-    db.commit()
-    db.close()
+    path.write_bytes(path.read_bytes().replace(b'"reserved"', b'"refused"'))
     code, message = run("verify", path)
     assert code == 4 and "edited" in message
 
@@ -66,3 +67,24 @@ def test_a_missing_ledger_is_wrong_use_and_is_not_created(tmp_path):
         code, message = run(command[0], tmp_path / "none.db", *command[1:])
         assert code == 2 and "no ledger file" in message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_that_may_only_be_read_is_shown_and_verified(path):
+    """As an auditor has it: a file of mode 0444 in a folder of mode 0555, and no rights."""
+    folder = Path(tempfile.mkdtemp())
+    copy = Path(shutil.copy(path, folder / "copy.db"))
+    copy.chmod(0o444)
+    folder.chmod(0o555)
+    expected = run("show", path, "--json")
+    child = os.fork()
+    if not child:
+        code = 1
+        with suppress(BaseException):
+            if os.geteuid() == 0:
+                os.seteuid(65534)
+            code = 0 if run("show", copy, "--json") == expected and run("verify", copy)[0] == 0 else 2
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert os.listdir(folder) == ["copy.db"]
+    folder.chmod(0o755)
+    shutil.rmtree(folder)

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu.data import read_table
 from fugu.dependence import MarkovChain
-from fugu.errors import FuguError
+from fugu.errors import DataKnown, FuguError
 
 FOLLOWS = {"home": (8, 3, 1), "work": (3, 6, 2), "shop": (5, 3, 2)}
 ROUTE = ("--by", "user", "--order", "time", "--state", "place")
@@ -257,3 +258,11 @@ def test_a_reference_that_determines_no_chain_is_refused_with_advice(tmp_path):
     assert run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--smoothing", "0.5")[0] == 0
     (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nv,1,b\n")
     assert "no reference user has two rows" in run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")[1]
+
+
+def test_sequences_and_the_columns_of_their_table_are_one_data_set(folder):
+    """A statistic of the sequences under one name, a column of the same file under another: the same people."""
+    asked = ("--ledger", folder / "l.db", "--request", "a", "--data", "walks")
+    assert release(folder, "histogram", *asked)[0] == 0
+    with pytest.raises(DataKnown, match="walks"):
+        fugu.Ledger(folder / "l.db", fugu.Pure(1), data="columns", fingerprint=read_table(folder / "seq.csv"))

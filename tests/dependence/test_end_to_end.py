@@ -33,6 +33,7 @@ from fugu.dependence.chains import ChainSet
 from fugu.dependence.groups import IndependentBlocks
 from fugu.dependence.joint import JointTable
 from fugu.errors import FuguError, NotProvable
+from hunting import search
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0)
 NAMES = dict.fromkeys(maker.__name__ for maker in MAKERS)
@@ -64,6 +65,7 @@ def mechanisms(shape, epsilon):
     yield arg_max(shape, epsilon)
 
 
+@search("pure releases under every prior", each=NAMES)
 def attack(name, seed):
     """loss / stated for the worst of the mechanisms under one random prior; fails on any loss above what is stated."""
     case, rng = drawn(name, seed)
@@ -83,13 +85,7 @@ def test_no_release_loses_more_than_stated(name):
     assert max(ratios) > 0.99  # the statement is reached: nothing below it would hold for all
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_release_loses_more_than_stated_over_many_priors(name):
-    for seed in range(1000, 1250):
-        attack(name, seed)
-
-
+@search("releases with a delta under every prior", each=NAMES)
 def attack_delta(name, seed):
     """Two (epsilon, delta) mechanisms, one that leaks cells and one that leaks everything, and the hockey stick."""
     case, rng = drawn(name, seed)
@@ -113,13 +109,7 @@ def test_no_leaky_release_exceeds_epsilon_and_delta(name):
     assert max(attack_delta(name, seed) for seed in range(50, 58)) > 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_leaky_release_exceeds_epsilon_and_delta_over_many_priors(name):
-    for seed in range(3000, 3040):
-        attack_delta(name, seed)
-
-
+@search("Renyi curves under every prior", each=NAMES)
 def attack_renyi(name, seed):
     """Randomised response with the Renyi curve of one entry, against the exact divergence of the whole release."""
     case, rng = drawn(name, seed)
@@ -141,13 +131,7 @@ def test_no_release_exceeds_its_renyi_statement(name):
         attack_renyi(name, seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_release_exceeds_its_renyi_statement_over_many_priors(name):
-    for seed in range(5000, 5020):
-        attack_renyi(name, seed)
-
-
+@search("pairs of releases under every prior", each=NAMES)
 def attack_pair(name, seed):
     """A release of e1 and a second one of e2, chosen by what the first said: (loss of the pair, stated for e1 + e2)."""
     case, rng = drawn(name, seed)
@@ -167,13 +151,6 @@ def test_a_pair_of_releases_costs_at_most_the_translated_sum(name):
     found = [f for seed in range(100, 108) if (f := attack_pair(name, seed))]
     assert found
     assert any(worst > fugu.translate(prior, larger) for worst, prior, larger in found)  # one of the two is not enough
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_many_pairs_of_releases(name):
-    for seed in range(7000, 7040):
-        attack_pair(name, seed)
 
 
 def binary(seed):

@@ -16,6 +16,7 @@ from fugu.dependence.chains import ChainSet
 from fugu.dependence.coefficients import ContractingChains
 from fugu.dependence.curve import InfluenceCurve
 from fugu.dependence.groups import DependentGroups, IndependentBlocks
+from hunting import search
 
 STICKY = [[0.6, 0.4], [0.2, 0.8]]
 # composition paper, theory notes 6.1, 6.2 and the shared vectors: exact curves of long stationary chains, b = 1 .. 12
@@ -146,8 +147,7 @@ def test_equal_to_enumeration_when_steps_differ(seed):
     assert agrees([found(b) for b in range(1, length + 1)], exact_curve(kernels, start, length))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@search("influence of chains against enumeration", quick=1)
 def test_equal_to_enumeration_at_length(seed):
     rng = np.random.default_rng(1000 + seed)
     k, length = ((2, 7), (3, 5), (2, 6), (4, 4))[seed % 4]

@@ -25,6 +25,7 @@ import fugu
 from fugu.dependence.gaussian_field import GaussianField
 from fugu.errors import FuguError, NotProvable
 from fugu.iterate import AR1, Correlated, Groups, Independent, Mixing, NoisySGD, WorstCase, from_marginals
+from hunting import search
 
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 3.0)
 TOP = 1e6  # a Lipschitz constant that no value reaches
@@ -108,10 +109,9 @@ def test_records_that_change_for_sure(kind):
     assert min(ratios) >= 1 and max(ratios) < (1 + 1e-8 if kind != "independent" else 40)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["independent", "worst", "groups"])
-def test_records_that_change_for_sure_long(kind):
-    assert min(certain(np.random.default_rng([8, k]), kind) for k in range(2500)) >= 1
+@search("accountant: records that change for sure", each=["independent", "worst", "groups"], quick=5)
+def test_records_that_change_for_sure_long(kind, rng):
+    assert certain(rng, kind) >= 1
 
 
 @pytest.mark.parametrize(("steps", "records", "m"), [(1, 3, 1), (5, 3, 1), (7, 3, 1), (4, 10, 1), (6, 7, 2), (9, 4, 3)])
@@ -206,10 +206,9 @@ def test_normal_priors(kind):
     assert min(normal_case(np.random.default_rng([3, k]), kind) for k in range(50)) >= 1 - 1e-9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ar1", "field"])
-def test_normal_priors_long(kind):
-    assert min(normal_case(np.random.default_rng([4, k]), kind) for k in range(2000)) >= 1 - 1e-9
+@search("accountant: normal priors", each=["ar1", "field"], quick=5)
+def test_normal_priors_long(kind, rng):
+    assert normal_case(rng, kind) >= 1 - 1e-9
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, -0.7, 0.95])
@@ -298,12 +297,9 @@ def test_chains():
         chain_case(np.random.default_rng([12, k]), 3, 3)
 
 
-@pytest.mark.slow
-def test_chains_long():
-    for k in range(800):
-        chain_case(np.random.default_rng([13, k]), 2, 6)
-    for k in range(200):
-        chain_case(np.random.default_rng([14, k]), 3, 5)
+@search("accountant: chains", quick=2)
+def test_chains_long(rng):
+    chain_case(rng, *((2, 6) if rng.random() < 0.8 else (3, 5)))
 
 
 def test_a_chain_that_never_forgets_is_a_group():
@@ -414,11 +410,9 @@ def test_bounded_domains(independent):
     assert max(ratios) > 0.3  # not far from the truth in some case
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("independent", [True, False])
-def test_bounded_domains_long(independent):
-    for k in range(120):
-        grid_case(np.random.default_rng([22, k, independent]), independent)
+@search("accountant: bounded domains", quick=1)
+def test_bounded_domains_long(rng):
+    grid_case(rng, bool(rng.integers(2)))
 
 
 def test_the_restart_in_the_notes():

@@ -14,6 +14,7 @@ from fugu.errors import FuguError
 from fugu.iterate import shift_bound
 from fugu.iterate.allocation import allocation, covered, feasible, isotonic
 from fugu.iterate.steps import Steps
+from hunting import search
 
 VECTORS = [  # shifts, noise, contraction, allocation, sum of squares
     ([1, 1, 1, 1], [1] * 4, 1.0, [1, 1, 1, 1], 4),
@@ -118,9 +119,10 @@ def test_covered_is_never_below_the_exact_optimum_and_close_to_it():
     assert 0 < hunt(300, 1) < 1e-9
 
 
-@pytest.mark.slow
-def test_covered_is_never_below_the_exact_optimum_long():
-    assert 0 < hunt(8000, 2) < 1e-9
+@search("allocation against the exact optimum", quick=2)
+def test_covered_is_never_below_the_exact_optimum_long(seed):
+    assert hunt(10, [2, seed]) < 1e-9
+    return 10
 
 
 def test_any_allocation_is_repaired_until_it_pays():
@@ -235,9 +237,10 @@ def test_laplace_is_never_below_the_optimum_and_close_to_it():
     assert laplace_gap(150, 5) < 1e-6
 
 
-@pytest.mark.slow
-def test_laplace_long():
-    assert laplace_gap(3000, 6) < 1e-6
+@search("allocation for Laplace noise against a solver", quick=2)
+def test_laplace_long(seed):
+    assert laplace_gap(5, [6, seed]) < 1e-6
+    return 5
 
 
 def test_the_gaussian_allocation_is_loose_for_laplace_noise_with_contraction():

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import brentq, linprog
 from scipy.special import ndtr
 
+import hunting
 from fugu.dependence.chain import MarkovChain
 from fugu.dependence.joint import JointTable
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable, UsageError
@@ -171,11 +172,10 @@ def test_sixty_random_joint_laws_stay_above_the_truth_in_both_orders_and_a_rule_
     assert fooled >= 20
 
 
-@pytest.mark.slow
-def test_a_thousand_random_joint_laws_stay_above_the_truth():
-    nearest, fooled = search(2, 1000)
-    assert nearest > -1e-9
-    assert fooled >= 333
+@hunting.search("bounds for joint laws against mixtures of normals", quick=1)
+def test_random_joint_laws_stay_above_the_truth(seed):
+    assert search([2, seed], 3)[0] > -1e-9
+    return 3
 
 
 @pytest.mark.parametrize(("eta", "known"), [(1, 1.3250027), (2, 7.3068529), (4, 31.3068528)])
@@ -466,11 +466,9 @@ def test_training_on_random_tables_stays_above_the_truth():
     assert fooled >= 1
 
 
-@pytest.mark.slow
-def test_training_on_many_random_tables_stays_above_the_truth():
-    nearest, fooled = random_training(12, 500)
-    assert nearest > -1e-11
-    assert fooled >= 20
+@hunting.search("training under joint tables", quick=1)
+def test_training_on_more_random_tables_stays_above_the_truth(seed):
+    assert random_training([12, seed], 1)[0] > -1e-11
 
 
 def test_every_case_of_a_table_is_a_coupling_of_the_two_laws_it_stands_for():

@@ -28,6 +28,7 @@ import fugu
 from fugu.iterate import joint_bound, joint_delta, shift_bound
 from fugu.iterate.allocation import covered
 from fugu.laws import Discrete
+from hunting import search
 
 ALPHAS, EPSILONS = (1.2, 2, 5), (0.0, 0.3, 1.0, 2.5)
 EXACT = 1 - 1e-9
@@ -53,9 +54,9 @@ def test_linear_maps_leak_exactly_what_is_stated():
     assert max(linear_case(np.random.default_rng([1, k])) for k in range(100)) < 1 + 1e-9
 
 
-@pytest.mark.slow
-def test_linear_maps_leak_exactly_what_is_stated_long():
-    assert max(linear_case(np.random.default_rng([2, k])) for k in range(4000)) < 1 + 1e-9
+@search("shift bound: linear maps", quick=5)
+def test_linear_maps_leak_exactly_what_is_stated_long(rng):
+    assert linear_case(rng) < 1 + 1e-9
 
 
 def test_quadratic_losses_of_one_curvature():
@@ -108,11 +109,9 @@ def test_maps_on_the_line(laplace):
     assert max(ratios) > 0.9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("laplace", [False, True])
-def test_maps_on_the_line_long(laplace):
-    for k in range(150 if laplace else 400):
-        grid_case(np.random.default_rng([6, k, laplace]), laplace, 1200)
+@search("shift bound: maps on the line", quick=1)
+def test_maps_on_the_line_long(rng):
+    grid_case(rng, bool(rng.random() < 0.3), 1200)
 
 
 def test_one_laplace_step_is_exact():
@@ -232,10 +231,9 @@ def test_joint_laws():
     assert 0.5 < max(ratios) <= 1 + 1e-6
 
 
-@pytest.mark.slow
-def test_joint_laws_long():
-    for k in range(500):
-        joint_case(np.random.default_rng([32, k]))
+@search("shift bound: joint laws", quick=3)
+def test_joint_laws_long(rng):
+    joint_case(rng)
 
 
 def coupled_case(rng, points=500):

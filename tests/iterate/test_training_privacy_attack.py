@@ -17,12 +17,15 @@ from scipy.special import expit
 from fugu.iterate import AR1, LinearRegression, LogisticRegression, Mixing
 from fugu.iterate.scaling import Scaling
 from fugu.iterate.training import train
+from hunting import search
 
 EPSILON, DELTA = 0.1, 0.3
 """Easy to measure: epsilon 1 at delta 0.05 needs ten times the trainings. Other epsilons are looked at as well."""
 RECORDS, RUNS, FEW = 20, 60_000, 6000
 SURE = 4.5
 """Standard errors: a correct training fails with a chance below 1e-5."""
+CERTAIN = 6.0
+"""For what is hunted thousands of times: below 1e-8."""
 
 
 @pytest.fixture
@@ -72,11 +75,11 @@ def excess(first, second, epsilon):
     return max(found)
 
 
-def caught(model, weights):
+def caught(model, weights, sure=SURE):
     """Whether the attack proves that the trainings are not as private as the model says, at some epsilon."""
     claims = {EPSILON: float(model.guarantee_.delta), **{e: model.accountant_.delta_at(e) for e in (0.5, 1, 2)}}
     attacks = [(*excess(*weights, epsilon), delta) for epsilon, delta in claims.items()]
-    return any(value > delta + SURE * error for value, error, delta in attacks)
+    return any(value > delta + sure * error for value, error, delta in attacks)
 
 
 ONES = np.ones((RECORDS, 1))
@@ -183,24 +186,26 @@ def test_labels_that_follow_a_chain(rng):
     assert not caught(wrong, pair(wrong, rng, *(labels(rng, runs, 0.0, value) for value in (-1, 1)), runs=runs))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("keep", [0.3, 0.6, 0.9])
-@pytest.mark.parametrize("spread", [0.02, 0.3])
-def test_correlated_records_with_deviations_of_their_own(rng, keep, spread):
+@search("trainings on correlated records that deviate from their means", each=[0.3, 0.6, 0.9])
+def deviations(keep, rng, runs=4 * RUNS):
     """Records that deviate from their means: the two laws differ by the same vector, and hide a little themselves."""
-    place, runs = RECORDS // 2, 4 * RUNS
+    place, spread = RECORDS // 2, float(rng.choice([0.02, 0.3]))
     covariance = keep ** np.abs(np.subtract.outer(np.arange(RECORDS), np.arange(RECORDS)))
     moved = covariance[place]
     given = covariance - np.outer(moved, moved)
     for prior, right in ((AR1(keep), True), (AR1(0), False)):
         model = regression(prior)
         both = [rng.multivariate_normal(s * moved, spread**2 * given, runs, method="eigh") for s in (-1, 1)]
-        assert caught(model, pair(model, rng, *both, runs=runs)) != right
+        assert caught(model, pair(model, rng, *both, runs=runs), sure=CERTAIN) != right
 
 
-@pytest.mark.slow
-def test_the_loop_of_the_estimators_itself(rng):
-    """Real trainings, with the noise of the operating system: fewer, so only gross errors show."""
+def test_correlated_records_with_deviations_of_their_own(rng):
+    deviations(0.9, rng, RUNS)
+
+
+@search("trainings of the estimators themselves", quick=1)
+def test_the_loop_of_the_estimators_itself(seed):
+    """Real trainings, with the noise of the operating system: fewer, so only gross errors show. No seed repeats it."""
     moved, runs = secret(RECORDS // 2), 4000
     for prior, right in ((AR1(0.9), True), (AR1(0), False)):
         model = regression(prior)

@@ -167,7 +167,7 @@ def test_renyi_charges_add_order_by_order():
 
 
 def test_independent_blocks_and_point_masses_add(path):
-    ledger = fugu.Ledger(path, Pure(2))
+    ledger = fugu.Ledger(path, Pure(2), blocks=("north", "south"))
     ledger.spend("north", certified((0, 1), (1, 2)), lambda: 0, block="north")
     ledger.spend("south", certified((0, 1), (1, 2)), lambda: 0, block="south")
     assert ledger.spent() == Pure(1)

@@ -7,7 +7,7 @@ import random
 import signal
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,10 +16,13 @@ import pytest
 import fugu
 from fugu.errors import BudgetRefused
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, books
+from fugu.ledger import Charge, Ledger
+from fugu.ledger.state import CHARGED
 from fugu.ledger.values import encode
+from hunting import search
 
-STEPS = ["reserving", "charge written", "reserved", "produce", "evaluated", "settled written", "settled"]
+STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",
+         "settled synced", "settled"]  # fmt: skip
 TENTH = Charge.per_entry(0.1)
 HOW_MANY = 5
 
@@ -71,7 +74,7 @@ class World:
         """The four zeros of the promise."""
         spent = Fraction(self.watch.spent().epsilon).limit_denominator(10)
         assert spent <= Fraction(1, 2), "overspent"
-        charged = {e.request for e in self.watch.history() if e.state in books.CHARGED}
+        charged = {e.request for e in self.watch.history() if e.state in CHARGED}
         assert not self.uncharged and set(self.out) <= charged, "a release without a charge"
         assert all(len(values) == 1 for values in self.out.values()), "one id, two values"
         for request in charged:  # a charge whose process died is still good for its request
@@ -114,20 +117,23 @@ def test_a_real_death_at_every_step(tmp_path, step):
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     states = [e.state for e in world.watch.history()]
-    assert states == ([] if step in STEPS[:2] else ["settled"] if step == "settled" else ["reserved"])
+    assert states == ([] if step in STEPS[:2] else ["settled"] if step in STEPS[-2:] else ["reserved"])
     assert world.run("q") == world.run("q")
     world.check()
 
 
-@pytest.fixture
-def quick(tmp_path):
+@contextmanager
+def in_memory():
     """A folder in memory if there is one: exceptions lose no power, so nothing is learnt from waiting for a disk."""
     memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def quick():
+    with in_memory() as folder:
+        yield folder
 
 
 def schedules(folder, seeds, kind=Ledger):
@@ -137,13 +143,10 @@ def schedules(folder, seeds, kind=Ledger):
             left.unlink()
 
 
-def test_two_hundred_random_schedules(quick):
-    schedules(quick, range(200))
-
-
-@pytest.mark.slow
-def test_ten_thousand_random_schedules(quick):
-    schedules(quick, range(1000, 11_000))
+@search("random deaths while a ledger is charged", quick=200)
+def test_random_schedules(seed):
+    with in_memory() as folder:
+        schedules(folder, [seed])
 
 
 class Hasty(Ledger):
@@ -217,7 +220,7 @@ def test_kills_from_outside_at_any_moment(tmp_path):
         os.waitpid(child, 0)
     with Ledger(path, Pure(0.5), data="d") as ledger:
         ledger.verify()
-        charged = [e.request for e in ledger.history() if e.state in books.CHARGED]
+        charged = [e.request for e in ledger.history() if e.state in CHARGED]
         assert 0 < len(charged) <= HOW_MANY and ledger.spent() == Pure(Fraction(len(charged), 10))
         seen = {tuple(line.split()) for line in told.read_text().splitlines()}
         stored = {(request, str(ledger.spend(request, TENTH, lambda: 0))) for request in charged}

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
 import pytest
 
 from fugu.errors import BudgetExceeded, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, requests, store
+from fugu.ledger import Charge, Ledger, locks, log, store
 from fugu.ledger import ledger as ledger_file
+from hunting import search
 
 HUNDREDTH = Charge.per_entry(0.01)
+APART = threading.Lock()
 
 
 def worker(path, name, runs, queue):
@@ -68,10 +71,9 @@ def test_four_processes_spend_exactly_the_budget(tmp_path):
     race(tmp_path / "l.db", 4, 30)
 
 
-@pytest.mark.slow
-def test_eight_processes_of_a_hundred_runs_spend_exactly_the_budget(tmp_path):
-    for trial in range(3):
-        race(tmp_path / f"{trial}.db", 8, 100)
+@search("processes that spend one budget at a time", quick=1)
+def test_up_to_eight_processes_of_up_to_a_hundred_runs_spend_exactly_the_budget(rng, tmp_path):
+    race(tmp_path / "l.db", int(rng.integers(2, 9)), int(rng.integers(10, 101)))
 
 
 def test_one_id_in_many_processes_is_one_value_and_one_evaluation(tmp_path):
@@ -110,23 +112,22 @@ def test_looking_and_charging_apart_overspends_and_the_test_sees_it(tmp_path, mo
     monkeypatch.setattr(ledger_file.Ledger, "_refusal", slow)
     assert len(spend_in_threads(tmp_path / "right.db", 8, alone=True)) == 5
     Ledger(tmp_path / "wrong.db", Pure(0.05), data="d").close()
-    monkeypatch.setattr(store, "writing", lambda *_: nullcontext())
-    monkeypatch.setattr(requests, "enter", _bare_enter)
-    monkeypatch.setattr(requests, "finish", _bare_finish)
+    monkeypatch.setattr(locks, "_taken", lambda *_: True)
+    monkeypatch.setattr(store.Writing, "commit", _commit_at_the_end)
     assert len(spend_in_threads(tmp_path / "wrong.db", 8, alone=True)) > 5
 
 
-def _bare_enter(db, data, request, asked, refused):
-    state = "reserved" if refused is None else "refused"
-    fields = (
-        "INSERT INTO requests (dataset, request, state, charge, question, planned, seq) VALUES (?, ?, ?, ?, ?, ?, 1)"
-    )
-    db.execute(fields, (data, request, state, *asked))
-
-
-def _bare_finish(db, data, request, state, value, more):
-    change = "UPDATE requests SET state = ?, value = ? WHERE dataset = ? AND request = ?"
-    db.execute(change, (state, value, data, request))
+def _commit_at_the_end(self, step):
+    """Behind whatever others have written meanwhile: each charge is there, none was seen by the next."""
+    if self._new is not None:
+        with APART:
+            now = log.opened(self._fd)
+            _, _, text = self._new[0].split(b" ", 2)
+            _, _, kind, body, _ = json.loads(text.split(b"\n")[0])
+            attached = self._new[0].split(b"\n")[1].decode()
+            new, head = log.record(len(now.hashes) + 1, now.head, kind, body, attached)
+            log.put(self._fd, now.end, new)
+            log.put(self._fd, now.base + (len(now.hashes) + 1) % 2 * log.BLOCK, log.slot(len(now.hashes) + 1, head))
 
 
 def test_a_request_inside_itself_ends_with_a_clear_error(tmp_path):

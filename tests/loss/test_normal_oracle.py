@@ -21,6 +21,7 @@ from fugu.loss.continuous import hockey_stick, pure_epsilon
 from fugu.loss.continuous_search import least_continuous
 from fugu.loss.mixture_coupling import coupled_scale
 from fugu.loss.theorem1 import FORMS, theorem1_scale
+from hunting import search
 
 mp = MPContext()
 mp.dps = 40
@@ -164,39 +165,18 @@ def check_claim(p, q, kind, b, eps):
     return claimed, true
 
 
-def run_normals(seed, count):
-    rng = np.random.default_rng(seed)
-    for k in range(count):
-        p, q, b, eps = random_normals(rng)
-        kind = ("laplace", "laplace", "gaussian")[k % 3]
-        check_claim(p, q, kind, 0.0 if k % 10 == 9 else b, eps)
+@search("delta of normal laws against the oracle", quick=60)
+def test_normals_are_never_below_the_oracle_and_tight(rng):
+    p, q, b, eps = random_normals(rng)
+    kind = ("laplace", "laplace", "gaussian")[rng.integers(3)]
+    check_claim(p, q, kind, 0.0 if rng.random() < 0.1 else b, eps)
 
 
-def run_mixtures(seed, count):
-    rng = np.random.default_rng(seed)
-    for k in range(count):
-        p, q = random_mixture(rng, 0.2), random_mixture(rng, 0.2)
-        check_claim(
-            p, q, ("laplace", "gaussian")[k % 2], decimal(10 ** rng.uniform(-1.5, 1.2)), decimal(rng.uniform(0, 2))
-        )
-
-
-def test_normals_are_never_below_the_oracle_and_tight():
-    run_normals(1, 60)
-
-
-def test_mixtures_are_never_below_the_oracle_and_tight():
-    run_mixtures(2, 15)
-
-
-@pytest.mark.slow
-def test_many_normals_are_never_below_the_oracle_and_tight():
-    run_normals(3, 2000)
-
-
-@pytest.mark.slow
-def test_many_mixtures_are_never_below_the_oracle_and_tight():
-    run_mixtures(4, 500)
+@search("delta of normal mixtures against the oracle", quick=15)
+def test_mixtures_are_never_below_the_oracle_and_tight(rng):
+    p, q = random_mixture(rng, 0.2), random_mixture(rng, 0.2)
+    kind = ("laplace", "gaussian")[rng.integers(2)]
+    check_claim(p, q, kind, decimal(10 ** rng.uniform(-1.5, 1.2)), decimal(rng.uniform(0, 2)))
 
 
 def test_the_oracle_agrees_with_quadrature_of_the_convolution():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fugu import Approx, Discrete, LawPair, Pure, Scenario, calibrate, mix, verify
-from fugu.errors import MissingValues, NoiselessRelease, NotProvable, PriorNotPublic
+from fugu.errors import BadLaw, NoiselessRelease, NotProvable, PriorNotPublic
 from fugu.mechanism import post
 
 PAIR = LawPair(Discrete([0, 1, 2, 3], [4, 3, 2, 1]), Discrete([0, 1, 2, 3], [1, 2, 3, 4]), "a vs b")
@@ -56,15 +56,14 @@ def test_the_same_values_with_other_weights_are_other_beliefs():
 def test_missing_values_are_let_through_only_where_they_are_public():
     gaps = {"s": ["a", "b"] * 20, "v": [0.0, 1.0, 1.0, 2.0] * 9 + [0.0, 1.0, None, None]}
     mapped = calibrate(Scenario.from_table(gaps, publish="v", protect="s", missing=0), Pure(0.5))
-    with pytest.raises(MissingValues):
-        mapped.release([1.0, np.nan])
+    assert mapped._column([1.0, np.nan, "x"], False)[0].tolist() == [1.0, 0.0, 0.0]
     dropped = calibrate(Scenario.from_table(gaps, publish="v", protect="s", missing="drop"), Pure(0.5))
     assert np.isnan(dropped.release([1.0, np.nan]).values).tolist() == [False, True]
 
 
 def test_a_refused_release_spends_nothing():
     fitted = calibrate(Scenario.from_table(TABLE, publish="v", protect="s"), Pure(0.5))
-    for values, error in ((TABLE["v"], PriorNotPublic), (TABLE["v"][::-1], PriorNotPublic), ([np.nan], MissingValues)):
+    for values, error in ((TABLE["v"], PriorNotPublic), (TABLE["v"][::-1], PriorNotPublic), ([[0, 1]], BadLaw)):
         with pytest.raises(error):
             fitted.release(values)
     fitted.release([0, 1])

@@ -18,7 +18,6 @@ from fugu.errors import (
     BadNoise,
     CertificateError,
     FuguError,
-    MissingValues,
     NoiselessRelease,
     NotProvable,
 )
@@ -55,10 +54,10 @@ def test_other_shapes_are_refused_before_anything_is_spent(wrong: Any) -> None:
     mechanism.release([0, 0])
 
 
-@pytest.mark.parametrize("wrong", [[1, math.nan], [[1, 2], [math.inf, 0]], [None, 1]])
-def test_missing_and_infinite_coordinates_are_refused(wrong: Any, found: fugu.Mechanism) -> None:
-    with pytest.raises(MissingValues):
-        found.release(wrong)
+@pytest.mark.parametrize("odd", [math.nan, math.inf, None, "V27.0", 1e308, [3]])
+def test_no_coordinate_is_refused_and_no_other_row_moves(odd: Any, found: fugu.Mechanism) -> None:
+    rows, _ = found._column([[1, 2], [odd, 0]], False)
+    assert rows[0].tolist() == [1, 2] and rows[1, 1] == 0 and np.isfinite(rows).all()
 
 
 def test_it_releases_once_and_shares_that_with_what_follows() -> None:

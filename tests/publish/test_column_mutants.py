@@ -9,7 +9,7 @@ import pytest
 
 from fugu import Discrete, LawPair, Pure, Scenario, calibrate
 from fugu.data import Table
-from fugu.errors import MissingValues, NoiselessRelease, RepeatedUnit, UsageError
+from fugu.errors import NoiselessRelease, RepeatedUnit, UsageError
 from fugu.publish import release_column
 
 N = 60
@@ -56,11 +56,9 @@ def test_private_values_outside_the_domain_are_mapped_not_reported():
     assert published(ordered, {"size": ["high", "never seen", None]}) == [2, 1, 1]
 
 
-def test_missing_private_values_are_refused_without_a_count():
-    with pytest.raises(MissingValues) as caught:
-        published(silent(), {**TODAY, "v": [1.0, None, np.nan]})
-    assert not any(digit in str(caught.value) for digit in "0123456789")
-    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+def test_missing_private_values_become_the_median_of_the_reference():
+    assert published(silent(), {**TODAY, "v": [0.0, None, np.nan]}) == [0, 1, 1]
+    assert published(silent(missing=0), {**TODAY, "v": [0.0, None, "text"]}) == [0, 0, 0]
 
 
 def test_bare_laws_have_no_column():

@@ -336,7 +336,6 @@ PRIVATE = {
         {"publish": "mixed", "protect": "full"},
         {"publish": "x", "protect": "mixed"},
         {"publish": "x", "protect": "full", "unit": "twice"},
-        {"publish": "x", "protect": "full", "unit": "mixed"},
         {"publish": "x", "protect": "gone"},
         {"publish": "x", "protect": "gone<3"},
         {"publish": "x", "protect": "t<3"},

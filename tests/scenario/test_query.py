@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fugu.data import Column
+from fugu.data import Column, Schema
+from fugu.data.field import Field
+from fugu.data.private import open_private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
 from fugu.exact import as_fraction
 from fugu.scenario import Query
@@ -84,19 +86,22 @@ def test_a_category_outside_the_ordering_is_counted_not_named():
     assert "93177" not in str(caught.value)
 
 
-def test_private_data_outside_the_domain_is_mapped_when_not_strict():
-    assert Query("x").apply([math.inf, -math.inf, 1], strict=False).tolist() == [
-        np.finfo(float).max,
-        np.finfo(float).min,
-        1,
-    ]
-    assert Query("x", edges=(0, 1, 2)).apply([math.inf], strict=False).tolist() == [1.5]
-    query = Query("x", categories=("low", "high"), missing="low")
-    assert query.apply(["other", "high", None], strict=False).tolist() == [0, 1, 0]
-    dropped = Query("x", categories=("low", "high"), missing="drop").apply(["other", "high"], strict=False)
+def of_private(query, known, values):
+    rule = query.rule(Field.of("x", known), np.array([0.0, 1.0, 1.0]))
+    return query.of_private(open_private({"x": values}, Schema({"x": rule}), ["x"])).tolist()
+
+
+def test_private_data_outside_the_domain_is_mapped_and_never_refused():
+    number = {"kind": "number", "typical": 1}
+    far = [float(np.finfo(float).max), float(np.finfo(float).min)]
+    assert of_private(Query("x"), number, [math.inf, -math.inf, 1, "V27.0", None]) == [*far, 1, 1, 1]
+    assert of_private(Query("x", edges=(0, 1, 2)), number, [math.inf, "0.5", []]) == [1.5, 0.5, 1.5]
+    text = {"kind": "category", "values": ["low", "high"]}
+    ordering = Query("x", categories=("low", "high"), missing="low")
+    assert of_private(ordering, text, ["other", "high", None]) == [0, 1, 0]
+    assert of_private(Query("x", categories=("low", "high")), text, ["other", "low", None]) == [1, 0, 1]  # the median
+    dropped = of_private(Query("x", categories=("low", "high"), missing="drop"), text, [None, "high"])
     np.testing.assert_array_equal(dropped, [np.nan, 1])
-    with pytest.raises(MissingValues):
-        Query("x", categories=("low", "high")).apply(["other", "high"], strict=False)
 
 
 def test_missing_is_refused_dropped_or_mapped():

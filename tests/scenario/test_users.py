@@ -12,6 +12,7 @@ from fugu import Approx, Discrete, LawPair, Normal, Pure, Scenario, calibrate, d
 from fugu.errors import NotProvable, UsageError
 from fugu.noise import Laplace
 from fugu.scenario.users import needed, total
+from hunting import search
 
 
 def binomial(n, p):
@@ -61,8 +62,9 @@ def test_with_enough_users_no_noise_is_needed_and_how_many_that_takes():
     assert both <= Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize("count", [3_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_very_many_users_take_part_in_a_certified_total(count):
+@search("totals of up to a million users", quick=1)
+def test_very_many_users_take_part_in_a_certified_total(seed):
+    count = 3_000 if seed == 0 else int(10 ** np.random.default_rng(seed).uniform(3, 6))
     levels = Discrete(range(100), np.arange(1, 101))
     scenario = Scenario.reports(0, 99, levels, count=count)
     law = next(iter(scenario.adversaries[0].values()))

@@ -8,21 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.problem import numbered
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
 from fugu.errors import BadNoise, UsageError
 from fugu.exact import as_fraction, read_number
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
-from fugu.laws.analytic import Analytic
-from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.vectors import VectorFamily, distinct, vector_families
-from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.documents import proving
 from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.pushed import halves_agree, pushed
 from fugu.mechanism.vector import nearest_rows
 
 
@@ -145,22 +142,7 @@ def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Ce
 
 def _laws(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Item, ...]:
     """The laws given, pushed through what a release does to a value: to the nearest supported one, onto the lattice."""
-    given, support, lattice = items(as_pairs(scenario_or_pairs)), certificate.support, certificate.lattice
-    if support is not None:
-        if any(isinstance(item, Analytic) or item.translates for item in given):
-            raise BadNoise("it moves every value to its own atoms, and these laws have none")
-        given = tuple(moved(item, support) for item in given if isinstance(item, Family))
-    if lattice is not None:
-        return tuple(item.on(lattice) for item in given)
-    if any(isinstance(item, Analytic) for item in given):
-        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
-    return tuple(numbered(item) for item in given if isinstance(item, Family))
-
-
-def moved(family: Family, support: NDArray[np.float64]) -> Family:
-    """The laws of the nearest supported value; masses that meet are added exactly."""
-    points, where = np.unique(nearest(support, family.points), return_inverse=True)
-    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
+    return pushed(items(as_pairs(scenario_or_pairs)), certificate)
 
 
 def _verdict(proof: Proof, budget: object) -> Verdict:
@@ -169,10 +151,11 @@ def _verdict(proof: Proof, budget: object) -> Verdict:
 
 
 def _verify_mixed(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
-    """A mixture holds if both halves hold, speak of the same beliefs, and neither budget is above the mixture's."""
+    """A mixture holds if both halves hold, for the laws of the whole, and neither budget is above the mixture's."""
     first, second = certificate.parts
     verdicts = [verify(part, scenario_or_pairs) for part in (first, second)]
     same = first.body["beliefs"] == second.body["beliefs"] == certificate.body["beliefs"]
+    same = same and all(halves_agree(certificate, part) for part in (first, second))
     share = read_number(certificate.body["share"])
     within = all(_bounded(part, certificate) for part in (first, second)) and 0 <= share <= 1
     worst = max(verdicts, key=lambda v: (v.epsilon, v.delta))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.pair import LawPair
+from fugu.mechanism.pushed import numbered
 from fugu.noise.lattice import Lattice, as_grid
 
 _FINER = 16
@@ -46,11 +47,6 @@ class Problem:
         if any(isinstance(f, Analytic) for f in self.given):
             return None
         return tuple(numbered(f) for f in self.given if isinstance(f, Family))
-
-
-def numbered(family: Family) -> Family:
-    """The same laws on the points 0, 1, 2, ..."""
-    return replace(family, points=np.arange(len(family.points)))
 
 
 def problem(pairs: tuple[LawPair, ...], budget: AnyBudget, grid: Real | str = "auto", kind: str = "laplace") -> Problem:

@@ -80,6 +80,7 @@ def _body(
         "unit": context.unit,
         "query": context.query,
         "recipe": context.recipe,
+        "reading": context.schema,
         "beliefs": beliefs_of(asked.given),
         "empirical": _under_empirical(asked, noise, budget, context),
     }

@@ -2,60 +2,106 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import hashlib
+import json
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table as Rich
 
 from fugu.cli import options
+from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, save_csv, say
-from fugu.data import read_table
+from fugu.data import Schema
 from fugu.errors import UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
-from fugu.queries import Answer, answer
+from fugu.ledger.charge import LAW, Charge
+from fugu.queries.answer import Cell, Prepared, columns_of, prepare
+from fugu.queries.statistic import Statistic
 
 
-def release_query(
-    table: str,
-    query: str,
-    protect: str,
-    budget: Pure | Approx,
-    reference: str | None,
-    column: Path,
-    by: str | None,
-    bounds: str | None,
-    step: str | None,
-    bins: str | None,
-    unit: str | None,
-    allow_no_noise: bool,
-    as_json: bool,
-) -> None:
-    """Answer, write OUT.csv and one certificate a group, show the numbers with their intervals."""
-    edges = options.bins(bins)
-    if edges is not None and (not isinstance(edges, list) or not all(isinstance(e, float) for e in edges)):
-        raise UsageError("for a query, bins are edges, such as --bins 100,150,200")
-    with progress():
-        found = answer(
-            read_table(table),
-            query,
-            protect,
-            budget,
-            reference=read_table(reference or table),
-            public_prior=reference is None,
-            by=by,
-            bounds=bounds_of(bounds),
-            step=None if step is None else options.number("step", step),
-            bins=edges,  # type: ignore[arg-type]
-            unit=unit,
-            allow_no_noise=allow_no_noise,
+@dataclass(frozen=True)
+class Asks:
+    """What a statistic is told on the command line."""
+
+    table: str
+    query: str
+    protect: str
+    budget: Pure | Approx
+    reference: str | None
+    by: str | None
+    bounds: tuple[Real, Real] | None
+    step: str | None
+    bins: str | None
+    unit: str | None
+    schema: Schema | None
+    missing: str | float | None
+    allow_no_noise: bool
+
+    def prepared(self) -> Prepared:
+        """The mechanisms, proved, and the private table, open; nothing is drawn."""
+        edges = options.bins(self.bins)
+        if edges is not None and (not isinstance(edges, list) or not all(isinstance(e, float) for e in edges)):
+            raise UsageError("for a query, bins are edges, such as --bins 100,150,200")
+        found = prepare(
+            self.table,
+            self.query,
+            self.protect,
+            self.budget,
+            self.reference or self.table,
+            self.by,
+            self.bounds,
+            None if self.step is None else options.number("step", self.step),
+            edges,  # type: ignore[arg-type]
+            self.reference is None,
+            self.unit,
+            self.schema,
+            self.missing,
         )
-    files = _save(found, column)
-    if as_json:
-        print_json({"query": str(found.statistic), "cells": [asdict(cell) for cell in found.cells], "files": files})
+        found.require_noise(self.allow_no_noise)
+        return found
+
+
+def release_query(asked: Asks, account: Account | None, column: Path, dry_run: bool, as_json: bool) -> None:
+    """Charge, answer, write OUT.csv and one certificate for each group, show the numbers with their intervals."""
+    with progress():
+        prepared = asked.prepared()
+    summary: dict[str, Any] = {"query": str(prepared.statistic), "dry_run": dry_run}
+    if dry_run:
+        scales = {group: float(m.noise.scale) for group, m in prepared.mechanisms.items()}
+        if as_json:
+            print_json({**summary, "scales": scales})
+        else:
+            say(f"noise scale of each group: {scales}")
+            out.print("dry run: nothing was released, charged or written")
         return
-    out.print(_shown(found, budget))
+    cells = _spent(asked, prepared, account)
+    files = _save(prepared, cells, column)
+    if as_json:
+        told = None if account is None else account.told()
+        print_json({**summary, "cells": [asdict(cell) for cell in cells], "files": files, "ledger": told})
+        return
+    out.print(_shown(prepared.statistic, cells, asked.budget))
     say(f"wrote {', '.join(files)}")
+
+
+def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Cell, ...]:
+    """The numbers; through the ledger, a request that was answered before gives what was stored.
+
+    All groups together are one charge: a record belongs to one of them. A second statistic of the same table is
+    refused by the ledger, since what two law-based releases promise together is not known."""
+
+    def produce() -> list[list[Any]]:
+        return [list(astuple(cell)) for cell in prepared.release(asked.allow_no_noise).cells]
+
+    if account is None:
+        return tuple(Cell(*cell) for cell in produce())
+    proofs = sorted([group, m.certificate.body["digest"]] for group, m in prepared.mechanisms.items())
+    stated = json.dumps([str(prepared.statistic), asked.by, proofs])
+    charge = Charge(LAW, asked.budget, hashlib.sha256(stated.encode()).hexdigest())
+    return tuple(Cell(*cell) for cell in account.spend(prepared.private, charge, produce))
 
 
 def bounds_of(text: str | None) -> tuple[Real, Real] | None:
@@ -68,25 +114,25 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
     return options.number("bounds", low), options.number("bounds", high)
 
 
-def _save(found: Answer, column: Path) -> list[str]:
+def _save(prepared: Prepared, cells: tuple[Cell, ...], column: Path) -> list[str]:
     """Certificates first, the numbers last: no number is written without what covers it."""
     written = []
-    for number, mechanism in enumerate(found.mechanisms.values(), start=1):
-        suffix = ".certificate.json" if len(found.mechanisms) == 1 else f".{number}.certificate.json"
+    for number, mechanism in enumerate(prepared.mechanisms.values(), start=1):
+        suffix = ".certificate.json" if len(prepared.mechanisms) == 1 else f".{number}.certificate.json"
         path = column.with_suffix(suffix)
         mechanism.certificate.save(path)
         written.append(str(path))
-    save_csv(column, found.columns())
+    save_csv(column, columns_of(cells))
     return [str(column), *written]
 
 
-def _shown(found: Answer, budget: Pure | Approx) -> Rich:
-    table = Rich(title=escape(f"{found.statistic} under {budget}"), title_justify="left", header_style="bold")
-    columns = found.columns()
+def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx) -> Rich:
+    table = Rich(title=escape(f"{statistic} under {budget}"), title_justify="left", header_style="bold")
+    columns = columns_of(cells)
     for name in columns:
         table.add_column(escape(name), justify="left" if name in ("group", "cell") else "right")
     table.add_column("noise scale", justify="right")
-    for k, cell in enumerate(found.cells):
+    for k, cell in enumerate(cells):
         values = [columns[name][k] for name in columns]
         table.add_row(*(escape(v) if isinstance(v, str) else f"{v:.6g}" for v in values), f"{cell.scale:.4g}")
     return table

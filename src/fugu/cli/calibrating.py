@@ -10,8 +10,10 @@ import typer
 import fugu
 from fugu.calibration.calibrate import Calibrated
 from fugu.cli import options
-from fugu.cli.console import comparison_table, escape, out, print_json, progress, say
+from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
 from fugu.errors import UsageError
+from fugu.guarantee import weaknesses
+from fugu.mechanism.weakness import warnings_of
 from fugu.scenario import Scenario
 
 
@@ -43,6 +45,8 @@ def compare(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     figure: Annotated[
         str | None, typer.Option(help="Write curves of noise against delta and people here (HTML).")
     ] = None,
@@ -55,15 +59,18 @@ def compare(
         if isinstance(budget, fugu.Renyi):
             raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        reading = options.schema(schema, no_header)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
         found = fugu.compare(scenario, budget)
         if figure is not None and not isinstance(budget, fugu.Renyi):
             _figure(scenario, budget, publish, figure)
+    said = weaknesses(budget, scenario.report.rows)
     if as_json:
-        print_json({**found.to_json(), "report": asdict(scenario.report)})
+        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said)})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     out.print(str(scenario.report), markup=False)
+    warn(said)
 
 
 def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx, publish: str, path: str) -> None:
@@ -86,11 +93,14 @@ def plan(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        reading = options.schema(schema, no_header)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
     figures = {
@@ -119,6 +129,8 @@ def calibrate(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -129,20 +141,21 @@ def calibrate(
     if output is not None:
         options.certificate(output, table)
     with progress():
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior)
+        reading = options.schema(schema, no_header)
+        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=noise, method=method, grid=grid
         )
     if output is not None:
         mechanism.certificate.save(output)
     if as_json:
-        print_json(figures(mechanism))
+        print_json(figures(mechanism, scenario.report.rows))
     else:
-        describe(mechanism, publish)
+        describe(mechanism, publish, scenario.report.rows)
 
 
-def figures(mechanism: Calibrated) -> dict[str, Any]:
-    """The numbers of a mechanism as plain data."""
+def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
     certificate = mechanism.certificate
     return {
         "guarantee": repr(mechanism.guarantee),
@@ -159,12 +172,13 @@ def figures(mechanism: Calibrated) -> dict[str, Any]:
         "interval_95": list(mechanism.interval(0.95)),
         "scales": certificate.scales,
         "assumptions": list(certificate.assumptions),
+        "warnings": list(warnings_of(certificate, rows)),
         "unit": certificate.body["unit"],
         "fingerprint": certificate.fingerprint,
     }
 
 
-def describe(mechanism: Calibrated, publish: str) -> None:
+def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
     """The same in words."""
     certificate = mechanism.certificate
     kind = type(mechanism.noise).__name__
@@ -193,6 +207,7 @@ def describe(mechanism: Calibrated, publish: str) -> None:
             markup=False,
         )
     say("assumptions: " + "; ".join(certificate.assumptions))
+    warn(warnings_of(certificate, rows))
 
 
 def _where(mechanism: Calibrated) -> str:

@@ -1,46 +1,109 @@
-"""Releases of columns through a ledger: charged before anything is written; one request, one set of values."""
+"""Releases go through a ledger: the one that is named, else the user's own; one request, one draw."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import fugu
+from fugu.data import Table
+from fugu.data.private import Private
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
-from fugu.mechanism import Mechanism, Release
+from fugu.ledger import Marks, fingerprints
+from fugu.ledger.terms import known_budget
+
+UNCHARGED = (
+    "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
+    "everything together"
+)
 
 
 @dataclass(frozen=True)
 class Account:
     """Which budget of which data a release is charged to, and under which name."""
 
-    ledger: str
+    ledger: Path
     request: str
     budget: Guarantee
     data: str
 
+    def spend(self, private: Private, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
-def check_ledger(ledger: str | None, request: str | None, budget: object, data: str | None) -> None:
-    """A ledger and a request come together; a budget and a name of data come with them."""
-    if (ledger is None) != (request is None):
-        raise UsageError("a ledger needs a name for this request, and a request a ledger: --ledger DB --request ID")
-    if ledger is None and (budget is not None or data is not None):
-        raise UsageError("--budget and --data are about a ledger; give --ledger DB --request ID, or leave them out")
+        The ledger recognises the table by its rows and columns, whatever it is called and whatever goes out of it."""
+        marks = fingerprints(private.whole)
+        with fugu.Ledger(self.ledger, self.budget, data=self.data, fingerprint=marks) as ledger:
+            return ledger.spend(self.request, mechanism, produce)
+
+    def told(self) -> dict[str, str]:
+        """For certificates and summaries; the place of the ledger stays with the user."""
+        return {"request": self.request, "data": self.data}
 
 
-def account_of(ledger: str | None, request: str | None, budget: Guarantee, data: str) -> Account | None:
-    """The account that the options name, if any."""
-    return None if ledger is None or request is None else Account(ledger, request, budget, data)
+def account_of(
+    ledger: str | None, no_ledger: bool, request: str | None, budget: Guarantee, total: Guarantee | None, data: str,
+    question: dict[str, Any],
+) -> Account | None:  # fmt: skip
+    """The account of a release; None only where `--no-ledger` says so.
+
+    Without --request the request is named by a digest of the question, so the same command is the same request. Without
+    --budget the budget is the one the data has in the ledger, else what this release asks for."""
+    if no_ledger:
+        if ledger is not None or request is not None or total is not None:
+            raise UsageError("--no-ledger goes without --ledger, --request and --budget; leave out one or the other")
+        return None
+    place = own_ledger() if ledger is None else _path(ledger)
+    asked = request if request is not None else _named(question)
+    return Account(place, asked, total or known_budget(place, data) or budget, data)
 
 
-def charged(account: Account | None, mechanism: Mechanism, column: Any, drawn: Release) -> Release:
-    """What may be written: the release itself without a ledger, else what the ledger stored for the request.
+def own_ledger() -> Path:
+    """The user's own ledger: FUGU_LEDGER, else ledger.db in the platform's data folder; made for its owner alone."""
+    if named := os.environ.get("FUGU_LEDGER"):
+        return _path(named)
+    folder = _data_folder() / "fugu"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        raise UsageError(
+            f"the folder of your own ledger, {str(folder)!r}, cannot be made; name another ledger with FUGU_LEDGER or "
+            "--ledger, or say --no-ledger"
+        ) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"the folder of your own ledger, {str(folder)!r}, cannot be written; name another ledger with FUGU_LEDGER "
+            "or --ledger, or say --no-ledger"
+        )
+    return folder / "ledger.db"
 
-    It is drawn before it is charged, so that what is wrong with the table costs nothing; it is shown to nobody before
-    the charge is on disk, and never if the request was refused or had been answered before."""
-    if account is None:
-        return drawn
-    with fugu.Ledger(account.ledger, account.budget, data=account.data, fingerprint=column) as ledger:
-        stored: Release = ledger.spend(account.request, mechanism, lambda: drawn)
-    return stored
+
+def _path(text: str) -> Path:
+    if "://" in text or text.startswith("file:"):
+        raise UsageError(f"a ledger is a file, not an address: give a path, not {text!r}")
+    return Path(text)
+
+
+def _data_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def _named(question: dict[str, Any]) -> str:
+    text = json.dumps(question, sort_keys=True, default=str)
+    return f"{question.get('what', 'release')} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def marks_of_sequences(table: Table, digest: str) -> Marks:
+    """What sequences are recognised by: themselves, and the table that they were read from."""
+    found = fingerprints(table)
+    return Marks({**found.named, digest: "its sequences are the same"}, found.earlier)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,12 @@ def fail(error: FuguError) -> None:
     """One message, no traceback; in a file or a pipe, one line."""
     word = "[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:"
     err.print(word, escape(str(error)), soft_wrap=not err.is_terminal)
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """What must not be overlooked, one line each."""
+    for sentence in sentences:
+        out.print("[bold yellow]warning[/]:", escape(sentence))
 
 
 def print_json(content: Any) -> None:

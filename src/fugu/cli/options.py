@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UsageError
 from fugu.exact import Real, as_fraction, read_number
 from fugu.files import check_apart
@@ -46,6 +48,13 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+SchemaFile = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="FILE", help="What the columns mean: the [schema] part of a TOML file."),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The files have no line of names; the schema's columns are taken, in order.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -83,6 +92,20 @@ def positive(name: str, text: str) -> Real:
 def target(path: str, *read: str | None) -> Path:
     """Where a file may be written: a regular file or a new name, and none of the files that are read."""
     return check_apart(path, *read)
+
+
+def fresh(path: Path, force: bool) -> None:
+    """Refuse to write over a file that exists, unless that was said."""
+    if path.exists() and not force:
+        raise UsageError(f"{path.name!r} exists; choose another name, or overwrite it with --force")
+
+
+def schema(path: str | None, no_header: bool) -> Schema | None:
+    """The schema that the options declare; None leaves everything to the reference."""
+    if path is None and no_header:
+        raise UsageError("--no-header needs --schema FILE, whose columns name those of the file, in order")
+    found = None if path is None else Schema.load(path)
+    return replace(found, header=False) if found is not None and no_header else found
 
 
 def certificate(path: str, *read: str | None) -> Path:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import fugu
 from fugu.cli import options
-from fugu.cli.answering import bounds_of, release_query
-from fugu.cli.calibrating import describe, figures, scenario_of
-from fugu.cli.charging import account_of, charged, check_ledger
-from fugu.cli.console import out, print_json, progress, save_csv
-from fugu.data import Table, read_table
-from fugu.errors import BadTable, UsageError
-from fugu.mechanism.analysis import Analysis
-from fugu.publish import release_column
+from fugu.cli.answering import Asks, bounds_of, release_query
+from fugu.cli.charging import UNCHARGED, account_of
+from fugu.cli.console import err
+from fugu.cli.publishing import ColumnAsked, publish_column
+from fugu.errors import UsageError
 
 
 def release(
@@ -54,29 +50,52 @@ def release(
     smoothing: options.Smoothing = 0.0,
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
-    ledger: Annotated[str | None, typer.Option(help="The ledger that is charged; columns and sequences.")] = None,
-    request: Annotated[str | None, typer.Option(help="The name of this request in the ledger.")] = None,
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
+    ledger: Annotated[
+        str | None, typer.Option(help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
+    ] = None,
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Charge no ledger: nothing then prevents a second release.")
+    ] = False,
+    request: Annotated[
+        str | None, typer.Option(help="The name of this request in the ledger; a digest of the question if left out.")
+    ] = None,
     total: Annotated[
         str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="The name of the data in the ledger; the file's if left out.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate, a page for a column."""
-    files = _targets(output, table, reference, ledger)
     if (reference is None) == (not public_prior):
         raise UsageError(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
-    check_ledger(ledger, request, total, data)
+    files = _targets(output, force or dry_run, table, reference, ledger, schema)
+    reading = options.schema(schema, no_header)
     data = Path(table).name if data is None else data
-    whole = None if total is None else options.positive("--budget", total)
+    budget = options.budget(epsilon, delta, alpha)
+    whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
+    question = {
+        "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
+        "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
+        "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
+        "length": length, "other": other, "public prior": public_prior,
+        "schema": None if reading is None else reading.to_json(),
+    }  # fmt: skip
+    account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
+    if account is None and not dry_run:
+        err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
     if state is not None or order is not None:
         _refuse(
             "not for sequences",
@@ -90,67 +109,34 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), ledger, request, whole, data,
+            bounds_of(bounds), account,
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
     _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other)
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
-    budget = options.budget(epsilon, delta, alpha)
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
         if isinstance(budget, fugu.Renyi):
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
-            "for columns only, not with --query",
-            pairs=pairs, missing=missing, prior=prior, noise=noise, method=method, grid=grid, dry_run=dry_run,
-            ledger=ledger, request=request,
-        )  # fmt: skip
-        release_query(
-            table,
-            query,
-            protect,
-            budget,
-            reference,
-            files["column"],
-            by,
-            bounds,
-            step,
-            bins,
-            unit,
-            allow_no_noise,
-            as_json,
+            "for columns only, not with --query", pairs=pairs, prior=prior, noise=noise, method=method, grid=grid
         )
+        statistic = Asks(
+            table, query, protect, budget, reference, by, bounds_of(bounds), step, bins, unit, reading,
+            None if missing == "error" else options.missing(missing), allow_no_noise,
+        )  # fmt: skip
+        release_query(statistic, account, files["column"], dry_run, as_json)
         return
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
-    with progress():
-        scenario = scenario_of(
-            reference or table, publish, protect, pairs, bins, missing, unit, prior=prior, public_prior=public_prior
-        )
-        mechanism = fugu.calibrate(scenario, budget, noise=noise, method=method, grid=grid)
-        if isinstance(mechanism, Analysis):
-            mechanism.release([])  # refused, and says why
-        private, column = _private(table, publish)
-        page = None if dry_run else _page(mechanism, publish, protect)
-    summary = {**figures(mechanism), "report": asdict(scenario.report), "dry_run": dry_run}
-    if not dry_run:
-        account = account_of(ledger, request, options.budget(epsilon if total is None else total, delta, alpha), data)
-        drawn = release_column(mechanism, private, allow_no_noise=allow_no_noise)
-        released = charged(account, mechanism, column, drawn)
-        mechanism.certificate.save(files["certificate"])
-        _write(files["page"], page or "")
-        save_csv(files["column"], {publish: released.values})  # last: no value is written without what covers it
-        summary["files"] = {name: str(path) for name, path in files.items()}
-        summary |= {"ledger": {"request": account.request, "data": account.data}} if account else {}
-    if as_json:
-        print_json(summary)
-        return
-    describe(mechanism, publish)
-    written = ", ".join(str(f) for f in files.values())
-    out.print("dry run: nothing was released or written" if dry_run else f"wrote {written}", markup=False)
+    column = ColumnAsked(
+        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, noise, method, grid, reading,
+        allow_no_noise,
+    )  # fmt: skip
+    publish_column(column, account, files, dry_run, as_json)
 
 
 _DEFAULTS: dict[str, object] = {
@@ -174,7 +160,7 @@ def _refuse(why: str, **given: object) -> None:
         raise UsageError(f"{', '.join(changed)}: {why}; leave it out")
 
 
-def _targets(output: str, *read: str | None) -> dict[str, Path]:
+def _targets(output: str, force: bool, *read: str | None) -> dict[str, Path]:
     """The three files of a release; the folder must exist, and no table or ledger is ever overwritten."""
     column = Path(output)
     if column.suffix != ".csv":
@@ -186,25 +172,5 @@ def _targets(output: str, *read: str | None) -> dict[str, Path]:
     }
     for file in files.values():
         options.target(str(file), *read)
+        options.fresh(file, force)
     return files
-
-
-def _private(path: str, publish: str) -> tuple[Table, Any]:
-    """The table and its column; what is wrong with them is found before anything is spent."""
-    table = read_table(path)
-    column = table.column(publish)
-    if len(table) == 0:
-        raise BadTable(f"{Path(path).name!r} has no rows, so there is nothing to release")
-    return table, column
-
-
-def _page(mechanism: fugu.Mechanism, publish: str, protect: str) -> str:
-    from fugu.report import page
-
-    return page(mechanism, query_name=publish, secret_name=protect)
-
-
-def _write(path: Path, text: str) -> None:
-    from fugu.report import write
-
-    write(path, text)

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import fugu
+from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import escape, out, print_json, progress, save_csv, say
 from fugu.cli.sequence_output import columns_of, table_of, words
+from fugu.data import read_table
 from fugu.data.sequences import Sequences, read_sequences, sequences_digest
 from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 from fugu.errors import BadTable, PriorNotPublic, UsageError
@@ -51,10 +53,7 @@ class Asked:
     length: int | None = None
     other: str | None = None
     bounds: tuple[Real, Real] | None = None
-    ledger: str | None = None
-    request: str | None = None
-    budget: Real | None = None
-    data: str = ""
+    account: Account | None = None
 
 
 def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
@@ -148,15 +147,14 @@ def _prior(asked: Asked, private: Sequences) -> fugu.MarkovChain:
 
 def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, private: Sequences) -> SequenceAnswer:
     """The answer; through the ledger, a request that was answered before gives what was stored."""
-    if asked.ledger is None or asked.request is None:
+    account = asked.account
+    if account is None:
         answer: SequenceAnswer = mechanism.release(private)
         return answer
-    budget = fugu.Pure(asked.epsilon if asked.budget is None else asked.budget)
-    with fugu.Ledger(
-        asked.ledger, budget, data=asked.data, prior=chain, fingerprint=sequences_digest(private)
-    ) as ledger:
+    marks = marks_of_sequences(read_table(asked.table), sequences_digest(private))
+    with fugu.Ledger(account.ledger, account.budget, data=account.data, prior=chain, fingerprint=marks) as ledger:
         stored: SequenceAnswer = ledger.spend(
-            asked.request, mechanism, lambda: mechanism.release(private, charged=True)
+            account.request, mechanism, lambda: mechanism.release(private, charged=True)
         )
         return stored
 
@@ -189,9 +187,9 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any) -> dict[
             f"Every user follows the chain stated, fitted on {fitted}, {added}; the guarantee is for this prior.",
             FULL_DOMAIN,
             "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
-            "All releases of these users together are in one ledger." if asked.ledger else "This is the only release.",
+            "All releases of these users together are in one ledger." if asked.account else "This is the only release.",
         ],
-        "ledger": None if asked.ledger is None else {"request": asked.request, "data": asked.data},
+        "ledger": None if asked.account is None else asked.account.told(),
     }
 
 

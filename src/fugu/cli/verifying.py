@@ -13,9 +13,9 @@ import typer
 import fugu
 from fugu.auditing.verify import Verdict
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress
+from fugu.cli.console import escape, out, print_json, progress, warn
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee import Guarantee, Renyi, RenyiCurve
+from fugu.guarantee import Guarantee, Renyi, RenyiCurve, weaknesses
 from fugu.mechanism import Certificate
 from fugu.scenario import Scenario
 
@@ -52,8 +52,12 @@ def verify(
             nearby = None if within is None else guarantee_within(document, within)
         else:
             verdict, nearby = _training(document, reference, within), None
+    said = _warnings(document) if verdict.holds else ()
     if as_json:
-        told = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
+        told: dict[str, Any] = {
+            k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")
+        }
+        told["warnings"] = list(said)
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": _numbers(nearby)}
         print_json(told)
@@ -62,6 +66,7 @@ def verify(
         out.print(f"{word}: {escape(verdict.reason)}; proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}")
         if nearby is not None:
             out.print(f"against every adversary whose beliefs are within {within:g} of these: {escape(repr(nearby))}")
+        warn(said)
     if not verdict.holds:
         raise typer.Exit(CertificateError.exit_code)
 
@@ -103,6 +108,13 @@ def _training(document: TrainingCertificate, reference: str | None, within: floa
         return Verdict(False, math.inf, 1.0, document.neighbours, str(error))
     reason = f"a training, for adversaries who believe: {document.prior}"
     return Verdict(True, float(found.epsilon), float(found.delta), document.neighbours, reason)
+
+
+def _warnings(document: Certificate | TrainingCertificate) -> tuple[str, ...]:
+    """Why the promise protects hardly anybody, if so; of a training the number of records is known."""
+    if isinstance(document, Certificate):
+        return document.warnings
+    return weaknesses(document.proved, document.accountant.records)
 
 
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:

@@ -5,3 +5,4 @@ from fugu.data.counts import count_pairs as count_pairs
 from fugu.data.files import read_table as read_table
 from fugu.data.files import write_csv as write_csv
 from fugu.data.frame import Table as Table
+from fugu.data.schema import Schema as Schema

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,8 +14,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.cells import is_missing, number_of
+from fugu.data.raw import Raw
 from fugu.errors import BadTable
 
+_ABSENT = ("", "na", "n/a", "nan", "null", "none", "?", ".")
+"""Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
+_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _NUMBERS = (bool, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
 _LARGEST_EXACT = 2.0**53
 
@@ -41,10 +48,10 @@ class Column:
         """A column from a list, a numpy array (masked or not) or a series; it must be numbers or text."""
         if isinstance(data, Column):
             return Column(name, data.values, data.missing, data.exact)
+        if isinstance(data, Raw):
+            return _from_texts(name, data)
         if isinstance(data, np.ndarray):
             return _from_array(name, data)
-        if isinstance(data, list | tuple):
-            return _from_list(name, list(data))
         series = nw.from_native(data, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _from_series(name, series)
@@ -74,9 +81,13 @@ class Column:
         """`floats()` of a column of numbers; the text itself, None where missing, of a column of text."""
         return self.floats() if self.numeric else self.values
 
-    def codes(self, ordered: bool = True) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Each row's place among the distinct values, -1 if missing; and these values, sorted on demand."""
-        self.require_exact()
+    def codes(self, ordered: bool = True, strict: bool = True) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Each row's place among the distinct values, -1 if missing; and these values, sorted on demand.
+
+        `strict`: refuse numbers that doubles may have joined; not for columns read through a schema, which says that
+        they are doubles."""
+        if strict:
+            self.require_exact()
         present = self.values[~self.missing]
         if self.numeric:
             distinct, found = np.unique(present, return_inverse=True)
@@ -96,16 +107,38 @@ class Column:
             )
 
 
+def _from_texts(name: str, raw: Raw) -> Column:
+    """A column of a text file: numbers if all its cells are, but for words that mean "missing"; else text.
+
+    The numbers are the narrowest of int64, uint64 and float64 that hold every cell. For public tables only: what one
+    cell says decides how the others are read. Private tables are read through a schema."""
+    cells, codes = raw.factors()
+    texts = [str.strip(cell) for cell in cells]
+    known = [None if text.lower() in _ABSENT else text for text in texts]
+    words = [text for text in known if text is not None]
+    numbers = [number_of(text) for text in words]
+    if any(math.isnan(x) for x in numbers) or (any(texts) and not words):
+        found: list[Any] = [text or None for text in texts]
+        return _from_list(name, [found[code] for code in codes.tolist()])
+    whole = [int(text) for text in words if _WHOLE.fullmatch(text)]
+    fits = len(whole) == len(words) and (not whole or (min(whole) >= -(2**63) and max(whole) < 2**64))
+    dtype = np.float64 if not fits else np.uint64 if max(whole, default=0) >= 2**63 else np.int64
+    if dtype == np.uint64 and min(whole) < 0:
+        dtype = np.float64
+    each = np.zeros(len(texts), dtype=dtype)
+    each[[text is not None for text in known]] = whole if dtype != np.float64 else numbers
+    missing = np.array([text is None for text in known], dtype=bool)
+    exact = dtype != np.float64 or len(set(whole)) == len({float(x) for x in whole})
+    return Column(name, each[codes] + dtype(0), missing[codes], exact)
+
+
 def _from_series(name: str, series: nw.Series[Any]) -> Column:
-    dtype = series.dtype
-    if dtype.is_temporal():
+    if series.dtype.is_temporal():
         raise _dates(name)
-    wide = dtype in (nw.Int128, nw.UInt128)
-    if dtype == nw.Boolean or dtype.is_float() or (dtype.is_integer() and not wide):
-        missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
-        filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
-        return _from_array(name, np.ma.array(np.asarray(filled.to_numpy()), mask=missing))
-    return _from_list(name, series.to_list())
+    raw = Raw.of(name, series)
+    if raw.array is None or raw.masked is None:
+        return _from_list(name, series.to_list())
+    return _from_array(name, np.ma.array(raw.array, mask=raw.masked))
 
 
 def _from_array(name: str, array: NDArray[Any]) -> Column:
@@ -140,7 +173,7 @@ def _from_list(name: str, items: list[Any]) -> Column:
     if kinds <= {str, int, bool}:
         missing, present = np.zeros(len(items), dtype=bool), items
     else:
-        missing = np.fromiter((_is_missing(v) for v in items), dtype=bool, count=len(items))
+        missing = np.fromiter((is_missing(v) for v in items), dtype=bool, count=len(items))
         present = [v for v, gone in zip(items, missing.tolist(), strict=True) if not gone]
         kinds = set(map(type, present))
     if kinds and all(issubclass(k, str) for k in kinds):
@@ -179,14 +212,6 @@ def _nearest(value: Any) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
-        return True
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def _text_codes(present: NDArray[Any], ordered: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""CSV and Parquet files: read through duckdb, written at once or not at all."""
+"""CSV and Parquet files: CSV cut into cells of text, Parquet read through duckdb; written at once or not at all."""
 
 from __future__ import annotations
 
@@ -6,31 +6,37 @@ import csv
 import gzip
 import os
 import re
+import sys
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO, cast, final
+from typing import Any, TextIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fugu.data.column import Column
+from fugu.data.dialect import Dialect
 from fugu.data.engine import connect, refused
 from fugu.data.frame import Table
-from fugu.data.sources import Relation, quoted
+from fugu.data.raw import Raw
+from fugu.data.sources import Relation
 from fugu.errors import BadTable
 from fugu.files import writing
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
-_ABSENT = "('na', 'n/a', 'nan', 'null', 'none', '?', '.')"
-"""Words that mean "missing" in a CSV column whose other cells are numbers; in text only "" does."""
 _CHUNK = 100_000
+_PLAIN = Dialect()
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
-    """The table in a CSV (also .csv.gz) or Parquet file, with a header line that names the columns.
+def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table:
+    """The table in a CSV (also .csv.gz) or Parquet file.
 
-    The separator of a CSV file is the one its header uses; blanks around a cell are no part of it; a column is
-    numbers if all its cells are, but for the missing ones. Nothing depends on a sample of the rows."""
+    `Table.raw` gives the cells as they stand, for a schema to read. `Table.exact`, for public tables only, takes a
+    column of a CSV file as numbers if all its cells are, but for the missing ones."""
     file = Path(path)
     name = str(file)
     if not file.exists():
@@ -41,9 +47,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .csv.gz or .parquet")
     if file.stat().st_size == 0:
         raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
-    if any(mark in str(file.absolute()) for mark in "*?["):
-        raise BadTable(f"{name!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
-    return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file)
+    return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object]) -> None:
@@ -68,6 +72,8 @@ def _printed(column: Column, chunk: slice) -> Iterable[Any]:
 def _parquet(file: Path) -> Table:
     import duckdb
 
+    if any(mark in str(file.absolute()) for mark in "*?["):
+        raise BadTable(f"{str(file)!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
     connection = connect()
     try:
         relation = connection.from_parquet(str(file.absolute()), hive_partitioning=False)
@@ -76,77 +82,86 @@ def _parquet(file: Path) -> Table:
         raise refused(error, f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
 
 
-def _csv(file: Path) -> Table:
-    import duckdb
+def _csv(file: Path, dialect: Dialect) -> Table:
+    """All cells as text, each column as its different texts and the place of each row among them.
 
-    header, separator = _header(file)
-    connection = connect()
-    shape = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header))) + "}"
-    dialect = """quote='"', escape='"', header=true, auto_detect=false, strict_mode=true"""
+    One parser for every file, and no byte of a cell makes it stop: bytes that do not decode become U+FFFD. A file that
+    is not rectangular is refused as a whole; which line it is would say something of a person."""
+    names, separator = _header(file, dialect)
+    if len(set(names)) < len(names):
+        raise BadTable(f"several columns of {str(file)!r} have the same name, or it has no header line; rename them")
+    places: list[defaultdict[str, int]] = [defaultdict() for _ in names]
+    for place in places:
+        place.default_factory = place.__len__
+    codes: list[list[NDArray[np.int64]]] = [[] for _ in names]
     try:
-        connection.execute(
-            "CREATE TABLE cells AS "
-            f"FROM read_csv($path, columns={shape}, delim=$separator, hive_partitioning=false, {dialect})",
-            {"path": str(file.absolute()), "separator": separator},
-        )
-    except duckdb.Error as error:
-        raise refused(
-            error,
-            f"{str(file)!r} is not a table: every line must have {len(header)} cells, as the header has, "
-            "in UTF-8, with quotes closed",
-        ) from None
-    return Table(CsvCells(header, connection))
+        for rows in _chunks(file, dialect, separator, len(names)):
+            if any(len(row) != len(names) for row in rows):
+                raise _ragged(file, names)
+            for column, place, found in zip(zip(*rows, strict=True), places, codes, strict=bool(rows)):
+                found.append(np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column)))
+    except csv.Error:  # an unbalanced quote, most often
+        raise _ragged(file, names) from None
+    except (OSError, EOFError, zlib.error):
+        raise BadTable(f"{str(file)!r} cannot be read to its end; it may be damaged, or not a gzip file") from None
+    none = np.zeros(0, dtype=np.int64)
+    raws = (Raw(cells=list(p), codes=np.concatenate([none, *c])) for p, c in zip(places, codes, strict=True))
+    return Table(dict(zip(names, raws, strict=True)))
 
 
-def _header(file: Path) -> tuple[tuple[str, ...], str]:
-    """The column names and the separator, from the first line alone."""
+def _ragged(file: Path, names: tuple[str, ...]) -> BadTable:
+    return BadTable(
+        f"{str(file)!r} is not a table: every line must have {len(names)} cells, as the first one has, with quotes "
+        "closed"
+    )
+
+
+def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterator[list[list[str]]]:
+    """Rows as lists of cells; a blank line is a row, with one empty cell, only in a table of one column."""
+    most = csv.field_size_limit(sys.maxsize)  # a long cell is a cell
     try:
-        with _open_text(file) as lines:
+        with _open_text(file, dialect) as lines:
+            reader = csv.reader(lines, delimiter=separator, strict=True)
+            if dialect.names is None:
+                next(reader, None)
+            while rows := list(islice(reader, _CHUNK)):
+                yield [row or [""] for row in rows] if width == 1 else [row for row in rows if row]
+    finally:
+        csv.field_size_limit(most)
+
+
+def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
+    """The column names and the separator: as declared, else from the first line alone."""
+    try:
+        with _open_text(file, dialect) as lines:
             unquoted = re.sub('"[^"]*"', "", lines.readline())
-        separator = max(",;\t|", key=unquoted.count)
-        with _open_text(file) as lines:
-            names = tuple(cell.strip() for cell in next(csv.reader(lines, delimiter=separator), []))
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error):
-        raise BadTable(f"{str(file)!r} is not a CSV file in UTF-8; save it as UTF-8, plain or gzip") from None
-    if not any(names):
+        separator = dialect.separator or ("," if dialect.names is not None else max(",;\t|", key=unquoted.count))
+        with _open_text(file, dialect) as lines:
+            first = tuple(cell.strip() for cell in next(csv.reader(lines, delimiter=separator), []))
+    except (OSError, EOFError, zlib.error, csv.Error):
+        raise _foreign(file, dialect) from None
+    if dialect.names is not None:
+        if len(first) != len(dialect.names):
+            raise BadTable(
+                f"{str(file)!r} has {len(first)} columns, and the schema names {len(dialect.names)}: a file without a "
+                "header line needs the names of all its columns, in order"
+            )
+        return dialect.names, separator
+    if not any(first):
         raise BadTable(f"{str(file)!r} has no header line; the first line must name the columns")
-    return tuple(name or f"column{i + 1}" for i, name in enumerate(names)), separator
+    if any("\ufffd" in name for name in first):
+        raise _foreign(file, dialect)
+    return tuple(name or f"column{i + 1}" for i, name in enumerate(first)), separator
 
 
-def _open_text(file: Path) -> TextIO:
+def _foreign(file: Path, dialect: Dialect) -> BadTable:
+    return BadTable(
+        f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
+        "another encoding in the schema"
+    )
+
+
+def _open_text(file: Path, dialect: Dialect) -> TextIO:
     opener = gzip.open if file.suffix.lower() == ".gz" else open
-    return cast(TextIO, opener(file, "rt", encoding="utf-8-sig", newline=""))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class CsvCells:
-    """The cells of a CSV file, as text in a duckdb table; a column becomes numbers when it is asked for."""
-
-    names: tuple[str, ...]
-    connection: Any
-
-    def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
-        import duckdb
-
-        parts = [self._typed(f"c{self.names.index(name)}") for name in names]
-        chosen = ", ".join(f"{part} AS {quoted(str(i))}" for i, part in enumerate(parts))
-        try:
-            arrays = self.connection.execute(f"SELECT {chosen} FROM cells").fetchnumpy()
-        except duckdb.Error as error:
-            raise refused(error, "the cells of the file could not be read") from None
-        return {name: arrays[str(i)] for i, name in enumerate(names)}
-
-    def _typed(self, cell: str) -> str:
-        """The SQL of a column as the narrowest of BIGINT, UBIGINT, DOUBLE, VARCHAR that holds every cell."""
-        text = f"nullif(trim({cell}), '')"
-        known = f"CASE WHEN lower(trim({cell})) IN {_ABSENT} THEN NULL ELSE {text} END"
-        whole = f"CASE WHEN NOT regexp_matches({cell}, '[.eE]') THEN {known} END"
-        filled, some, double, signed, unsigned = self.connection.execute(
-            f"SELECT count({text}), count({known}), count(TRY_CAST({known} AS DOUBLE)), "
-            f"count(TRY_CAST({whole} AS BIGINT)), count(TRY_CAST({whole} AS UBIGINT)) FROM cells"
-        ).fetchone()
-        if double < some or (filled and not some):
-            return text
-        kind = "BIGINT" if signed == some else "UBIGINT" if unsigned == some else "DOUBLE"
-        return f"CAST({known} AS {kind})"
+    encoding = "utf-8-sig" if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else dialect.encoding
+    return cast(TextIO, opener(file, "rt", encoding=encoding, errors="replace", newline=""))

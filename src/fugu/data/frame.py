@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.column import Column
+from fugu.data.raw import Raw
 from fugu.data.sources import Source, source_of
 from fugu.errors import BadTable, ColumnNotFound
 
@@ -43,6 +45,10 @@ class Table:
         native = self._native if self._native is not None else self._source.fetch(wanted)
         return Table({name: native[name] for name in wanted})
 
+    def cells(self) -> Mapping[str, Raw]:
+        """All columns as they stand, whatever is in them."""
+        return {name: self.raw(name) for name in self.columns}
+
     def exact(self, name: str) -> Column:
         """The column as it is, with its mask of missing values."""
         self._require(name)
@@ -52,6 +58,14 @@ class Table:
                 raise BadTable(f"column {name!r} has {len(column)} rows where the others have {len(self)}")
             self._columns[name] = column
         return self._columns[name]
+
+    def raw(self, name: str) -> Raw:
+        """The cells as they stand; for a schema, which says what they mean."""
+        self._require(name)
+        native = self._fetched()[name]
+        if not isinstance(native, Column):
+            return Raw.of(name, native)
+        return Raw.of(name, np.ma.array(native.values, mask=native.missing))
 
     def column(self, name: str) -> NDArray[Any]:
         """Numbers and truth values as float64, NaN where missing; text as objects, None where missing."""

@@ -6,7 +6,7 @@
 - RenyiCurve({a: e}): the same at several orders.
 
 `g <= h` reads "g is at least as strong as h" and is decided by proofs (`order`). `conversion` goes from Rényi
-divergences to (epsilon, delta); `parallel` speaks of independent data sets.
+divergences to (epsilon, delta); `parallel` speaks of independent data sets; `weakness` of budgets that protect nobody.
 """
 
 from fugu.guarantee.conversion import balle as balle
@@ -22,3 +22,4 @@ from fugu.guarantee.order import implies as implies
 from fugu.guarantee.order import pure_as_renyi as pure_as_renyi
 from fugu.guarantee.parallel import independent as independent
 from fugu.guarantee.parallel import parallel as parallel
+from fugu.guarantee.weakness import weaknesses as weaknesses

@@ -29,6 +29,11 @@ class Analytic:
         return (self.q.exact_means[0] - self.p.exact_means[0]) / (self.lattice.grid if self.lattice else 1)
 
     @property
+    def exact(self) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
+        """The weights, means and standard deviations of both laws."""
+        return _exact(self.p), _exact(self.q)
+
+    @property
     def same(self) -> bool:
         """Whether the two laws are given by the same components."""
         return _exact(self.p) == _exact(self.q)

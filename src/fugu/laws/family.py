@@ -137,8 +137,14 @@ def _union(laws: Sequence[Discrete]) -> NDArray[np.float64]:
     return merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
 
 
+def numbered_laws(pairs: Sequence[LawPair]) -> dict[tuple[int, bool], Discrete]:
+    """Each law once, however many pairs it is in; one that is paired with itself once more, as the second secret's."""
+    both = ((law, law is p.q and p.q is p.p and second) for p in pairs for second, law in enumerate((p.p, p.q)))
+    return {(id(law), bool(again)): law for law, again in both if isinstance(law, Discrete)}
+
+
 def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) -> Family:
-    laws: dict[int, Discrete] = {id(law): law for p in pairs for law in (p.p, p.q) if isinstance(law, Discrete)}
+    laws = numbered_laws(pairs)
     support = _union(list(laws.values())) if union is None else union
     number = {key: i for i, key in enumerate(laws)}
     rows = tuple(
@@ -148,7 +154,7 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
     return Family(
         support,
         rows,
-        tuple((number[id(p.p)], number[id(p.q)]) for p in pairs),
+        tuple((number[id(p.p), False], number[id(p.q), p.q is p.p]) for p in pairs),
         tuple(p.label for p in pairs),
         errors=tuple(law.error for law in laws.values()),
     )

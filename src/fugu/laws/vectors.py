@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, BadNoise, NotProvable
 from fugu.exact import as_fraction
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import PairsOfLaws
+from fugu.laws.family import PairsOfLaws, numbered_laws
 from fugu.laws.masses import Masses
 from fugu.laws.pair import LawPair, Shifted
 from fugu.noise.lattice import Lattice
@@ -98,7 +98,7 @@ def reached(families: Sequence[VectorFamily], lattice: Lattice | None, support: 
 
 
 def _family(pairs: Sequence[LawPair]) -> VectorFamily:
-    laws = {id(law): law for pair in pairs for law in (pair.p, pair.q) if isinstance(law, Discrete)}
+    laws = numbered_laws(pairs)
     points, where = distinct(np.concatenate([law.values for law in laws.values()]))
     ends = np.cumsum([0, *(len(law.values) for law in laws.values())])
     rows = tuple(
@@ -108,7 +108,7 @@ def _family(pairs: Sequence[LawPair]) -> VectorFamily:
     return VectorFamily(
         points,
         rows,
-        tuple((number[id(pair.p)], number[id(pair.q)]) for pair in pairs),
+        tuple((number[id(pair.p), False], number[id(pair.q), pair.q is pair.p]) for pair in pairs),
         tuple(pair.label for pair in pairs),
         errors=tuple(law.error for law in laws.values()),
     )

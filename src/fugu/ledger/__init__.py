@@ -5,5 +5,7 @@ No release leaves the process before its charge is on disk; one request id, one 
 from fugu.ledger.books import Books as Books
 from fugu.ledger.books import Entry as Entry
 from fugu.ledger.charge import Charge as Charge
+from fugu.ledger.fingerprint import Marks as Marks
 from fugu.ledger.fingerprint import fingerprint as fingerprint
+from fugu.ledger.fingerprint import fingerprints as fingerprints
 from fugu.ledger.ledger import Ledger as Ledger

@@ -15,7 +15,6 @@ Parameters that were chosen after looking at earlier answers are covered where a
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, independe
 from fugu.guarantee.numbers import exact, outward, plain
 from fugu.ledger.amounts import at, delta_of, orders_of
 from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.names import canonical
 
 _SECOND_LAW = (
     "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
@@ -177,17 +177,12 @@ def _laws(laws: list[Counted]) -> Guarantee:
     """One law-based release, or several of independent blocks, or several about the same pairs of point masses."""
     if sum(c.count for c in laws) == 1:
         return laws[0].charge.guarantee
-    blocks = [_folded(c.charge.block) for c in laws for _ in range(c.count)]
+    blocks = [canonical(c.charge.block or "") for c in laws for _ in range(c.count)]
     apart = "" not in blocks and len(set(blocks)) == len(blocks)
     points = bool(laws[0].charge.points) and len({c.charge.points for c in laws}) == 1
     if not apart and not points:
         raise NotComposable(*_SECOND_LAW)
     return independent(*(c.charge.guarantee for c in laws for _ in range(c.count)))
-
-
-def _folded(block: str | None) -> str:
-    """A block's name without case, spacing and forms of letters: "North " beside "north" is no second block."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", block or "").casefold()).split())
 
 
 def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:

@@ -17,11 +17,11 @@ import numpy as np
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.family import PairsOfLaws
+from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_from, budget_json
 
 PER_ENTRY, LAW = "per-entry", "law"
-_LONGEST = 500
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Charge:
     def __post_init__(self) -> None:
         if self.kind not in (PER_ENTRY, LAW):  # any other word would be added up as if it were for each entry
             raise UsageError(f"the kind of a charge is {PER_ENTRY!r} or {LAW!r}")
-        if self.block is not None and (not is_text(self.block) or len(self.block) > _LONGEST):
-            raise UsageError(f"block is the name of a part of the data: a text of 1 to {_LONGEST} characters")
+        if self.block is not None and (not is_text(self.block) or len(self.block) > LONGEST):
+            raise UsageError(f"block is the name of a part of the data: a text of 1 to {LONGEST} characters")
         if not isinstance(self.points, tuple) or not all(map(is_text, self.points)):
             raise UsageError("points is a tuple of texts, the names of pairs of secrets")
         if not isinstance(self.guarantee, Pure | Approx | Renyi | RenyiCurve):
@@ -123,11 +123,6 @@ def finite(guarantee: Guarantee) -> bool:
         return not math.isinf(guarantee.epsilon)
     except OverflowError:
         return False
-
-
-def is_text(found: object) -> bool:
-    """Whether it is a text that is not blank and can be stored: half of a surrogate pair cannot."""
-    return isinstance(found, str) and bool(found.strip()) and not any("\ud800" <= c <= "\udfff" for c in found)
 
 
 def _per_entry(mechanism: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What makes two data sets the same one, and two priors the same prior: SHA-256 of their content."""
+"""What makes two data sets the same one, and two priors the same prior: digests of their content."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import hashlib
 import hmac
 import json
 import re
-import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from fugu.data.column import Column
 from fugu.data.digest import column_digest
 from fugu.errors import UsageError
+from fugu.ledger.cells import columns_of, table_digests
 
 
 def fingerprint(data: Any) -> str:
@@ -38,19 +41,57 @@ def fingerprint(data: Any) -> str:
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def keyed(db: sqlite3.Connection, digest: str) -> str:
+@dataclass(frozen=True)
+class Marks:
+    """What data is recognised by: digests, each with words for what it is a digest of; any one in common is enough.
+
+    `earlier` gives what version 0.1 would have stored for this data; it is asked only where such a ledger is met."""
+
+    named: Mapping[str, str]
+    earlier: Callable[[], Mapping[str, str]] = dict
+
+
+def marks_of(data: Any) -> Marks | None:
+    """The marks of data, of a SHA-256, or marks themselves."""
+    if data is None or isinstance(data, Marks):
+        return data
+    if isinstance(data, str):
+        return Marks({fingerprint(data): "its fingerprint is the same"})
+    columns = columns_of(data)
+    return fingerprints({"": data} if columns is None else columns)
+
+
+def fingerprints(table: Any) -> Marks:
+    """The marks of a table, given as {name: column} or as a frame: one of its rows, one of each wide column.
+
+    A file under another name, in another order of rows or columns, with columns left out or added, or read with other
+    types is recognised. So is a table with some cells changed, by every wide column that has none of them."""
+    found = columns_of(table)
+    columns = {"": table} if found is None else found
+    rows, wide = table_digests(columns)
+    named = {} if rows is None else {rows: "its rows are the same"}
+    named |= {digest: f"its column {name!r} is the same" if name else "it is the same" for name, digest in wide.items()}
+    return Marks(named, lambda: _earlier(columns))
+
+
+def _earlier(columns: Mapping[str, Any]) -> dict[str, str]:
+    """The digests of version 0.1, of each column and of all; columns that it could not digest have none."""
+    found, arrays = {}, {}
+    for name, column in columns.items():
+        with suppress(Exception):
+            arrays[name] = Column.of(name, column).array()
+            found[_column(arrays[name])] = f"its column {name!r} is the same"
+    if len(arrays) == len(columns):
+        found[fingerprint(arrays)] = "its rows are the same"
+    return found
+
+
+def keyed(key: str | None, digest: str) -> str:
     """The digest under the secret key of this file (HMAC-SHA-256): what is stored, shown and exported.
 
     A plain digest in an export would let whoever knows all rows but one try the values of that one. Files that were
     made without a key keep plain digests."""
-    key = key_of(db)
     return digest if key is None else hmac.new(key.encode(), digest.encode(), "sha256").hexdigest()
-
-
-def key_of(db: sqlite3.Connection) -> str | None:
-    """The key of the file; it is part of no event, so an export does not hold it."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'key'").fetchone()
-    return None if row is None else str(row[0])
 
 
 def _column(values: Any) -> str:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from fugu.errors import BadBudget, BudgetExceeded, FuguError, NotProvable, RequestReused, UsageError
+from fugu.errors import BadBudget, BudgetExceeded, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
-from fugu.ledger import accountant, books, chain, requests, store
+from fugu.ledger import accountant, books, requests
 from fugu.ledger.accountant import Counted, Terms
 from fugu.ledger.amounts import fits
 from fugu.ledger.amounts import left as left_of
-from fugu.ledger.books import CHARGED, FAILED, SETTLED, Entry
-from fugu.ledger.charge import Charge, finite, is_text, read_mechanism
+from fugu.ledger.books import Entry
+from fugu.ledger.charge import Charge, finite, read_mechanism
 from fugu.ledger.claims import claim
-from fugu.ledger.connection import Connected
-from fugu.ledger.fingerprint import fingerprint as digest_of
-from fugu.ledger.registration import register
+from fugu.ledger.fingerprint import Marks, marks_of
+from fugu.ledger.names import checked, declared
+from fugu.ledger.registration import declared_block, known_already, register
+from fugu.ledger.state import CHARGED, FAILED, SETTLED
+from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
 
-_LONGEST = 500
 
-
-class Ledger(Connected):
+class Ledger:
     """The budget of one data set, in a file that several data sets and processes may share.
 
     A release goes through three steps, keyed by the request id: *reserve* (the charge is on disk), *evaluate*
@@ -37,9 +37,13 @@ class Ledger(Connected):
 
     `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
     once; without a prior the entries count as independent, and the sum itself is held against the budget.
-    `fingerprint`: the data or its SHA-256 (`fugu.ledger.fingerprint`); known data gets no second budget. The file holds
-    it under a key of its own, and holds the key: it belongs with the data, an export may go elsewhere. `entries`: how
-    many entries the data has. `head`: a head exported earlier, which must still be in the file.
+    `fingerprint`: the data itself, what `fugu.ledger.fingerprints` makes of it, or a SHA-256; known data gets no second
+    budget. The file holds it under a key of its own, and holds the key: it belongs with the data, an export may go
+    elsewhere. `entries`: how many entries the data has. `blocks`: the names of its parts that are independent of each
+    other, given every secret and under every belief; they are fixed when the data set is first opened. `head`: a head
+    exported earlier, which must still be in the file.
+
+    A ledger that may only be read can be opened too, if the data set is in it; it then refuses new charges.
 
     Not covered: what `produce()` itself sends out, copies of the file that are put back (unless a `head` is given), and
     a `produce()` that fails depending on its own draw and is repeated until it does not.
@@ -65,6 +69,7 @@ class Ledger(Connected):
         fingerprint: Any = None,
         *,
         entries: int | None = None,
+        blocks: Iterable[str] | None = None,
         head: str | None = None,
         timeout: float = 30.0,
     ) -> None:
@@ -72,20 +77,36 @@ class Ledger(Connected):
             raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
         if entries is not None and (isinstance(entries, bool) or not isinstance(entries, int) or entries < 1):
             raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
-        super().__init__(Path(path), float(timeout))
-        self.data, self._terms = _name(data, "data set"), Terms(budget, prior, entries)
+        self.path = Path(path)
+        self._file = File(self.path, float(timeout))
+        self._timeout = float(timeout)
+        self.data, self._terms = checked(data, "data set"), Terms(budget, prior, entries)
         self._step: Callable[[str], None] = lambda _: None
         self._translated: dict[Guarantee, Guarantee] = {}
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
-        known = None if fingerprint is None else digest_of(fingerprint)
-        try:
-            if head is not None:
-                self.verify(head)
-            with self._lock, store.named_errors(self.path):
-                register(self._open(), self.data, self._terms, known)
-        except BaseException:
-            self.close()
-            raise
+        self._register(marks_of(fingerprint), declared(blocks), head)
+
+    def _register(self, marks: Marks | None, blocks: tuple[str, ...] | None, head: str | None) -> None:
+        """Find or enter the data set; a file in which nothing is to be written is only read."""
+        given = (self.data, self._terms, marks, blocks)
+        if head is not None:
+            if not self.path.exists():
+                raise LedgerBroken("there is no ledger where one with this head was: it was rolled back or removed")
+            self.verify(head)
+        if self._file.read_only() and self._read(known_already, *given):
+            return
+        with self._file.writing() as to:
+            register(to, *given)
+
+    def close(self) -> None:
+        """Forget what was read of the file; the next call reads it again."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def budget(self) -> Guarantee:
@@ -104,11 +125,11 @@ class Ledger(Connected):
     ) -> Any:
         """Charge `mechanism`, run `produce()` once, store what it returns, and return it; a retry reads it back.
 
-        `block` names a part of the data that is independent of all other blocks, given every secret and under every
-        belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`: this request was fixed
-        before any answer was seen; sums of deltas under a prior need it.
+        `block` names one of the declared `blocks`, parts of the data that are independent of each other, given every
+        secret and under every belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`:
+        this request was fixed before any answer was seen; sums of deltas under a prior need it.
         Raises `BudgetExceeded` (spent, asked, left), `NotComposable` (why, advice), `RequestReused`."""
-        name = _name(request, "request")
+        name = checked(request, "request")
         if not callable(produce):
             raise UsageError("produce is a function without arguments that returns the release")
         if not isinstance(planned, bool):
@@ -152,32 +173,44 @@ class Ledger(Connected):
     def __repr__(self) -> str:
         return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
 
+    def _read(self, what: Callable[..., Any], *args: Any) -> Any:
+        with self._file.reading() as view:
+            return what(view, *args)
+
     def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
         """Put the charge on disk, or find it there; the stored value if the request is settled already."""
-        with self._lock, store.named_errors(self.path):
-            db = self._open()
-            if self._terms.prior is not None:  # translate before others are locked out; what is found is kept
-                with suppress(NotProvable):
-                    self._total([*books.charges(db, self.data), Counted(charge, 1, 1 << 62, planned)])
-            self._step("reserving")
-            refused: FuguError | None = None
-            with store.writing(db, lambda _: self._step("charge written")):
-                row = db.execute(
-                    "SELECT state, question, value FROM requests WHERE dataset = ? AND request = ?",
-                    (self.data, request),
-                ).fetchone()
-                if row is not None and row[0] in CHARGED:
-                    if row[1] != question:
-                        raise RequestReused(
-                            f"request {request!r} stands for another question; one id is one charge and one value, so "
-                            "give a new question a new id"
-                        )
-                    return None if row[0] != SETTLED else str(row[2])
-                refused = self._refusal(books.charges(db, self.data), charge, planned)
-                requests.enter(db, self.data, request, (charge.text(), question, int(planned)), refused)
-            if refused is not None:
-                raise refused
-            return None
+        found, before = self._read(self._find, request, question, charge.block)
+        if found is not None:
+            return str(found)
+        if self._terms.prior is not None:  # translate before others are locked out; what is found is kept
+            with suppress(NotProvable):
+                self._total([*before, Counted(charge, 1, 1 << 62, planned)])
+        self._step("reserving")
+        refused: FuguError | None = None
+        with self._file.writing(lambda step: self._step(f"charge {step}")) as to:
+            found, before = self._find(to, request, question, charge.block)
+            if (self.data, request) in to.state.asked and to.state.asked[self.data, request].state in CHARGED:
+                return None if found is None else str(found)
+            refused = self._refusal(before, charge, planned)
+            requests.enter(to, self.data, request, (charge.text(), question, int(planned)), refused)
+        if refused is not None:
+            raise refused
+        return None
+
+    def _find(self, view: View, request: str, question: str, block: str | None) -> tuple[str | None, list[Counted]]:
+        """The stored value of a settled request, and all charges so far; one id asks one question."""
+        asked = view.state.asked.get((self.data, request))
+        if asked is not None and asked.state in CHARGED:
+            if asked.question != question:
+                raise RequestReused(
+                    f"request {request!r} stands for another question; one id is one charge and one value, so give a "
+                    "new question a new id"
+                )
+            if asked.state == SETTLED:
+                return view.attached(asked), []
+        elif block is not None:
+            declared_block(view.state, self.data, block)
+        return None, books.charges(view, self.data)
 
     def _refusal(self, before: list[Counted], charge: Charge, planned: bool) -> FuguError | None:
         """Why the charge cannot be taken, or None."""
@@ -202,23 +235,18 @@ class Ledger(Connected):
             text = encode(produce())
         except Exception as error:
             with suppress(FuguError):
-                self._finish(request, FAILED, None, {"note": f"produce() raised {type(error).__name__}"})
+                self._finish(request, FAILED, None, f"produce() raised {type(error).__name__}")
             raise
         self._step("evaluated")
         return text
 
     def _settle(self, request: str, text: str) -> str:
         """Put the value on disk, unless another caller has; the value that is on disk."""
-        self._finish(request, SETTLED, text, {"sha256": chain.sha256(text)})
-        with self._lock, store.named_errors(self.path):
-            row = requests.find(self._open(), self.data, request)
-            return str(row[2]) if row is not None else text
+        return self._finish(request, SETTLED, text) or text
 
-    def _finish(self, request: str, state: str, value: str | None, more: dict[str, str]) -> None:
-        with self._lock, store.named_errors(self.path):
-            db = self._open()
-            with store.writing(db, lambda _: self._step(f"{state} written")):
-                requests.finish(db, self.data, request, state, value, more)
+    def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
+        with self._file.writing(lambda step: self._step(f"{state} {step}")) as to:
+            return requests.finish(to, self.data, request, state, value, note)
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
@@ -228,9 +256,3 @@ class Ledger(Connected):
         if summed not in self._translated:
             self._translated[summed] = accountant.translated(self._terms, summed)
         return self._translated[summed]
-
-
-def _name(found: object, what: str) -> str:
-    if not isinstance(found, str) or not is_text(found) or len(found) > _LONGEST:
-        raise UsageError(f"the name of a {what} is a text of 1 to {_LONGEST} characters, got {type(found).__name__}")
-    return found

@@ -1,188 +1,251 @@
-"""The file: SQLite in WAL mode, every commit synced to disk, and every failure with a name.
+"""Opening, locking and writing a ledger's file, with a name for every failure.
 
-`BEGIN IMMEDIATE` takes the only write lock before anything is read, so no other process can charge between the look
-at the budget and the charge. `synchronous = FULL` returns from a commit only when the log is on disk."""
+The lock is taken before anything is read and kept until the event is on disk, so no other process can charge between
+the look at the budget and the charge. Every look compares the whole chain with the file. The file is opened anew each
+time and no lock is carried along, so a forked process starts clean."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
-import sqlite3
-import time
+import stat
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from fugu.errors import BadLedger, FuguError, LedgerBroken, LedgerBusy
-from fugu.ledger import chain
+from fugu.errors import BadLedger, LedgerBroken, LedgerBusy, Unstorable
+from fugu.ledger import chain, locks, log, old
+from fugu.ledger.log import BLOCK, Log
+from fugu.ledger.state import Asked, State
 
-APPLICATION = 0x46554755
-SCHEMA = 2
-_HEADER = b"SQLite format 3\x00"
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE events (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
-                     previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE);
-CREATE TABLE datasets (name TEXT PRIMARY KEY, fingerprint TEXT UNIQUE, budget TEXT NOT NULL, prior TEXT,
-                       entries INTEGER);
-CREATE TABLE requests (dataset TEXT NOT NULL REFERENCES datasets(name), request TEXT NOT NULL, state TEXT NOT NULL,
-                       charge TEXT NOT NULL, question TEXT NOT NULL, value TEXT, note TEXT NOT NULL DEFAULT '',
-                       seq INTEGER NOT NULL, planned INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (dataset, request));
-CREATE INDEX costs ON requests (dataset, state, charge, seq, planned);
-"""
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_LONGEST = 1 << 23
 
 
-def _one_to_two(db: sqlite3.Connection) -> None:
-    """Schema 1 knew neither the number of entries of a data set nor which requests were fixed beforehand."""
-    db.execute("ALTER TABLE datasets ADD COLUMN entries INTEGER")
-    db.execute("ALTER TABLE requests ADD COLUMN planned INTEGER NOT NULL DEFAULT 0")
-    db.execute("DROP INDEX IF EXISTS costs")
-    db.execute("CREATE INDEX costs ON requests (dataset, state, charge, seq, planned)")
+class View:
+    """A ledger while it is locked: its state, and the texts attached to its events."""
+
+    def __init__(self, fd: int, read: Log) -> None:
+        self._fd, self.log = fd, read
+
+    @property
+    def state(self) -> State:
+        """Its data sets and requests."""
+        return self.log.state
+
+    @property
+    def key(self) -> str | None:
+        """The key of the file; it is part of no event, so an export does not hold it."""
+        return None if self.state.key is None else log.at(self._fd, *self.state.key).decode()
+
+    def attached(self, asked: Asked) -> str:
+        """The stored value of a settled request."""
+        text = "" if asked.value is None else log.at(self._fd, *asked.value).decode("utf-8", "replace")
+        if chain.sha256(text) != asked.sha256:
+            raise LedgerBroken("a stored release is not the one that was charged: the ledger was edited or damaged")
+        return text
+
+    def whole(self) -> tuple[Log, list[chain.Event]]:
+        """The file read again from its start, every attached text included; and all its events."""
+        found = Log(log.base_of(self._fd))
+        return found, found.read_on(self._fd, deep=True)
 
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _one_to_two}
-"""From each older schema to the next one; all run in one transaction, with one event each."""
+class Writing(View):
+    """A ledger that may be written: at most one event, on disk when the block ends."""
 
+    def __init__(self, fd: int, read: Log) -> None:
+        super().__init__(fd, read)
+        self._new: tuple[bytes, str] | None = None
 
-def connect(path: Path, timeout: float, *, create: bool = True) -> sqlite3.Connection:
-    """An open ledger of the current schema; made if there is none and `create` says so, migrated if it is older."""
-    if not path.parent.is_dir():
-        raise BadLedger(f"the folder of the ledger {path.name!r} does not exist; create it first")
-    if path.is_dir() or (not create and not path.is_file()):
-        raise BadLedger(f"no ledger file {path.name!r}")
-    with named_errors(path):
-        if create:
-            with suppress(OSError):  # SQLite names what is wrong; for the owner alone, as the key lies in it
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        if path.is_file() and not _HEADER.startswith(_start_of(path)):
-            raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
-        db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
-        try:
-            _prepare(db, path, timeout, create)
-        except BaseException:
-            db.close()
-            raise
-    return db
+    def append(self, kind: str, body: dict[str, Any], attached: str = "") -> None:
+        """The event that the end of the block writes."""
+        if self._new is not None:
+            raise RuntimeError("one event in each transaction: only so a crash leaves all of it or nothing")
+        text = chain.written(body)
+        if len(text) > _LONGEST:
+            raise Unstorable(f"a request takes more than {_LONGEST} characters; name fewer pairs of secrets in one")
+        self._new = log.record(len(self.log.hashes) + 1, self.log.head, kind, text, attached)
 
-
-@contextmanager
-def writing(db: sqlite3.Connection, step: Callable[[str], None] = lambda _: None) -> Iterator[None]:
-    """One transaction that is alone from its first look to its commit; undone as a whole by any exception."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
+    def commit(self, step: Callable[[str], None]) -> None:
+        """Write behind the last event what was appended, sync it, then say in a slot that it is there."""
+        if self._new is None:
+            return
+        content, head = self._new
         step("written")
-        db.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
-        raise
+        try:
+            os.ftruncate(self._fd, self.log.end)  # what a crash left there was never granted
+            log.put(self._fd, self.log.end, content)
+            _sync(self._fd)
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(self._fd, self.log.end)
+            raise
+        step("synced")
+        seq = len(self.log.hashes) + 1
+        log.put(self._fd, self.log.base + seq % 2 * BLOCK, log.slot(seq, head))
 
 
-@contextmanager
-def reading(db: sqlite3.Connection) -> Iterator[None]:
-    """Several looks at one state of the file, whatever other processes write meanwhile."""
-    db.execute("BEGIN")
-    try:
-        yield
-    finally:
-        db.execute("ROLLBACK")
+class File:
+    """A ledger's file; its threads look at it one at a time."""
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        _check_name(path)
+        self.path, self._timeout = path, timeout
+        self._known: Log | None = None
+        self._lock, self._pid = threading.RLock(), os.getpid()
+
+    def close(self) -> None:
+        """Forget what was read; the next call reads the file again."""
+        with self._mine():
+            self._known = None
+
+    def read_only(self) -> bool:
+        """Whether the file is there and may only be read: its mode, its folder's medium or its owner say so."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR))
+        except OSError as error:
+            return error.errno in _CLOSED
+        return False
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """One state of the file, whatever other processes write meanwhile; nothing is written, nor created."""
+        with self._mine(), named_errors(self.path), self._locked(os.O_RDONLY) as fd:
+            if log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
+                with old.copy_of(fd, self.path) as copy:
+                    yield View(copy, log.opened(copy))
+                return
+            if os.fstat(fd).st_size == 0 or _unfinished(fd):
+                raise BadLedger(f"{self.path.name!r} is empty: no ledger was kept in it")
+            _check_kind(fd, self.path)
+            self._known = log.opened(fd, self._known)
+            yield View(fd, self._known)
+
+    @contextmanager
+    def writing(self, step: Callable[[str], None] = lambda _: None) -> Iterator[Writing]:
+        """Alone from the first look to the last sync; an exception in the block writes nothing."""
+        create = os.O_CREAT if self._known is None else 0
+        with self._mine(), named_errors(self.path), self._locked(os.O_RDWR | create) as fd:
+            if self._known is None and (os.fstat(fd).st_size == 0 or _unfinished(fd)):
+                _begin(fd, self.path)
+            elif log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
+                old.migrate(fd, self.path, self._timeout)
+            _check_kind(fd, self.path)
+            self._known = log.opened(fd, self._known)
+            found = Writing(fd, self._known)
+            yield found
+            found.commit(step)
+
+    @contextmanager
+    def _mine(self) -> Iterator[None]:
+        """The lock among threads; in a forked child a new one, for a thread of the parent may hold the old."""
+        if self._pid != os.getpid():
+            self._lock, self._pid = threading.RLock(), os.getpid()
+        with self._lock:
+            yield
+
+    @contextmanager
+    def _locked(self, how: int) -> Iterator[int]:
+        """The file, open and locked; opened again if it was replaced by another one meanwhile."""
+        while True:
+            fd = _open(self.path, how)
+            try:
+                if not locks.whole(fd, self._timeout, shared=how == os.O_RDONLY):
+                    raise LedgerBusy(
+                        f"another process holds the ledger {self.path.name!r}; nothing was charged, try again"
+                    )
+                if _still(fd, self.path):
+                    yield fd
+                    return
+            finally:
+                locks.closed(fd, locks.WHOLE)
 
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """SQLite's and the system's errors as fugu's; a failed write changed nothing and may be tried again."""
+    """The system's errors as fugu's; a failed write changed nothing and may be tried again."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise _named(error, path) from error
-    except PermissionError as error:
-        raise BadLedger(f"the ledger {path.name!r} may not be read or written; check its permissions") from error
+    except FileNotFoundError as error:
+        raise BadLedger(f"no ledger file {path.name!r}") from error
+    except OSError as error:
+        if error.errno in _CLOSED:
+            raise BadLedger(
+                f"the ledger {path.name!r} cannot be read or written; check the permissions of the file and its folder"
+            ) from error
+        if error.errno in _FULL:
+            raise BadLedger(
+                f"the disk refused to store the ledger {path.name!r} (full or failing); make room and repeat the "
+                "request with the same id: it is charged once"
+            ) from error
+        raise BadLedger(f"the ledger {path.name!r} cannot be used: {error.strerror}") from error
 
 
-def _named(error: sqlite3.Error, path: Path) -> FuguError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return LedgerBusy(f"another process holds the ledger {path.name!r}; nothing was charged, try again")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return BadLedger(
-            f"the ledger {path.name!r} cannot be written; check the permissions of the file and its folder"
-        )
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        return BadLedger(
-            f"the disk refused to store the ledger {path.name!r} (full or failing); make room and repeat the request "
-            "with the same id: it is charged once"
-        )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return LedgerBroken(
-            f"the ledger {path.name!r} is damaged or truncated; restore it from a copy and check its head"
-        )
-    return LedgerBroken(f"the ledger {path.name!r} does not have the tables it should: {type(error).__name__}")
+def _open(path: Path, how: int) -> int:
+    if not path.parent.is_dir():
+        raise BadLedger(f"the folder of the ledger {path.name!r} does not exist; create it first")
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise BadLedger(f"no ledger file {path.name!r}: it is a folder or a device")
+    return locks.opened(path, how)
 
 
-def _start_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(len(_HEADER))
+def _still(fd: int, path: Path) -> bool:
+    """Whether the path still leads to the open file."""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
-def _prepare(db: sqlite3.Connection, path: Path, timeout: float, create: bool) -> None:
-    db.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
-    known = db.execute("PRAGMA application_id").fetchone()[0]
-    if known == 0 and db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
-        if not create:
-            raise BadLedger(f"{path.name!r} is empty: no ledger was kept in it")
-    elif known not in (0, APPLICATION) or (known == 0 and not _is_ours(db)):
-        raise BadLedger(f"{path.name!r} is a database of another program; choose another file")
-    _use_log(db, path, timeout)
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    if _version(db, path) < SCHEMA:
-        with writing(db):
-            _upgrade(db, path)
+def _check_name(path: Path) -> None:
+    name = str(path)
+    if name.startswith("file:") or name == ":memory:" or "\0" in name:
+        raise BadLedger("a ledger is a file, given by its path, not a URI; leave out what stands before the path")
 
 
-def _upgrade(db: sqlite3.Connection, path: Path) -> None:
-    """Inside the write lock: make the tables, or bring older ones up to date; another process may have done it."""
-    found = _version(db, path)
-    if found == 0:
-        if _is_ours(db):
-            raise LedgerBroken(f"the ledger {path.name!r} has tables but no schema version")
-        for statement in _TABLES.split(";"):
-            db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        key = secrets.token_hex(32)
-        db.execute("INSERT INTO meta VALUES ('key', ?)", (key,))
-        chain.append(db, "open", {"schema": SCHEMA, "key": chain.sha256(key)})
-    for old in range(found, SCHEMA) if found else ():
-        MIGRATIONS[old](db)
-        chain.append(db, "migrate", {"from": old, "to": old + 1})
-    db.execute(f"PRAGMA user_version = {SCHEMA}")
+def _check_kind(fd: int, path: Path) -> None:
+    if not log.at(fd, 0, BLOCK).startswith(log.MAGIC):
+        raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
 
 
-def _version(db: sqlite3.Connection, path: Path) -> int:
-    found = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if found > SCHEMA:
-        raise BadLedger(
-            f"the ledger {path.name!r} has schema {found}, newer than {SCHEMA}; install the newer fugu that wrote it"
-        )
-    return found
-
-
-def _is_ours(db: sqlite3.Connection) -> bool:
-    names = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return {"meta", "events", "datasets", "requests"} <= names
-
-
-def _use_log(db: sqlite3.Connection, path: Path, timeout: float) -> None:
-    """Switch to the write-ahead log; two processes that switch at once make SQLite say busy without waiting."""
-    end = time.monotonic() + timeout
-    while True:
+def _begin(fd: int, path: Path) -> None:
+    """A new ledger: the header comes last, so what has one is complete. For the owner alone, as the key lies in it."""
+    key = secrets.token_hex(32)
+    first, head = log.record(
+        1, chain.START, "open", chain.written({"schema": log.FORMAT, "key": chain.sha256(key)}), key
+    )
+    if hasattr(os, "fchmod"):
+        os.fchmod(fd, 0o600)
+    os.ftruncate(fd, 0)
+    log.put(fd, BLOCK, 2 * log.slot(1, head) + first)
+    _sync(fd)
+    log.put(fd, 0, log.header(BLOCK))
+    _sync(fd)
+    with suppress(OSError):  # the name of the file, too; some systems cannot sync a folder
+        folder = os.open(path.resolve().parent, os.O_RDONLY)
         try:
-            mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            break
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.005)
-    if str(mode).lower() != "wal":
-        raise BadLedger(f"the file system of {path.name!r} allows no write-ahead log; keep the ledger on a local disk")
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _unfinished(fd: int) -> bool:
+    """Whether the file is what a crash left of `_begin`: no header, and no room for anything but the first event."""
+    start = log.at(fd, 0, 4 * BLOCK)
+    return len(start) < 4 * BLOCK and start[: BLOCK + 2] == bytes(BLOCK) + b"1 " and b"register" not in start
+
+
+def _sync(fd: int) -> None:
+    if sys.platform == "darwin":  # pragma: no cover
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves it in the disk's own memory there
+    else:
+        os.fsync(fd)

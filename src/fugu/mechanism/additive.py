@@ -50,6 +50,9 @@ class Additive(Mechanism):
     def _silent(self) -> bool:
         return self.noise.scale == 0
 
+    def _centre(self) -> float:
+        return 0.0 if self.support is None else float(self.support[(len(self.support) - 1) // 2])
+
     def _draw(self, column: Column, source: BitSource) -> Column:
         known = ~np.isnan(column)
         clean = column[known] if self.support is None else nearest(self.support, column[known])
@@ -58,7 +61,7 @@ class Additive(Mechanism):
             out[known] = clean
         else:
             noise = self.sampler.draw(clean.size, source) if self.noise.scale else np.int64(0)
-            out[known] = self.lattice.value(self.lattice.index(clean) + noise)
+            out[known] = self.lattice.value(self.lattice.index(self.lattice.within(clean)) + noise)
         return out
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NoReturn, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fugu.errors import NotProvable
 from fugu.mechanism.mechanism import Column, Mechanism, Step
@@ -31,11 +30,11 @@ class Analysis(Mechanism):
         half = self.noise.quantile(level)
         return (-half, half)
 
-    def release(self, values: ArrayLike, *, allow_no_noise: bool = False) -> Release:  # noqa: ARG002
+    def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:  # noqa: ARG002
         """Refused: what a computer would draw is not what was proved."""
         self._refuse()
 
-    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> Release:  # noqa: ARG002
+    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:  # noqa: ARG002
         """Refused, for the same reason."""
         self._refuse()
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.errors import CertificateError, UsageError
+from fugu.errors import BadLaw, CertificateError, UsageError
 from fugu.exact import read_number, read_whole
 from fugu.files import write_text
 from fugu.guarantee import Guarantee
@@ -35,6 +35,8 @@ from fugu.mechanism.encoding import (
     vectors_from,
     vectors_json,
 )
+from fugu.mechanism.labels import misnamed
+from fugu.mechanism.weakness import warnings_of
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
@@ -61,8 +63,13 @@ class Certificate:
     @staticmethod
     def seal(body: dict[str, Any], items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
+        if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
+            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
         laws = [_law_json(item) for item in items]
+        body = {k: v for k, v in body.items() if k != "warnings"}
         full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
+        if said := Certificate(full).warnings:
+            full["warnings"] = list(said)
         return Certificate({**full, "digest": _sha256(full)})
 
     @property
@@ -177,6 +184,11 @@ class Certificate:
         return tuple(self.body["assumptions"])
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the promise protects hardly anybody, if so: worked out from the budget and the noise, not read."""
+        return warnings_of(self)
+
+    @property
     def scales(self) -> dict[str, float | None]:
         """The scale each method would have needed."""
         return dict(self.body.get("scales", {}))
@@ -186,12 +198,13 @@ class Certificate:
         """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
         return str(self.body["fingerprint"])
 
-    def amended(self, assumptions: tuple[str, ...], unit: str) -> Certificate:
+    def amended(self, assumptions: tuple[str, ...], unit: str, reading: dict[str, Any] | None = None) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         sealed = ("schema", "fugu", "families", "fingerprint", "digest")
         body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
-        return Certificate.seal({**body, "assumptions": stated, "unit": unit, "support": None}, self.laws)
+        changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading}
+        return Certificate.seal({**body, **changed}, self.laws)
 
     def to_json(self) -> str:
         """The document as text."""

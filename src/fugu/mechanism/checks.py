@@ -9,6 +9,7 @@ import numpy as np
 from fugu.errors import CertificateError
 from fugu.exact import read_number
 from fugu.laws.vectors import reached
+from fugu.mechanism.labels import misnamed
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 def check_parts(certificate: Certificate) -> None:
     """Whatever the kind: a budget, laws and halves that can be read; then what the kind asks for."""
     _, halves, kind = certificate.budget, certificate.parts, certificate.kind
-    if not certificate.laws:
+    if not (laws := certificate.laws):
         raise CertificateError("the certificate holds no laws")
+    if (wrong := misnamed(laws, comparable=certificate.lattice is not None)) is not None:
+        raise CertificateError(f"the certificate's labels are wrong: {wrong}")
     if kind in ("additive", "vector"):
         check_lattice(certificate.noise, certificate.lattice)
     if kind == "additive":

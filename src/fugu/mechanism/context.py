@@ -20,6 +20,10 @@ class Context:
     unit: str = "the one published value"
     query: dict[str, Any] | None = None
     recipe: dict[str, Any] | None = None
+    schema: dict[str, Any] | None = None
+    """How private records are read; fixed with the beliefs, before any of them is seen."""
+    owner: str | None = None
+    """The column that names the person, one row each."""
     keeps_missing: bool = False
     reference_digest: str | None = None
     public_prior: bool = True
@@ -37,7 +41,9 @@ class Context:
             assumptions=tuple(getattr(source, "assumptions", ())),
             unit=f"one person, named by column {unit!r}, one row each" if unit else "one row",
             query=query.to_json(),
+            owner=unit,
             recipe=getattr(source, "recipe", None),
+            schema=None if (schema := getattr(source, "schema", None)) is None else schema.to_json(),
             keeps_missing=query.missing == "drop",
             reference_digest=getattr(source, "reference_digest", None),
             public_prior=bool(getattr(source, "public_prior", False)),

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import final
 
-from numpy.typing import ArrayLike
-
 from fugu.errors import BadNoise
+from fugu.mechanism.intake import as_rows
 from fugu.mechanism.mechanism import Column, Mechanism, Step
-from fugu.mechanism.rows import as_rows
 from fugu.noise.bits import BitSource
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.lattice import Lattice
@@ -52,10 +50,11 @@ class CorrelatedAdditive(Mechanism):
         return self.noise.base == 0 and not any(self.noise.scales)
 
     def _draw(self, column: Column, source: BitSource) -> Column:
-        return self.lattice.value(self.lattice.index(column) + self.noise.draw(len(column), source))
+        steps = self.noise.draw(len(column), source)
+        return self.lattice.value(self.lattice.index(self.lattice.within(column)) + steps)
 
-    def _column(self, values: ArrayLike) -> tuple[Column, bool]:
-        return as_rows(values, self.noise.dimension)
+    def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:  # noqa: ARG002 - no query here
+        return as_rows(values, self.noise.dimension, [0.0] * self.noise.dimension)
 
     def __repr__(self) -> str:
         d = self.noise.dimension

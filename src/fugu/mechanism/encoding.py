@@ -159,6 +159,8 @@ def _laws_and_pairs(
         raise CertificateError("the certificate's laws are not in order")
     if any(not 0 <= k < len(laws) for pair in pairs for k in pair):
         raise CertificateError("the certificate names a law that it does not hold")
+    if any(i == j for i, j in pairs):
+        raise CertificateError("the certificate compares a law with itself, which no noise can tell apart")
     return laws, pairs, labels
 
 

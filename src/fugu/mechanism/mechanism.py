@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,33 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.digest import column_digest
-from fugu.errors import AlreadyReleased, BadLaw, MissingValues, NoiselessRelease, PriorNotPublic
+from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Guarantee
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import Context
+from fugu.mechanism.intake import as_column, is_scalar
+from fugu.mechanism.once import Once
 from fugu.mechanism.release import Release
 from fugu.noise.bits import OS, BitSource, RngBits
 
 Column = NDArray[np.float64]
 Step = Callable[[Column], ArrayLike]
-
-
-class Once:
-    """A token that can be taken once, whatever the number of threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._taken = False
-
-    def take(self) -> None:
-        """Take it, or raise `AlreadyReleased`."""
-        with self._lock:
-            if self._taken:
-                raise AlreadyReleased(
-                    "this mechanism has released once, and its guarantee is for one release: two releases that leak "
-                    "nothing alone can reveal everything together. Calibrate for both values at once, or use other data"
-                )
-            self._taken = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,12 +58,14 @@ class Mechanism(ABC):
     def then(self, f: Step, name: str | None = None) -> Mechanism:
         """The same mechanism followed by `f`, a function of the released column alone; the guarantee stays as it is."""
 
-    def release(self, values: ArrayLike, *, allow_no_noise: bool = False) -> Release:
+    def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:
         """Publish a value or a column, once, with randomness from the operating system.
 
-        Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
-        support of the beliefs are moved to the nearest supported value, as part of the query."""
-        column, scalar = self._column(values)
+        The scenario's query (its schema, bins, ordering) is applied to the values first, unless they are
+        `already_mapped`: numbers that the query has made. Each row is protected by itself, assuming rows are
+        independent given their own secret. Values outside the support of the beliefs are moved to the nearest supported
+        value, missing ones become what the schema says (its median, where it says nothing), as part of the query."""
+        column, scalar = self._column(values, already_mapped)
         if self._silent() and not allow_no_noise:
             raise NoiselessRelease(
                 "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
@@ -95,9 +80,9 @@ class Mechanism(ABC):
             token.take()
         return self._released(column, scalar, OS)
 
-    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> Release:
+    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:
         """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
-        column, scalar = self._column(values)
+        column, scalar = self._column(values, already_mapped)
         return self._released(column, scalar, RngBits(rng))
 
     def _tokens(self) -> tuple[Once, ...]:
@@ -113,24 +98,13 @@ class Mechanism(ABC):
             drawn = np.asarray(step(drawn), dtype=np.float64)
         return drawn
 
-    def _column(self, values: ArrayLike) -> tuple[Column, bool]:
-        """Values as a float64 column; errors name no value."""
-        try:
-            array = np.asarray(values, dtype=np.float64) + 0.0
-        except (TypeError, ValueError):
-            raise BadLaw(
-                "the values to release must be numbers; apply the scenario's query to categories first"
-            ) from None
-        if array.ndim > 1:
-            raise BadLaw(f"release takes one number or one column, got shape {array.shape}")
-        column = np.atleast_1d(array)
-        if np.any(np.isnan(column)) and not self.context.keeps_missing:
-            raise MissingValues(
-                "the column to release has missing values and the beliefs give them no probability; pass "
-                "missing=<value> to "
-                "from_table to map them, or missing='drop' if it is public which values are missing"
-            )
-        return column, array.ndim == 0
+    def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:
+        """Values as the column that noise is added to, and whether a single one was given."""
+        return as_column(values, self.context, self._centre(), already_mapped), is_scalar(values)
+
+    def _centre(self) -> float:
+        """What a missing value counts as where no schema says it."""
+        return 0.0
 
     def _with_post(self, f: Step, name: str | None) -> dict[str, Any]:
         if not callable(f):

@@ -11,7 +11,9 @@ from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_json
-from fugu.mechanism.mechanism import Column, Mechanism, Once, Step
+from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.once import Once
+from fugu.mechanism.pushed import halves_agree
 from fugu.noise.bits import BitSource, bernoulli
 
 
@@ -44,6 +46,9 @@ class Mixed(Mechanism):
     def _silent(self) -> bool:
         return any(part._silent() for part in (self.first, self.second))
 
+    def _centre(self) -> float:
+        return self.first._centre()
+
     def _draw(self, column: Column, source: BitSource) -> Column:
         chosen = self.first if bernoulli(self.share, source) else self.second
         drawn = chosen._draw(column, source)
@@ -64,12 +69,19 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         raise NotProvable("mixing is for mechanisms that publish one number or column; vectors are released whole")
     if a.body["beliefs"] != b.body["beliefs"]:
         raise NotProvable("the two mechanisms are for different beliefs; calibrate both for the same pairs, then mix")
+    whole = next((c for c in (a, b) if halves_agree(c, a) and halves_agree(c, b)), None)
+    if whole is None:
+        raise NotProvable(
+            "the two mechanisms round the values onto grids of which neither holds the laws of the other, so that one "
+            "certificate cannot state the laws of both; calibrate both with the same grid=, then mix"
+        )
     proved = {key: max(a.proved[key], b.proved[key]) for key in ("epsilon", "delta")}
     worst = a if a.proved["epsilon"] >= b.proved["epsilon"] else b
     body = {
         "kind": "mixed",
         "beliefs": a.body["beliefs"],
-        "lattice": a.body["lattice"],
+        "lattice": whole.body["lattice"],
+        "support": whole.body.get("support"),
         "share": str(share),
         "parts": [a.body, b.body],
         "budget": budget_json(_join(m1.guarantee, m2.guarantee)),
@@ -79,8 +91,9 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         "worst_pair": worst.worst_pair,
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),
         "unit": a.body["unit"],
+        "reading": a.body.get("reading"),
     }
-    sealed = Certificate.seal(body, a.items)
+    sealed = Certificate.seal(body, whole.items)
     return Mixed(certificate=sealed, context=m1.context, first=m1, second=m2, share=share)
 
 

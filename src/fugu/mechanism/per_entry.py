@@ -17,7 +17,8 @@ from fugu.errors import AlreadyReleased, BadBudget, NotProvable, UsageError
 from fugu.exact import Real, as_fraction, float_up
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_delta, check_epsilon
-from fugu.mechanism.mechanism import Mechanism, Once
+from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.once import Once
 
 NEIGHBOURS = "one entry replaced by any other value"
 DOMAIN = "full product"
@@ -49,8 +50,9 @@ def take_once(once: Once) -> None:
         once.take()
     except AlreadyReleased:
         raise AlreadyReleased(
-            "this mechanism has released once; every further release costs its epsilon again. Spend it through a "
-            "fugu.Ledger, which charges each release (charged=True), or make a new mechanism and add the epsilons"
+            "this mechanism has released once, or was made before a fork; every further release costs its epsilon "
+            "again. Spend it through a fugu.Ledger, which charges each release (charged=True), or make a new mechanism "
+            "and add the epsilons"
         ) from None
 
 

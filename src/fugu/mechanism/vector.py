@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.mechanism.additive import rounding_error, sampler_of
+from fugu.mechanism.intake import as_rows
 from fugu.mechanism.mechanism import Column, Mechanism, Step
-from fugu.mechanism.rows import as_rows
 from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
@@ -71,10 +71,11 @@ class VectorAdditive(Mechanism):
         if self.lattice is None:
             return clean
         noise = self.sampler.draw(clean.size, source).reshape(clean.shape) if self.noise.scale else np.int64(0)
-        return self.lattice.value(self.lattice.index(clean) + noise)
+        return self.lattice.value(self.lattice.index(self.lattice.within(clean)) + noise)
 
-    def _column(self, values: ArrayLike) -> tuple[Column, bool]:
-        return as_rows(values, self.dimension)
+    def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:  # noqa: ARG002 - no query here
+        middle = np.zeros(self.dimension) if self.support is None else np.median(self.support, axis=0)
+        return as_rows(values, self.dimension, middle.tolist())
 
     def __repr__(self) -> str:
         return f"VectorAdditive({self.noise!r}, {self.dimension} coordinates, {self.guarantee!r})"

@@ -55,6 +55,14 @@ class Lattice:
             k.flat[place] = math.floor(exact)
         return k.astype(np.int64)
 
+    def within(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values so far out that they have no index are moved to the last ones that have: a clip, so no two values come
+        further apart."""
+        reach = MAX_INDEX // 2 * self.grid
+        largest = Fraction(sys.float_info.max)
+        low, high = max(self.origin - reach, -largest), min(self.origin + reach, largest)
+        return np.clip(values, float(low), float(high))
+
     def value(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """origin + grid * index, correctly rounded wherever the integers involved are below 2^53."""
         denominator = math.lcm(self.grid.denominator, self.origin.denominator)

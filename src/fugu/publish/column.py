@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from fugu.data import Table
-from fugu.errors import MissingValues, UsageError
+from fugu.data.private import Private, open_private
+from fugu.data.schema import Schema
+from fugu.errors import UsageError
 from fugu.mechanism import Mechanism, Release
 from fugu.scenario.query import Query
 from fugu.scenario.units import require_one_row_each
 
 
-def release_column(mechanism: Mechanism, table: Table, *, allow_no_noise: bool = False) -> Release:
-    """Apply the mechanism's query to its column of `table` and release it, once.
+def release_column(mechanism: Mechanism, table: object, *, allow_no_noise: bool = False) -> Release:
+    """Apply the mechanism's schema and query to its column of `table` (a path, a frame, a dict) and release it, once.
 
-    Only the published column and the unit's column are looked at. What is said about the private table when
-    something is wrong is that it is wrong: no value, no row, no count."""
-    stored = mechanism.context.query
-    if stored is None:
+    Only the published column and the unit's column are looked at. No cell of the published column is refused; a unit
+    that is missing or repeats is, since it is declared public, without saying where or how often."""
+    return release_private(mechanism, open_column(mechanism, table), allow_no_noise=allow_no_noise)
+
+
+def open_column(mechanism: Mechanism, table: object) -> Private:
+    """The private table, opened for this mechanism and checked for what is public: its columns and its unit."""
+    stored, schema = mechanism.context.query, mechanism.context.schema
+    if stored is None or schema is None:
         raise UsageError(
             "this mechanism was made for bare laws; apply your own query and call mechanism.release(values)"
         )
-    query = Query.from_json(stored)
-    require_one_row_each(table, (mechanism.context.recipe or {}).get("unit"))
-    try:
-        column = query.apply(table.exact(query.publish), strict=False)
-    except MissingValues:
-        raise MissingValues(
-            f"column {query.publish!r} of the table to release has missing values, and missing='error' was chosen; use "
-            "missing=<value> to map them as part of the query, or missing='drop' if it is public which are missing"
-        ) from None
-    return mechanism.release(column, allow_no_noise=allow_no_noise)
+    unit = mechanism.context.owner
+    private = open_private(table, Schema.from_json(schema), [stored["publish"]], [] if unit is None else [unit])
+    if unit is not None:
+        require_one_row_each(private.table, unit)
+    return private
+
+
+def release_private(mechanism: Mechanism, private: Private, *, allow_no_noise: bool = False) -> Release:
+    """Release the column of a table that `open_column` opened."""
+    column = Query.from_json(mechanism.context.query or {}).of_private(private)
+    return mechanism.release(column, allow_no_noise=allow_no_noise, already_mapped=True)

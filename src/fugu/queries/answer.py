@@ -5,6 +5,7 @@ all groups spends no more than releasing one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,21 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
-from fugu.data import Table
-from fugu.errors import BadBudget, BadTable, NoiselessRelease, PriorNotPublic, UsageError
+from fugu.data import Schema, Table
+from fugu.data.field import Field
+from fugu.data.private import Private, open_private
+from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.queries.cells import tabulate
-from fugu.queries.laws import ALONE, RecordLaws, record_laws, sum_pairs
-from fugu.queries.records import Coding, coding
+from fugu.queries.groups import Group, Sums, find_groups
+from fugu.queries.records import Coding, coding, require_known
 from fugu.queries.statistic import Statistic
 from fugu.scenario.secrets import read_protect
 from fugu.scenario.units import require_one_row_each
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
-OTHERS = "the other records of a group follow the pooled law of the reference, whatever the group"
 SIZES = "groups and their numbers of rows are public"
 OWN_TABLE = "the reference is the table itself, and what is fitted on it counts as public"
 
@@ -53,12 +55,57 @@ class Answer:
 
     def columns(self) -> dict[str, list[Any]]:
         """The numbers as columns of a table; group and cell only where there are any."""
-        found: dict[str, list[Any]] = {}
-        for name in ("group", "cell", "value", "low", "high"):
-            column = [getattr(cell, name) for cell in self.cells]
-            if name not in ("group", "cell") or any(column):
-                found[name] = column
-        return found
+        return columns_of(self.cells)
+
+
+def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[Any]]:
+    """Released numbers as columns of a table; group and cell only where there are any."""
+    found: dict[str, list[Any]] = {}
+    for name in ("group", "cell", "value", "low", "high"):
+        column = [getattr(cell, name) for cell in cells]
+        if name not in ("group", "cell") or any(column):
+            found[name] = column
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Part:
+    """One group's exact numbers, in whole steps, the mechanism for them, and what its draw becomes."""
+
+    mechanism: Additive
+    exact: NDArray[np.float64]
+    shown: Callable[[NDArray[np.float64]], list[Cell]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A query whose mechanisms are proved, and whose private table is open; nothing has been drawn."""
+
+    statistic: Statistic
+    parts: dict[str, Part]
+    private: Private
+
+    @property
+    def mechanisms(self) -> dict[str, Additive]:
+        """The mechanism of each group."""
+        return {group: part.mechanism for group, part in self.parts.items()}
+
+    def require_noise(self, allowed: bool) -> None:
+        """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
+        if not allowed and any(part.mechanism.noise.scale == 0 for part in self.parts.values()):
+            raise NoiselessRelease(
+                f"the other records alone hide each one in a group of {self.statistic}; the exact number would be "
+                "published. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
+            )
+
+    def release(self, allow_no_noise: bool = False) -> Answer:
+        """Draw every group, once."""
+        self.require_noise(allow_no_noise)
+        cells: list[Cell] = []
+        for part in self.parts.values():
+            drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
+            cells += part.shown(drawn.values)
+        return Answer(self.statistic, tuple(cells), self.mechanisms)
 
 
 def answer(
@@ -74,9 +121,15 @@ def answer(
     allow_no_noise: bool = False,
     public_prior: bool = False,
     unit: str | None = None,
+    *,
+    schema: Schema | None = None,
+    missing: str | float | None = None,
 ) -> Answer:
     """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
     `reference`.
+
+    Records are read through `schema`, completed by the reference; `missing` is what a missing cell of the query's
+    columns counts as. Columns `by` and `unit` are public.
 
     >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
     >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}
@@ -84,80 +137,104 @@ def answer(
     >>> [cell.group for cell in found.cells]
     ['a']
     """
+    prepared = prepare(
+        table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
+    )
+    return prepared.release(allow_no_noise)
+
+
+def prepare(
+    table: object,
+    query: str | Statistic,
+    protect: object,
+    budget: Pure | Approx,
+    reference: object,
+    by: str | None = None,
+    bounds: tuple[Real, Real] | None = None,
+    step: Real | None = None,
+    bins: list[float] | None = None,
+    public_prior: bool = False,
+    unit: str | None = None,
+    schema: Schema | None = None,
+    missing: str | float | None = None,
+) -> Prepared:
+    """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
     if not isinstance(budget, Pure | Approx):
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
     statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
-    private = table if isinstance(table, Table) else Table(table)
-    known = reference if isinstance(reference, Table) else Table(reference)
-    spec = read_protect(protect, known.columns)
+    cells = (schema or Schema({})).open(reference)
+    spec = read_protect(protect, cells.columns)
     _check_groups(by, spec.columns)
-    require_one_row_each(private, unit)
-    groups = _groups(private, by)
+    reading = _reading(schema, cells, statistic, by, unit, missing)
+    believed = reading.completed(cells, spec.columns)
+    known = believed.read(cells, [name for name in believed.fields if name in cells.columns])
+    require_known(reading, known, statistic.columns)
+    secrets = spec.find(known)
+    public = tuple(name for name in (by, unit) if name is not None)
+    private = open_private(table, reading, statistic.columns, public)
+    require_one_row_each(private.table, unit)
+    groups = find_groups(known, private, by)
     if not public_prior and _same(known, private, statistic.columns):
         raise PriorNotPublic(
             "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
     stated = (INDEPENDENT, SIZES, *([OWN_TABLE] if public_prior else []))
-    secrets = spec.find(known)
     if statistic.kind in ("histogram", "crosstab"):
         return _tables(known, private, statistic, groups, budget, bins, stated)
-    how = coding(statistic, bounds, step)
-    laws = record_laws(how.read(known), secrets, how.top)
-    codes = how.read(private)
-    cells, mechanisms = [], {}
-    for name, rows in groups.items():
-        mechanism = sum_mechanism(laws, int(rows.sum()), budget, stated)
-        mechanisms[name] = mechanism
-        cells.append(_sum_cell(statistic, how, name, codes[rows], mechanism, allow_no_noise))
-    return Answer(statistic, tuple(cells), mechanisms)
+    how = coding(statistic, reading, bounds, step)
+    sums = Sums(how.read(reading, known), secrets.masks(), how.top, budget, stated, reading, by)
+    codes = how.read(reading, private.table)
+    parts = {
+        name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(group)) for name, group in groups.items()
+    }
+    return Prepared(statistic, parts, private)
 
 
-def sum_mechanism(laws: RecordLaws, rows: int, budget: Pure | Approx, stated: tuple[str, ...]) -> Additive:
-    """The least noise for a sum of that many records, in steps of the coding.
+def _reading(
+    schema: Schema | None,
+    reference: Table,
+    statistic: Statistic,
+    by: str | None,
+    unit: str | None,
+    missing: str | float | None,
+) -> Schema:
+    """How records are read for this query: as declared, then as the reference shows."""
+    declared = (schema or Schema({})).only((*statistic.columns, *(n for n in (by, unit) if n is not None)))
+    if unit is not None and unit not in declared.fields:
+        declared = declared.with_field(unit, Field("identifier"))
+    if by is not None and by not in declared.fields and (by not in reference.columns or not reference.is_numeric(by)):
+        declared = declared.with_field(by, Field("identifier"))  # its groups are public: none is joined to "(other)"
+    found = declared.completed(reference, declared.fields.keys() | set(statistic.columns), numbers=statistic.columns)
+    if missing is None:
+        return found
+    for name in statistic.columns:
+        said = {**found.fields[name].to_json(), "missing": missing}
+        found = found.with_field(name, Field.of(name, said))
+    return found
 
-    The support of the law is not used to move values: a sum is whatever it is."""
-    pairs, note = sum_pairs(laws, rows, budget)
-    others = [] if note == ALONE else [OTHERS]  # alone, nothing is assumed of the others but independence
-    found = calibrate(pairs, budget, noise="laplace" if note == ALONE else "best", grid=1)
-    assert isinstance(found, Additive)
-    context = replace(found.context, assumptions=(*stated, *others, f"beliefs: {note}"), unit="one record")
-    return replace(
-        found, support=None, context=context, certificate=found.certificate.amended(context.assumptions, "one record")
-    )
 
-
-def _sum_cell(
-    statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive, allow_no_noise: bool
-) -> Cell:
-    rows = len(codes)
-    if mechanism.noise.scale == 0 and not allow_no_noise:
-        raise NoiselessRelease(
-            f"the other records alone hide each one in a group of {statistic}; the exact number would be published. "
-            "Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
-        )
-    total = float(mechanism.release(float(codes.sum()), allow_no_noise=allow_no_noise))
-    value, half = how.value(total, rows), mechanism.noise.quantile(0.95) * float(how.step)
+def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
+    rows, scale = len(codes), float(mechanism.noise.scale)
     share = rows if statistic.kind == "mean" else 1
-    return Cell(
-        group,
-        "",
-        value / share,
-        (value - half) / share,
-        (value + half) / share,
-        float(mechanism.noise.scale) * float(how.step) / share,
-    )
+
+    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
+        value, half = how.value(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
+        ends = ((value - half) / share, (value + half) / share)
+        return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
+
+    return Part(mechanism, np.array([float(codes.sum())]), shown)
 
 
 def _tables(
     known: Table,
-    private: Table,
+    private: Private,
     statistic: Statistic,
-    groups: dict[str, NDArray[np.bool_]],
+    groups: dict[str, Group],
     budget: Pure | Approx,
     bins: list[float] | None,
     stated: tuple[str, ...],
-) -> Answer:
+) -> Prepared:
     """Histograms and cross-tabulations: changing one record moves at most one count down and one up.
 
     Coupled, two laws of the whole vector differ by at most 2 in the sum of absolute differences, so Laplace noise of
@@ -165,25 +242,26 @@ def _tables(
     if isinstance(budget, Approx) and budget.delta > 0:
         raise UsageError("histograms and cross-tabulations are released under a pure budget; leave delta out")
     labels, place = tabulate(known, private, statistic.columns, bins)
-    cells: list[Cell] = []
-    mechanisms = {}
-    for name, rows in groups.items():
+    parts = {}
+    for name, group in groups.items():
         found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
         note = "changing one record changes the counts by at most 2 in all"
         assert isinstance(found, Additive)
         context = replace(found.context, assumptions=(*stated, note), unit="one record")
-        mechanism = replace(
-            found, context=context, certificate=found.certificate.amended(context.assumptions, "one record")
-        )
-        counts = np.bincount(place[rows], minlength=len(labels)).astype(np.float64)
-        noisy = mechanism.release(counts).values
-        half = mechanism.noise.quantile(0.95)  # counts are whole: nothing is rounded
-        cells.extend(
-            Cell(name, label, float(v), float(v) - half, float(v) + half, float(mechanism.noise.scale))
-            for label, v in zip(labels, noisy, strict=True)
-        )
-        mechanisms[name] = mechanism
-    return Answer(statistic, tuple(cells), mechanisms)
+        sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json())
+        counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
+        parts[name] = _counts(name, labels, counts, replace(found, context=context, certificate=sealed))
+    return Prepared(statistic, parts, private)
+
+
+def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Additive) -> Part:
+    half, scale = mechanism.noise.quantile(0.95), float(mechanism.noise.scale)  # counts are whole: nothing is rounded
+
+    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
+        found = zip(labels, drawn.tolist(), strict=True)
+        return [Cell(group, label, v, v - half, v + half, scale) for label, v in found]
+
+    return Part(mechanism, counts, shown)
 
 
 def _check_groups(by: str | None, protected: tuple[str, ...] | None) -> None:
@@ -192,23 +270,9 @@ def _check_groups(by: str | None, protected: tuple[str, ...] | None) -> None:
         raise UsageError(f"column {by!r} groups the rows, which makes it public, and is protected; group by another")
 
 
-def _same(known: Table, private: Table, columns: tuple[str, ...]) -> bool:
+def _same(known: Table, private: Private, columns: tuple[str, ...]) -> bool:
     """Whether the reference is the private table, as far as the query looks."""
     if len(known) != len(private):
         return False
-    pairs = [(known.exact(name).codes(), private.exact(name).codes()) for name in columns]
-    return all(np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]) for a, b in pairs)
-
-
-def _groups(private: Table, by: str | None) -> dict[str, NDArray[np.bool_]]:
-    """The rows of each group; a column that groups is public."""
-    if len(private) == 0:
-        raise BadTable("the table has no rows")
-    if by is None:
-        return {"": np.ones(len(private), dtype=bool)}
-    codes, names = private.exact(by).codes()
-    if np.any(codes < 0):
-        raise BadTable(f"column {by!r} groups the rows and has missing values; fill them in")
-    if len(names) > 1000:
-        raise UsageError(f"column {by!r} makes {len(names)} groups; at most 1000 are released at once")
-    return {str(name): codes == k for k, name in enumerate(names.tolist())}
+    pairs = [(known.exact(name), private.table.exact(name)) for name in columns]
+    return all(np.array_equal(a.values, b.values) and np.array_equal(a.missing, b.missing) for a, b in pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,10 +13,12 @@ from fugu.errors import BadTable
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, LawPair
 from fugu.laws.sums import sum_of
-from fugu.scenario.secrets import Secrets
 
 _SMALL = 2000
 ALONE = "one record's law alone: the other records only add randomness, which is post-processing"
+LEAST_ROWS = 30
+"""Reference rows that every secret needs in a group before its laws given the group are believed."""
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,11 @@ class RecordLaws:
     pooled: Discrete
 
 
-def record_laws(codes: NDArray[np.int64], secrets: Secrets, top: int) -> RecordLaws:
+def record_laws(codes: NDArray[np.int64], secrets: Mapping[str, Mask], top: int) -> RecordLaws:
     """Empirical laws of the codes in the reference."""
     values = np.arange(top + 1)
     given = {}
-    for label, mask in secrets.masks().items():
+    for label, mask in secrets.items():
         counts = np.bincount(codes[mask], minlength=top + 1)
         if counts.sum():
             given[label] = Discrete(values, counts)
@@ -39,7 +42,17 @@ def record_laws(codes: NDArray[np.int64], secrets: Secrets, top: int) -> RecordL
     return RecordLaws(given, Discrete(values, np.bincount(codes, minlength=top + 1)))
 
 
-def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx) -> tuple[list[LawPair], str]:
+def laws_in_group(codes: NDArray[np.int64], secrets: Mapping[str, Mask], rows: Mask, top: int) -> RecordLaws | None:
+    """The laws given the group too, or None where some secret has fewer than `LEAST_ROWS` reference rows in it.
+
+    The group is public: an adversary knows it, and believes the law of a record given its secret *and* its group."""
+    inside = {label: mask & rows for label, mask in secrets.items() if mask.any()}
+    if any(int(mask.sum()) < LEAST_ROWS for mask in inside.values()):
+        return None
+    return record_laws(codes[rows], {label: mask[rows] for label, mask in inside.items()}, top)
+
+
+def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, told: str = "") -> tuple[list[LawPair], str]:
     """The laws of the sum of `rows` records given each secret of one of them, and what they rest on.
 
     Given secret s the sum is X_s + (rows - 1) pooled records, independent. A pure budget needs exact laws, and its loss
@@ -53,7 +66,7 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx) -> tuple[list[
         others = laws.pooled.iid_sum(rows - 1, method="auto" if _has_delta(budget) else "exact")
         totals = {name: sum_of([law, others]) for name, law in laws.given.items()}
         note = f"one record's law and {rows - 1} independent others"
-    return [LawPair(totals[a], totals[b], f"{a} vs {b}") for a, b in combinations(totals, 2)], note
+    return [LawPair(totals[a], totals[b], f"{a} vs {b}{told}") for a, b in combinations(totals, 2)], note
 
 
 def _has_delta(budget: Pure | Approx) -> bool:

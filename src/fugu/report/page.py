@@ -10,6 +10,7 @@ from fugu.errors import UsageError
 from fugu.files import write_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.weakness import warnings_of
 from fugu.report import curves, figures, nearby, shell, style, text, words
 from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
@@ -25,10 +26,12 @@ def page(
     title: str = "Privacy report",
     query_name: str | None = None,
     secret_name: str | None = None,
+    rows: int | None = None,
 ) -> str:
     """One self-contained HTML page about a release: what was published, what it means, figures, methods, limits.
 
-    Everything on it is computed from the certificate, which is public; the private column is never seen here.
+    Everything on it is computed from the certificate, which is public; the private column is never seen here. `rows`,
+    if given, is the number of rows released, which is published with them: a delta above 1 / rows is said aloud.
 
     >>> import fugu
     >>> pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
@@ -57,6 +60,7 @@ def page(
         words=words,
         text=text,
         certificate=certificate,
+        warnings=warnings_of(certificate, rows),
         views=drawn,
         beliefs=beliefs(f.epsilon),
         extremes=beliefs(f.leak),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +17,7 @@ from fugu.laws.masses import Masses
 from fugu.loss.bounds import Noise
 from fugu.loss.scan import decayed_sums, log_decayed_sums
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.labels import secrets_named
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
 from fugu.report.dense import atoms_of, limit, steps_of, why_unlimited, with_gaussian
@@ -27,7 +27,6 @@ HIDDEN = 1e-4
 """How much of a law that has no ends is left out on each side of a picture."""
 _TINY = 1e-280
 _MANY = 40_000_000
-_ADVERSARY = re.compile(r"adversary \d+: ")
 
 Logs = NDArray[np.float64]
 
@@ -163,9 +162,8 @@ def secrets_of(label: str) -> tuple[str, str]:
     >>> secrets_of("adversary 2: F vs M"), secrets_of("shift by 3")
     (('F', 'M'), ('the first secret', 'the second secret'))
     """
-    names = _ADVERSARY.sub("", label, count=1).split(" vs ")
-    if len(names) == 2 and all(name.strip() for name in names) and names[0] != names[1]:
-        return names[0], names[1]
+    if (named := secrets_named(label)) is not None and named[1] != named[2]:
+        return named[1], named[2]
     return "the first secret", "the second secret"
 
 

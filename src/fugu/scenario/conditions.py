@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column
+from fugu.data.cells import Categories, number_of, text_of
 from fugu.errors import BadTable, CertificateError, UsageError
 
 Mask = NDArray[np.bool_]
@@ -26,18 +27,20 @@ class AnyOf:
     values: tuple[Any, ...]
 
     def mask(self, column: Column) -> Mask:
-        text = all(isinstance(v, str) for v in self.values)
-        if text == column.numeric and not column.missing.all():
-            kinds = ("text", "numbers") if text else ("numbers", "text")
-            raise BadTable(f"the condition on column {column.name!r} names {kinds[0]}, but it holds {kinds[1]}")
-        if text:
-            wanted = set(self.values)
-            found = np.fromiter((v in wanted for v in column.values.tolist()), dtype=bool, count=len(column))
-        else:
+        """Compared as categories are everywhere: "1", 1 and 1.0 are one in a column of numbers."""
+        found = np.zeros(len(column), dtype=bool)
+        if column.numeric:
             column.require_exact()
-            found = np.zeros(len(column), dtype=bool)
             for value in self.values:
-                found |= _equal(column.values, value)
+                found |= _equal(column.values, _number(value, column.name))
+        else:
+            codes, distinct = column.codes(ordered=False)
+            wanted = Categories(distinct.tolist())
+            for value in self.values:
+                place = wanted.place(text_of(value), None if isinstance(value, str) else number_of(value))
+                if place < 0 and not isinstance(value, str):
+                    raise BadTable(f"the condition on column {column.name!r} names numbers, but it holds text")
+                found |= (codes == place) & (place >= 0)
         return found & ~column.missing
 
     def to_json(self) -> object:
@@ -139,6 +142,16 @@ def _from_json(column: str, data: Mapping[str, Any]) -> Test:
     if set(data) == {"from", "to"}:
         return _range(column, (data["from"], data["to"]))
     raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
+
+
+def _number(value: object, column: str) -> Any:
+    """The number that a category of a column of numbers is; a truth value for "True" and "False"."""
+    if not isinstance(value, str):
+        return value
+    number = {"true": 1.0, "false": 0.0}.get(value.lower(), number_of(value))
+    if not math.isfinite(number):
+        raise BadTable(f"the condition on column {column!r} names text, but it holds numbers")
+    return number
 
 
 def _equal(values: NDArray[Any], number: Any) -> Mask:

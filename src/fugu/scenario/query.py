@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
 from typing import Any, final
@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column
+from fugu.data.cells import Categories
+from fugu.data.field import Field
+from fugu.data.private import Private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
 from fugu.scenario.bins import equal_bins, middles
 
@@ -48,8 +51,16 @@ class Query:
         object.__setattr__(self, "missing", _missing(self.missing, self.categories))
 
     @staticmethod
-    def fit(publish: str, column: Column, bins: object = None, missing: str | float = "error") -> Query:
-        """The query that `bins` stands for; a number of bins is laid over the range of this (public) column."""
+    def fit(
+        publish: str, column: Column, bins: object = None, missing: str | float = "error", known: Field | None = None
+    ) -> Query:
+        """The query that `bins` stands for; a number of bins is laid over the range of this (public) column.
+
+        What the schema declares (`known`) counts where `bins` and `missing` say nothing."""
+        if known is not None and missing == "error" and known.missing is not None and known.kind != "category":
+            missing = known.missing
+        if known is not None and bins is None and known.kind == "ordered" and not column.numeric:
+            return Query(publish, categories=known.values, missing=missing)
         if bins is None:
             return Query(publish, missing=missing)
         if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
@@ -68,13 +79,13 @@ class Query:
             return Query(publish, categories=tuple(items), missing=missing)
         return Query(publish, edges=tuple(items), missing=missing)
 
-    def apply(self, column: object, strict: bool = True) -> NDArray[np.float64]:
-        """The published numbers, NaN for rows dropped as missing; a function of each row by itself.
+    def apply(self, column: object) -> NDArray[np.float64]:
+        """The published numbers of a public column, NaN for rows dropped as missing; a function of each row by itself.
 
-        strict=False is for private data: instead of an error, an infinite number becomes the nearest finite one
-        and a category outside the ordering counts as missing."""
+        What a private column could not be refused for is refused here: infinite numbers, categories outside the
+        ordering, missing values that nobody gave a meaning."""
         read = Column.of(self.publish, column)
-        numbers = self._numbers(read, strict) if self.categories is None else self._places(read, strict)
+        numbers = self._numbers(read) if self.categories is None else self._places(read)
         gone = np.isnan(numbers)
         if self.missing == "error" and gone.any():
             raise MissingValues(
@@ -83,6 +94,25 @@ class Query:
             )
         if self.missing != "drop":
             numbers[gone] = self._replacement() if gone.any() else 0.0
+        return self._binned(numbers)
+
+    def of_private(self, private: Private) -> NDArray[np.float64]:
+        """The published numbers of a private table that was read through this query's schema; refuses nothing."""
+        return self._binned(private.numbers(self.publish, keep_missing=self.missing == "drop"))
+
+    def rule(self, known: Field, published: NDArray[np.float64]) -> Field:
+        """How private cells are read for this query: `known`, with the ordering, the value of a missing cell and, where
+        none was given, the median of what the reference publishes."""
+        present = np.sort(published[~np.isnan(published)])
+        middle = float(present[(len(present) - 1) // 2]) if len(present) else None
+        instead = None if self.missing in ("error", "drop") else self.missing
+        if self.categories is None:
+            return known if instead is None else replace(known, missing=instead)
+        typical = None if middle is None else self.categories[int(middle)]
+        outside = known.outside if known.kind == "ordered" else None
+        return Field("ordered", self.categories, outside=outside, missing=instead, typical=typical)
+
+    def _binned(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.edges is not None:
             inner = np.asarray(self.edges[1:-1])
             middle = middles(self.edges)[np.searchsorted(inner, numbers, "right")]
@@ -109,7 +139,7 @@ class Query:
     def _replacement(self) -> float:
         return float(self.categories.index(str(self.missing))) if self.categories else float(self.missing)
 
-    def _numbers(self, column: Column, strict: bool) -> NDArray[np.float64]:
+    def _numbers(self, column: Column) -> NDArray[np.float64]:
         if not column.numeric:
             raise BadTable(
                 f"column {self.publish!r} holds text; to publish it give an ordering of its categories, "
@@ -117,22 +147,21 @@ class Query:
             )
         numbers = column.floats()
         infinite = np.isinf(numbers)
-        if strict and infinite.any():
+        if infinite.any():
             count = int(infinite.sum())
             raise BadTable(f"column {self.publish!r} has {count} infinite values; make them finite or missing")
-        largest = np.finfo(np.float64).max
-        return np.clip(numbers, -largest, largest)
+        return numbers
 
-    def _places(self, column: Column, strict: bool) -> NDArray[np.float64]:
+    def _places(self, column: Column) -> NDArray[np.float64]:
         if column.numeric and not column.missing.all():
             raise BadTable(f"column {self.publish!r} holds numbers; give bins as numbers, not as categories")
-        place = {category: float(i) for i, category in enumerate(self.categories or ())}
+        known = Categories(self.categories or ())
         places = np.full(len(column), np.nan)
         present = column.values[~column.missing].tolist()
-        found = (place.get(category, math.nan) for category in present)
-        places[~column.missing] = np.fromiter(found, np.float64, len(present))
-        outside = int(np.isnan(places).sum()) - int(column.missing.sum())
-        if strict and outside:
+        found = {text: float(known.place(text)) for text in dict.fromkeys(present)}
+        places[~column.missing] = [found[text] for text in present]
+        outside = int((places < 0).sum())
+        if outside:
             raise BadTable(
                 f"column {self.publish!r} has {outside} rows with a category outside the ordering; "
                 "name all categories in bins=[...]"

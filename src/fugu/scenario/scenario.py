@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, final
 
+from fugu.data.schema import Schema
 from fugu.errors import UnknownName, UsageError
 from fugu.laws import Law, LawPair
 from fugu.scenario.query import Query
@@ -40,6 +41,8 @@ class Scenario:
     report: Report = _NOTHING
     assumptions: tuple[str, ...] = _BY_HAND
     query: Query | None = None
+    schema: Schema | None = None
+    """How the published column (and the unit) of a private table is read: fixed here, by public information alone."""
     unit: str | None = None
     public_prior: bool = False
     reference_digest: str | None = None
@@ -84,6 +87,8 @@ class Scenario:
         unit: str | None = None,
         confidence: float | None = None,
         public_prior: bool = False,
+        *,
+        schema: Schema | None = None,
     ) -> Scenario:
         """Beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
 
@@ -94,7 +99,9 @@ class Scenario:
         """
         from fugu.scenario.table import from_table
 
-        return from_table(reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior)
+        return from_table(
+            reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema
+        )
 
     @staticmethod
     def takes_part(user: Any, others: Any, count: int | None = None) -> Scenario:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Table, count_pairs, read_table
+from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
+from fugu.data.field import Field
 from fugu.errors import (
     BadLaw,
     BadTable,
@@ -46,17 +46,21 @@ def from_table(
     unit: str | None = None,
     confidence: float | None = None,
     public_prior: bool = False,
+    schema: Schema | None = None,
 ) -> Scenario:
     """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
     _check_prior(prior, confidence)
-    table = _table(reference)
-    spec = read_protect(protect, table.columns)
-    table = _needed(table, publish, spec, unit)
+    cells = (schema or Schema({})).open(reference)
+    spec = read_protect(protect, cells.columns)
+    cells = _needed(cells, publish, spec, unit)
     pairs = pairs if isinstance(pairs, str) else list(pairs)
-    if len(table) == 0:
+    if len(cells) == 0:
         raise BadTable("the reference has no rows, so there is nothing to believe")
-    query = Query.fit(publish, table.exact(publish), bins, missing)
+    reading = _schema(schema, cells, publish, unit)
+    table = reading.read(cells)
+    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
     published = query.apply(table.exact(publish))
+    reading = reading.with_field(publish, query.rule(reading.fields[publish], published))
     secrets = spec.find(table, missing)
     if publish in secrets.columns:
         raise _same_column(publish)
@@ -88,18 +92,20 @@ def from_table(
         assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior),
         empirical=None if prior == "empirical" else laws,
         query=query,
+        schema=reading.only([publish, *([] if unit is None else [unit])]),
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, pairs, unit, prior, public_prior),
+        recipe=_recipe(query, spec, pairs, unit, prior, public_prior, schema),
     )
 
 
 def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
     """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
-    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior"} != set(_RECIPE):
+    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "schema"} != set(_RECIPE):
         raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
-    return from_table(reference, **recipe)
+    stated = recipe.get("schema")
+    return from_table(reference, **{**recipe, "schema": None if stated is None else Schema.from_json(stated)})
 
 
 def _check_prior(prior: object, confidence: object) -> None:
@@ -112,10 +118,12 @@ def _check_prior(prior: object, confidence: object) -> None:
         )
 
 
-def _table(reference: object) -> Table:
-    if isinstance(reference, str | os.PathLike):
-        return read_table(reference)
-    return reference if isinstance(reference, Table) else Table(reference)
+def _schema(declared: Schema | None, cells: Table, publish: str, unit: str | None) -> Schema:
+    """What is declared, completed by the reference for the columns that are used."""
+    found = (declared or Schema({})).only(cells.columns)
+    if unit is not None and unit not in found.fields:
+        found = found.with_field(unit, Field("identifier"))
+    return found.completed(cells, numbers=[publish])
 
 
 def _needed(table: Table, publish: str, spec: Protect, unit: str | None) -> Table:
@@ -224,8 +232,9 @@ def _assumptions(
 
 
 def _recipe(
-    query: Query, spec: Protect, pairs: str | list[tuple[str, str]], unit: str | None, prior: str, public_prior: bool
-) -> dict[str, Any] | None:
+    query: Query, spec: Protect, pairs: str | list[tuple[str, str]], unit: str | None, prior: str, public_prior: bool,
+    schema: Schema | None,
+) -> dict[str, Any] | None:  # fmt: skip
     if spec.json is None:
         return None
     bins = query.edges or query.categories
@@ -238,4 +247,5 @@ def _recipe(
         "missing": query.missing,
         "unit": unit,
         "public_prior": bool(public_prior),
+        **({} if schema is None else {"schema": schema.to_json()}),
     }

@@ -131,6 +131,7 @@ def _sealed(
         "unit": context.unit,
         "query": context.query,
         "recipe": context.recipe,
+        "reading": context.schema,
         "beliefs": _digest(pairs),
         "empirical": None,
     }

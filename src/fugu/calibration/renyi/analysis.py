@@ -93,6 +93,7 @@ def _sealed(
         "unit": context.unit,
         "query": context.query,
         "recipe": context.recipe,
+        "reading": context.schema,
         "beliefs": beliefs_of(asked.given),
         "empirical": None,
     }

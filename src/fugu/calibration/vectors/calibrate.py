@@ -157,6 +157,7 @@ def _body(
         "unit": context.unit,
         "query": context.query,
         "recipe": context.recipe,
+        "reading": context.schema,
         "beliefs": digest.hexdigest(),
         "empirical": None,
     }

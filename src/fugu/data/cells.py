@@ -1,0 +1,168 @@
+"""One cell by itself: the number or the category it stands for, whatever it is.
+
+Both readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and no
+cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+OTHER = "(other)"
+"""What a cell becomes that is none of the declared categories, unless the schema names another one."""
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+_LONGEST = 1000
+"""No number of more characters is told apart from its neighbours, and none is worked out."""
+_MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
+_PLAIN = (str, bool, int, float)
+_SCALARS = (np.generic, Decimal, Fraction, bytes, date, time, timedelta)
+
+
+def is_missing(cell: object) -> bool:
+    """None, NaN in any type, and the marks of numpy and pandas; a text is missing only if the schema says so."""
+    if cell is None or type(cell).__name__ in _MISSING_TYPES:
+        return True
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
+
+
+def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one return for each kind of cell
+    """The double nearest to the number that a cell is or spells; NaN if it is none. Never raises.
+
+    >>> number_of("1e3"), number_of(" 2,5 ", decimal=","), number_of(True), number_of("V27.0")
+    (1000.0, 2.5, 1.0, nan)
+    """
+    if isinstance(cell, str):
+        return _spelt(str.strip(cell), decimal)
+    if isinstance(cell, np.floating):
+        return float(str(cell)) if cell.itemsize < 8 else float(cell)  # a short float means its shortest decimal
+    if isinstance(cell, bool | int | float | np.bool_ | np.integer | Fraction):
+        try:
+            return float(cell)
+        except OverflowError:
+            return math.inf if cell > 0 else -math.inf
+    if isinstance(cell, Decimal):
+        return math.nan if cell.is_nan() else float(cell)
+    if isinstance(cell, bytes):
+        return _spelt(cell.decode("utf-8", "replace").strip(), decimal)
+    return math.nan
+
+
+def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of cell
+    """A cell that is not missing, as the text of a category; numbers in the one form of `number_text`. Never raises.
+
+    >>> text_of(" F "), text_of(2.0), text_of(2), text_of(0.1), text_of([1, 2])
+    ('F', '2', '2', '0.1', '(other)')
+    """
+    if isinstance(cell, str):
+        return str.strip(cell)
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell))
+    if isinstance(cell, int | np.integer):
+        whole = int(cell)
+        return str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace").strip()
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    if isinstance(cell, timedelta | np.datetime64 | np.timedelta64):
+        return str(cell)
+    if isinstance(cell, Decimal) and not cell.is_nan() and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
+        exact = format(cell, "f")
+        return (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
+    number = number_of(cell)
+    return OTHER if math.isnan(number) else number_text(number)
+
+
+def number_text(number: float) -> str:
+    """The one text of a double as a category: 2 and 2.0 are "2", 0.1 is "0.1".
+
+    >>> number_text(1234567.0), number_text(-0.0), number_text(1e22)
+    ('1234567', '0', '1e+22')
+    """
+    if number == math.floor(number) and abs(number) < 1e16 if math.isfinite(number) else False:
+        return str(int(number))
+    return repr(number + 0.0)
+
+
+def _spelt(text: str, decimal: str) -> float:
+    if decimal != ".":
+        if "." in text:
+            return math.nan
+        text = text.replace(decimal, ".")
+    return float(text) if len(text) <= _LONGEST and _NUMBER.fullmatch(text) else math.nan
+
+
+@final
+class Categories:
+    """Declared categories, and the place of any text among them: the one comparison of categories there is.
+
+    A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0") or the same
+    truth value ("true", "True"), unless two categories are the same number: then only letters count.
+
+    >>> Categories(["1.0", "V27.0", "True"]).places(["1", "V27", "true"]).tolist()
+    [0, -1, 2]
+    >>> Categories(["250.0", "250.00"]).places(["250.00", "250"]).tolist()
+    [1, -1]
+    """
+
+    def __init__(self, values: Sequence[str], decimal: str = ".") -> None:
+        self.values, self.decimal = tuple(values), decimal
+        self._place = {value: i for i, value in enumerate(self.values)}
+        numbers = [number_of(value, decimal) for value in self.values]
+        known = [x for x in numbers if not math.isnan(x)]
+        self.twins = len(set(known)) < len(known)
+        """Whether two categories are the same number, so that only their letters tell them apart."""
+        self._numbers = {} if self.twins else {x: i for i, x in enumerate(numbers) if not math.isnan(x)}
+
+    def place(self, text: str, number: float | None = None) -> int:
+        """The place of one text, -1 if it is none of the categories; `number` is given if the cell was one."""
+        found = self._place.get(text, -1)
+        if found < 0 and self._numbers:
+            found = self._numbers.get(number_of(text, self.decimal) if number is None else number, -1)
+        if found < 0 and text.lower() in ("true", "false"):
+            found = self._place.get(text.capitalize(), -1)
+        return found
+
+    def places(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        """The place of each text, -1 where it is none."""
+        return np.array([self.place(text) for text in texts], dtype=np.int64)
+
+
+def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+    """The different cells, told apart by type and value, and the place of each row among them.
+
+    What is no plain value (a list, an object with its own ideas of equality) is not compared, but stands as OTHER."""
+    place: dict[Any, int] = {}
+    found: list[Any] = []
+    codes = []
+    for cell in cells:
+        kind = type(cell)
+        key: Any = cell if kind is str else (kind, cell) if kind in _PLAIN or isinstance(cell, _SCALARS) else None
+        if key is None:
+            cell = None if is_missing(cell) else str(cell) if isinstance(cell, str) else OTHER  # noqa: PLW2901
+            key = cell if isinstance(cell, str) else (None, None)
+        elif kind is not str and is_missing(cell):
+            key, cell = (None, None), None  # noqa: PLW2901  NaN equals nothing, and a signalling one cannot be hashed
+        number = place.setdefault(key, len(found))
+        if number == len(found):
+            found.append(cell)
+        codes.append(number)
+    return found, np.array(codes, dtype=np.int64)
+
+
+def is_time(cell: object) -> bool:
+    """Whether a cell is a date or a time of day."""
+    return isinstance(cell, datetime | date | time | np.datetime64)

@@ -1,0 +1,29 @@
+"""`Dialect`: how a text file is cut into cells, said before the file is opened."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import final
+
+from fugu.errors import UsageError
+
+
+@final
+@dataclass(frozen=True)
+class Dialect:
+    """separator: None reads it off the first line, which names the columns. names: of a file without such a line."""
+
+    separator: str | None = None
+    encoding: str = "utf-8"
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise UsageError(f"the separator of a file is one character, such as , or ;, got {self.separator!r}")
+        try:
+            codecs.lookup(self.encoding)
+        except (LookupError, TypeError):
+            raise UsageError(f"no encoding {self.encoding!r}; the usual ones are utf-8, latin-1 and cp1252") from None
+        if self.names is not None and (len(set(self.names)) < len(self.names) or not all(self.names)):
+            raise UsageError("the names of a file without a header line must all be different, and none empty")

@@ -1,0 +1,267 @@
+"""`Field`: what the cells of one column mean, fixed before any private cell is seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Real as AnyReal
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data.cells import OTHER, Categories, is_missing, number_of, number_text, text_of
+from fugu.data.column import Column
+from fugu.data.raw import Raw
+from fugu.errors import BadTable, UnknownName, UsageError
+from fugu.exact import as_fraction
+
+KINDS = ("number", "category", "ordered", "time", "identifier")
+_KEYS = {
+    "number": ("bounds", "step", "outside", "missing", "typical"),
+    "category": ("values", "outside", "missing"),
+    "ordered": ("values", "outside", "missing", "typical"),
+    "time": (),
+    "identifier": (),
+}
+TRUTH = ("False", "True")
+"""A column of truth values: an ordering whose places are the numbers 0 and 1."""
+
+
+@final
+@dataclass(frozen=True)
+class Field:
+    """The kind of a column, its domain, what a cell outside of it becomes and what a missing cell becomes.
+
+    | kind       | a cell is                             | outside                              | missing        |
+    |------------|---------------------------------------|--------------------------------------|----------------|
+    | number     | a double, within `bounds`, on `step`s | "clip" to the bounds, or "missing"   | a number       |
+    | category   | one of `values`                       | one of them, or "(other)"            | the same       |
+    | ordered    | one of `values`, from low to high     | one of them, or "nearest" of numbers | one of them    |
+    | time       | a number, or a time in ISO 8601       | declared public, hence refused       | refused        |
+    | identifier | text                                  | every text is inside                 | refused        |
+
+    Text in a column of numbers counts as missing. Where nobody said what a missing cell becomes, it becomes `typical`
+    (the reference's median; the middle of the domain if there is no reference) or "(other)".
+    """
+
+    kind: str
+    values: tuple[str, ...] | None = None
+    bounds: tuple[float, float] | None = None
+    step: Fraction | None = None
+    outside: str | None = None
+    missing: float | str | None = None
+    typical: float | str | None = None
+
+    @staticmethod
+    def of(name: str, told: object) -> Field:
+        """Checked: what a user or a document says of column `name`."""
+        if isinstance(told, Field):
+            return told
+        if not isinstance(told, Mapping) or told.get("kind") not in KINDS:
+            found = told.get("kind") if isinstance(told, Mapping) else told
+            raise UnknownName(f"kind of column {name!r}", found, KINDS)
+        kind = str(told["kind"])
+        spare = [key for key in told if key not in ("kind", *_KEYS[kind])]
+        if spare:
+            raise UnknownName(f"part of column {name!r}, of kind {kind},", spare[0], ("kind", *_KEYS[kind]))
+        given = {key: told.get(key) for key in _KEYS[kind]}
+        if kind == "number":
+            return _number(name, **given)
+        return Field(kind) if kind in ("time", "identifier") else _category(name, kind, **given)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the cells are numbers."""
+        return self.kind == "number"
+
+    @cached_property
+    def categories(self) -> Categories:
+        """The declared categories, to compare with."""
+        return Categories(self.values or ())
+
+    def label(self, said: object) -> str | None:
+        """The category that a user names, as cells that were read are labelled; None if there is none of that name.
+
+        >>> Field("number").label("1.0"), Field("category", ("1.0", "x")).label(1), Field("number").label("x")
+        ('1', '1.0', None)
+        """
+        if self.kind == "number":
+            number = number_of(said)
+            return None if math.isnan(number) else number_text(number)
+        text = canonical(said)
+        if text is None or self.values is None:
+            return text
+        place = self.categories.place(text)
+        return self.values[place] if place >= 0 else text if text == self.outside else None
+
+    def read(self, name: str, raw: Raw, decimal: str = ".", absent: Iterable[str] = ("",)) -> Column:
+        """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
+        if self.kind == "number":
+            return self._numbers(name, raw, decimal, frozenset(absent))
+        if raw.typed and self.values is not None and self.categories.twins:
+            raise BadTable(
+                f"two categories of column {name!r} are the same number, and this frame holds numbers, which cannot "
+                "tell them apart: give a file, or text"
+            )
+        return self._texts(name, raw, decimal, frozenset(absent))
+
+    def filled(self, column: Column) -> Column:
+        """With every missing cell replaced by what the schema says, or by the middle of the domain, or by "(other)"."""
+        if self.kind in ("time", "identifier") or not column.missing.any():
+            return column
+        values = column.values.copy()
+        values[column.missing] = self.replacement == "True" if self.values == TRUTH else self.replacement
+        return Column(column.name, values, np.zeros(len(column), dtype=bool))
+
+    @property
+    def replacement(self) -> float | str:
+        """What a missing cell becomes."""
+        if self.missing is not None:
+            return self.missing
+        if self.typical is not None:
+            return self.typical
+        if self.kind == "number":
+            low, high = self.bounds or (0.0, 0.0)
+            return float(self._rounded(np.array([low / 2 + high / 2]))[0])
+        return OTHER if self.kind == "category" or not self.values else self.values[(len(self.values) - 1) // 2]
+
+    def to_json(self) -> dict[str, Any]:
+        """The field in JSON types; only what was said."""
+        said: dict[str, Any] = {"kind": self.kind}
+        if self.values is not None:
+            said["values"] = list(self.values)
+        if self.bounds is not None:
+            said["bounds"] = list(self.bounds)
+        if self.step is not None:
+            said["step"] = str(self.step)
+        rules = {"outside": self.outside, "missing": self.missing, "typical": self.typical}
+        return said | {key: rule for key, rule in rules.items() if rule is not None}
+
+    def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
+        if raw.array is not None:
+            numbers = raw.array.astype(np.float64) + 0.0
+            numbers[np.asarray(raw.masked)] = np.nan
+        else:
+            cells, codes = raw.factors()
+            each = [math.nan if _gone(cell, absent) else number_of(cell, decimal) for cell in cells]
+            numbers = np.array(each, dtype=np.float64)[codes] + 0.0
+        if self.bounds is not None and self.outside == "missing":
+            with np.errstate(invalid="ignore"):
+                numbers[(numbers < self.bounds[0]) | (numbers > self.bounds[1])] = np.nan
+        missing = np.isnan(numbers)
+        numbers[missing] = 0.0
+        low, high = self.bounds or (-math.inf, math.inf)
+        numbers = self._rounded(np.clip(numbers, low, high)) + 0.0
+        numbers[missing] = 0.0
+        return Column(name, numbers, missing)
+
+    def _rounded(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Each number moved to the nearest of low, low + step, low + 2 step, ..., which are exact decimals."""
+        if self.step is None or self.bounds is None:
+            return numbers
+        low, high = (as_fraction(x) for x in self.bounds)
+        steps = np.floor((numbers - float(low)) / float(self.step) + 0.5)
+        places, codes = np.unique(np.clip(steps, 0, int((high - low) / self.step)), return_inverse=True)
+        return np.array([float(low + int(k) * self.step) for k in places])[codes]
+
+    def _texts(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
+        cells, codes = raw.factors()
+        texts = np.empty(len(cells) + 1, dtype=object)
+        texts[:-1] = [None if _gone(cell, absent) else self._text(cell, decimal) for cell in cells]
+        values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
+        if self.values == TRUTH:
+            return Column(name, values == "True", missing)
+        return Column(name, values, missing)
+
+    def _text(self, cell: object, decimal: str) -> str:
+        text = text_of(cell)
+        if self.values is None:
+            return text
+        number = None if isinstance(cell, str | bytes) else number_of(cell)
+        known = self.categories if decimal == "." else Categories(self.values, decimal)
+        place = known.place(text, number)
+        if place < 0 and self.outside == "nearest":
+            place = self._nearest(number_of(cell, decimal), decimal)
+        return self.values[place] if place >= 0 else (self.outside or self._middle())
+
+    def _middle(self) -> str:
+        return OTHER if self.kind == "category" else str(self.replacement)
+
+    def _nearest(self, number: float, decimal: str) -> int:
+        if math.isnan(number):
+            return -1
+        return int(np.argmin([abs(number_of(value, decimal) - number) for value in self.values or ()]))
+
+
+def _gone(cell: object, absent: frozenset[str]) -> bool:
+    return str.strip(cell) in absent if isinstance(cell, str) else is_missing(cell)
+
+
+def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typical: Any) -> Field:
+    ends = None
+    if bounds is not None:
+        try:
+            low, high = (float(as_fraction(x)) for x in bounds)
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(f"the bounds of column {name!r} must be two finite numbers, such as (0, 400)") from None
+        if not low < high:
+            raise UsageError(f"the bounds of column {name!r} must be increasing, such as (0, 400)")
+        ends = (low, high)
+    if outside not in (None, "clip", "missing"):
+        raise UnknownName(f"choice for numbers of column {name!r} outside its bounds", outside, ("clip", "missing"))
+    width = None
+    if step is not None:
+        try:
+            width = Fraction(step) if isinstance(step, str) and len(step) < 100 else as_fraction(step)
+        except (TypeError, ValueError, ZeroDivisionError):
+            raise UsageError(f"the step of column {name!r} must be a number above 0") from None
+        if ends is None or not 0 < width <= as_fraction(ends[1]) - as_fraction(ends[0]):
+            raise UsageError(f"the step of column {name!r} must be above 0, and at most as wide as its bounds")
+    instead = (_finite(name, choice, ends) for choice in (missing, typical))
+    return Field("number", None, ends, width, outside, *instead)
+
+
+def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float | None:
+    if missing is None:
+        return None
+    if isinstance(missing, bool) or not isinstance(missing, AnyReal) or not math.isfinite(missing):
+        raise UsageError(f"what a missing cell of column {name!r} becomes must be a finite number")
+    found = float(missing)
+    if ends is not None and not ends[0] <= found <= ends[1]:
+        raise UsageError(f"what a missing cell of column {name!r} becomes must lie within its bounds")
+    return found
+
+
+def _category(name: str, kind: str, values: Any, outside: Any, missing: Any, typical: Any = None) -> Field:
+    if values is None:
+        if kind == "ordered" or outside is not None or missing is not None:
+            raise UsageError(f"column {name!r} needs values=[...], its categories")
+        return Field(kind)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UsageError(f"the values of column {name!r} must be a list of categories")
+    named = tuple(canonical(value) for value in values)
+    if not named or len(set(named)) < len(named) or any(v is None for v in named):
+        raise UsageError(f"the values of column {name!r} must be different categories: texts or numbers")
+    allowed = (*named, OTHER) if kind == "category" else named
+    for key, choice in (("outside its values", outside), ("that is missing", missing), ("without a rule", typical)):
+        nearest = key.startswith("outside") and choice == "nearest" and kind == "ordered"
+        if choice is not None and not nearest and canonical(choice) not in allowed:
+            raise UnknownName(f"category of column {name!r} for a cell {key}", choice, tuple(map(str, allowed)))
+    if outside == "nearest" and any(math.isnan(number_of(v)) for v in named):
+        raise UsageError(f"column {name!r} has values that are no numbers, so no cell is near one; name a category")
+    chosen = (None if c is None else c if c == "nearest" else canonical(c) for c in (outside, missing, typical))
+    return Field(kind, tuple(map(str, named)), None, None, *chosen)
+
+
+def canonical(value: object) -> str | None:
+    """A category as a user declares it: a text as it is, a number in its one form; None if it is neither."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    number = number_of(value)
+    return None if math.isnan(number) else text_of(value) if isinstance(value, int) else number_text(number)

@@ -1,0 +1,202 @@
+"""`Schema`: how records of a table are read, from public information alone.
+
+The way from a private record to its contribution is a function of that record alone, fixed before the private table is
+opened, defined for every possible record. A schema is that function's first half: from cells as they stand in a file or
+a frame to numbers and categories. It comes from a reference table or from a declaration, never from private cells.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from fugu.data.cells import is_missing, is_time, number_of, text_of
+from fugu.data.column import Column
+from fugu.data.dialect import Dialect
+from fugu.data.field import TRUTH, Field
+from fugu.data.files import read_table
+from fugu.data.frame import Table
+from fugu.data.raw import Raw
+from fugu.data.toml import schema_text
+from fugu.errors import ColumnNotFound, UsageError
+from fugu.files import write_text
+
+ABSENT = ("", "NA")
+_MOST_CATEGORIES = 10_000
+_EXACT = 2.0**53
+
+
+@final
+@dataclass(frozen=True)
+class Schema:
+    """Kind and domain of each column used; for files the separator, decimal mark, encoding, header, missing codes.
+
+    separator: None reads it off the header line. header: True, False (the file has no names; the schema's are taken, in
+    order), or the names of all columns. absent: texts that mean "missing", besides what is missing in a frame.
+
+    >>> schema = Schema({"chol": {"kind": "number", "bounds": (100, 600), "missing": 240},
+    ...                  "ward": {"kind": "category", "values": ["a", "b"]}})
+    >>> table = schema.read({"chol": ["250", "1e9", "?"], "ward": ["a", "zz", None]})
+    >>> [schema.fields[name].filled(table.exact(name)).values.tolist() for name in table.columns]
+    [[250.0, 600.0, 240.0], ['a', '(other)', '(other)']]
+    """
+
+    columns: Mapping[str, Any]
+    separator: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+    header: bool | Sequence[str] = True
+    absent: Sequence[str] = ABSENT
+    fields: Mapping[str, Field] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
+            raise UsageError('a schema is a dict of columns, such as {"age": {"kind": "number", "bounds": (0, 110)}}')
+        if self.decimal not in (".", ","):
+            raise UsageError(f'the decimal mark of a schema is "." or ",", got {self.decimal!r}')
+        if isinstance(self.absent, str) or not all(isinstance(code, str) for code in self.absent):
+            raise UsageError("absent must be a list of texts that mean that a cell is missing")
+        object.__setattr__(self, "fields", {name: Field.of(name, told) for name, told in self.columns.items()})
+        object.__setattr__(self, "columns", {name: known.to_json() for name, known in self.fields.items()})
+        object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))
+        object.__setattr__(self, "header", self.header if isinstance(self.header, bool) else tuple(self.header))
+        self.dialect  # noqa: B018 - checked now
+
+    @property
+    def dialect(self) -> Dialect:
+        """How files are cut into cells."""
+        names = tuple(self.fields) if self.header is False else None if self.header is True else tuple(self.header)
+        return Dialect(self.separator, self.encoding, names)
+
+    @staticmethod
+    def from_table(reference: object, columns: Iterable[str] | None = None) -> Schema:
+        """The schema that a public table shows: numbers, truth values, times, or the categories that occur in it.
+
+        A private cell that the reference gives no rule for becomes the reference's median, or "(other)"."""
+        return Schema({}).completed(reference, columns)
+
+    def completed(
+        self, reference: object, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()
+    ) -> Schema:
+        """This schema with what it does not say about `columns` (all by default) taken from a public reference.
+
+        Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded."""
+        public = self.open(reference)
+        wanted = public.columns if columns is None else tuple(dict.fromkeys(columns))
+        fields, rounded = dict(self.fields), set(numbers)
+        for name in wanted:
+            if name not in public.columns:
+                if name in fields:
+                    continue
+                raise ColumnNotFound(name, public.columns)
+            raw = public.raw(name)
+            known = fields.get(name)
+            settled = known if known is not None and _settled(known) else _seen(public, name, self, name in rounded)
+            fields[name] = self._ruled(name, settled, raw)
+        return replace(self, columns=fields)
+
+    def with_field(self, name: str, known: Field) -> Schema:
+        """The same schema with another rule for one column."""
+        return replace(self, columns={**self.fields, name: known})
+
+    def only(self, names: Iterable[str]) -> Schema:
+        """The rules of these columns alone."""
+        wanted = set(names)
+        return replace(self, columns={name: known for name, known in self.fields.items() if name in wanted})
+
+    def open(self, table: object) -> Table:
+        """The cells of a file or frame as they stand; nothing is converted."""
+        if isinstance(table, str | os.PathLike):
+            return read_table(table, self.dialect)
+        return table if isinstance(table, Table) else Table(table)
+
+    def read(self, table: object, columns: Iterable[str] | None = None) -> Table:
+        """Columns read through the schema, missing cells marked; the rest of the table is not looked at."""
+        public = self.open(table)
+        wanted = tuple(self.fields) if columns is None else tuple(dict.fromkeys(columns))
+        for name in wanted:
+            if name not in public.columns:
+                raise ColumnNotFound(name, public.columns)
+            if name not in self.fields:
+                raise ColumnNotFound(name, tuple(self.fields))
+        return Table({name: self.column(name, public.raw(name)) for name in wanted})
+
+    def column(self, name: str, raw: Raw) -> Column:
+        """One column read through the schema."""
+        return self.fields[name].read(name, raw, self.decimal, self.absent)
+
+    def to_json(self) -> dict[str, Any]:
+        """The schema in JSON types, as certificates carry it."""
+        header = self.header if isinstance(self.header, bool) else list(self.header)
+        said = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "header": header}
+        return {"columns": dict(self.columns), **said, "absent": list(self.absent)}
+
+    @staticmethod
+    def from_json(said: Mapping[str, Any]) -> Schema:
+        """The schema that `to_json` wrote."""
+        known = ("columns", "separator", "decimal", "encoding", "header", "absent")
+        if not isinstance(said, Mapping) or not set(said) <= set(known):
+            raise UsageError(f"a schema has the parts {', '.join(known)}")
+        return Schema(**{"columns": {}, **said})
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Schema:
+        """The [schema] part of a TOML file."""
+        try:
+            found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise UsageError(f"{Path(path).name!r} is not a TOML file that can be read; see the guide") from None
+        if "schema" not in found:
+            raise UsageError(f"{Path(path).name!r} has no [schema] part")
+        return Schema.from_json(found["schema"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a TOML file that `load` reads."""
+        write_text(path, schema_text(self.to_json()))
+
+    def _ruled(self, name: str, known: Field, raw: Raw) -> Field:
+        """With the reference's median for cells that no rule was given for."""
+        if known.typical is not None or known.kind not in ("number", "ordered"):
+            return known
+        column = known.read(name, raw, self.decimal, self.absent)
+        present = column.values[~column.missing]
+        if not len(present):
+            return known
+        if known.kind == "number":
+            return replace(known, typical=float(np.sort(present)[(len(present) - 1) // 2]))
+        places = np.sort(known.categories.places(map(str, present.tolist())))
+        return replace(known, typical=(known.values or ())[int(places[(len(places) - 1) // 2])])
+
+
+def _settled(known: Field) -> bool:
+    """Whether a field says all about its domain; categories may be left to the reference."""
+    return known.kind != "category" or known.values is not None
+
+
+def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
+    """The field that a public column shows."""
+    raw = public.raw(name)
+    present = [cell for cell in raw.cells or () if not (isinstance(cell, str) and cell.strip() in schema.absent)]
+    if any(map(is_time, present)):
+        return Field("time")
+    comma = schema.decimal != "." and present and all(isinstance(cell, str) for cell in present)
+    if comma and not any(math.isnan(number_of(cell, schema.decimal)) for cell in present):
+        return Field("number")
+    column = public.exact(name)
+    if column.numeric and column.values.dtype == bool:
+        return Field("ordered", TRUTH)
+    double = column.values.dtype == np.float64 and column.exact
+    if column.numeric and (rounded or double or not np.any(np.abs(column.floats()[~column.missing]) > _EXACT)):
+        return Field("number")
+    found = column.codes()[1].tolist() if not column.numeric else present or column.codes()[1].tolist()
+    named = tuple(sorted({text_of(v) for v in found if not is_missing(v)} - set(schema.absent)))
+    if len(named) > _MOST_CATEGORIES or not named:
+        return Field("identifier")
+    return Field("category", named)

@@ -1,0 +1,42 @@
+"""A schema as TOML, which `tomllib` reads and does not write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def schema_text(said: Mapping[str, Any]) -> str:
+    """The [schema] part of a file, with one table for each column.
+
+    >>> print(schema_text({"columns": {"age": {"kind": "number", "bounds": [0.0, 110.0]}}, "separator": None,
+    ...                    "decimal": "."}), end="")
+    [schema]
+    decimal = "."
+    <BLANKLINE>
+    [schema.columns."age"]
+    kind = "number"
+    bounds = [0.0, 110.0]
+    """
+    lines = ["[schema]", *_lines({key: value for key, value in said.items() if key != "columns"})]
+    for name, known in said["columns"].items():
+        lines += ["", f"[schema.columns.{_text(name)}]", *_lines(known)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(part: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_value(value)}" for key, value in part.items() if value is not None]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return repr(value) if isinstance(value, int | float) else _text(str(value))
+
+
+def _text(text: str) -> str:
+    """A basic string: JSON's escapes are TOML's, but for the one character JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

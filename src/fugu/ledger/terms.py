@@ -1,0 +1,23 @@
+"""The budget that a data set has in a ledger already."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fugu.guarantee import Guarantee
+from fugu.ledger.store import File
+from fugu.mechanism.encoding import budget_from
+
+
+def known_budget(path: Path, data: str) -> Guarantee | None:
+    """The budget of the data set of this name; None where there is no such ledger or no such data set in it."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return None
+    file = File(path, 30.0)
+    try:
+        with file.reading() as view:
+            known = view.state.sets.get(data)
+            return None if known is None else budget_from(json.loads(known.budget))
+    finally:
+        file.close()

@@ -1,0 +1,52 @@
+"""The commands say aloud when a budget is no protection."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_commands import Result, release, small
+
+__all__ = ["small"]  # a fixture
+COLUMNS = ["--publish", "v", "--protect", "s"]
+
+
+def words(result):
+    assert result.code == 0
+    return " ".join(result.out.split())
+
+
+@pytest.mark.parametrize("command", ["compare", "calibrate"])
+def test_before_a_release_the_rows_are_those_of_the_reference(small, command):
+    loud = [command, small / "ref.csv", *COLUMNS, "--epsilon", "11", "--delta", "0.006"]
+    said = words(Result(*loud))
+    assert "warning: epsilon 11 is hardly any protection" in said
+    assert "warning: delta 0.006 is above 1/rows (the table has 200 rows)" in said
+    told = json.loads(Result(*loud, "--json").out)["warnings"]
+    assert [w[:5] for w in told[:2]] == ["epsil", "delta"]
+    quiet = [command, small / "ref.csv", *COLUMNS, "--epsilon", "0.5", "--delta", "0.005"]
+    assert "warning: delta" not in words(Result(*quiet))
+
+
+def test_a_release_counts_its_own_rows(small):
+    """60 rows: 0.01 is below 1/60, 0.02 above."""
+    for delta, loud in (("0.01", False), ("0.02", True)):
+        (small / "out.csv").unlink(missing_ok=True)
+        for option in ("--dry-run", "--json"):
+            result = release(small, "--delta", delta, option)
+            assert ("above 1/rows (the table has 60 rows)" in words(result)) == loud
+        assert ("above 1/rows" in (small / "out.report.html").read_text()) == loud
+        for file in small.glob("out.*"):
+            file.unlink()
+
+
+def test_verify_works_the_warnings_out_anew(small):
+    assert "warning: epsilon 12" in words(release(small, "--allow-no-noise", epsilon="12"))
+    path = small / "out.certificate.json"
+    assert "warning: epsilon 12" in words(Result("verify", path))
+    assert "epsilon 12" in json.loads(Result("verify", path, "--json").out)["warnings"][0]
+    assert "epsilon 12" in json.loads(path.read_text())["warnings"][0]
