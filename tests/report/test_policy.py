@@ -51,7 +51,6 @@ def test_data_ends_no_element(name):
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
-@pytest.mark.slow
 def test_a_browser_draws_the_figures_and_runs_nothing_else(tmp_path):
     file = tmp_path / "page.html"
     injected = "<script>document.title='RUN'</script><img src=x onerror=\"document.title='RUN'\"></main>"
