@@ -28,6 +28,7 @@ ALLOCATE, HUNTED = (
 )
 ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
 BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
+SHARES = "calibration/test_property_shares.py"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -411,9 +412,39 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("values not clipped", "np.clip(numbers, float(self.low), float(self.low + self.step * self.top))", "numbers"),
     ["queries/cells.py", "queries/test_answers.py"],
     ("cells of the private table", "names = reference.exact(column)", "names = private.exact(column)"),
+    ["queries/groups.py", "queries/test_groups.py"],
+    ("groups of the secret", "if by in secrets.columns:", NO),
+    ("groups that tell the secret", "_determines(by, secrets, reference):", "False:"),
+    ("one group is enough", "np.all(different[several] == 1)", "np.any(different[several] == 1)"),
+    ("groups of one row", "several = rows >= 2", "several = rows >= 1"),
+    ["scenario/disclosure.py", "report/test_public_prior.py"],
+    ("never said", "return PRIVATE_NUMBERS in tuple(assumptions)", "return False"),
+    ["cli/console.py", "report/test_public_prior.py"],
+    ("terminal silent", "if public_prior:", NO),
+    ["auditing/reach.py", "auditing/test_raw_distance.py"],
+    ("bins are not gone through", "edges = raw_edges(certificate) if r else None", "edges = None"),
+    ("from the middle of a bin up", "ends[bins + 1] + far", "places[bins] + far"),
+    ("from the middle of a bin down", "ends[bins] - far", "places[bins] - far"),
+    ["auditing/raw.py", "auditing/test_raw_distance.py"],
+    ("places have a distance", "if query.categories is not None:", NO),
+    ("sums have the distance of a record", 'if certificate.body.get("unit") == ONE_RECORD:', NO),
+    ("other beliefs past the bins", "if edges is None:\n        return items", "if True:\n        return items"),
+    ["scenario/property_shares.py", SHARES],
+    ("halves to even", "return math.floor(size * Fraction(share) + Fraction(1, 2))", "return round(size * Fraction(share))"),
+    ("one record too near", "apart = math.floor(size * tolerance)", "apart = math.floor(size * tolerance) - 1"),
+    ("the last numbers left out", "last = most - apart", "last = most - apart - 1"),
+    ["scenario/property_model.py", SHARES],
+    ("ranges as wide as their end", "self._spread(self.size - k - width, len(self.lacking))", "self._spread(self.size - k, len(self.lacking))"),
+    ["mechanism/shares.py", SHARES],
+    ("many rows", "if stated is not None and len(column) > 1:", NO),
+    ("bounds only stated", 'if stated is None or not any(stated["limits"]):', "if True:"),
+    ("ranges with gaps", "after[0] == before[1] + 1", "after[0] > before[1]"),
+    ("laws of other records", "pair.p == made[a] and pair.q == made[b]", "True"),
+    ("names of other shares", "if labels != [pair.label for pair in certificate.normal_pairs]:", NO),
     ["publish/column.py", "publish/test_column_mutants.py"],
     ("wrong column", "query.apply(table.exact(query.publish)", "query.apply(table.exact(table.columns[0])"),
-    ("private unit not checked", "require_one_row_each(table, (mechanism", "require_one_row_each(table, None and (mechanism"),
+    ("private unit not checked", "require_one_row_each(table, mechanism.context.person)", "require_one_row_each(table, None)"),
+    ("unit only where a recipe is", "mechanism.context.person)", "(mechanism.context.recipe or {}).get('unit'))"),
     ("missing cells counted aloud", "    except MissingValues:\n        raise MissingValues(",
      "    except MissingValues as error:\n        raise MissingValues(str(error) + "),
     ("strict about private values", "strict=False)", "strict=True)"),

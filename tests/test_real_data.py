@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import os
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -159,7 +160,9 @@ def census():
 
 
 def shares(prop, tolerance, statistics=ASKED):
-    return Scenario.from_property(census(), statistics, prop, size=100, tolerance=tolerance)
+    half = Fraction(str(tolerance)) / 2
+    pair = [Fraction(1, 2) - half, Fraction(1, 2) + half]
+    return Scenario.from_property(census(), statistics, prop, size=100, values=pair, tolerance=tolerance)
 
 
 def between(scenario):

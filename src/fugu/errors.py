@@ -126,6 +126,15 @@ class NotProvable(FuguError):
     exit_code = 4
 
 
+class OutOfReach(NotProvable):
+    """A search or a proof that would visit more lattice points than it may. Said before anything is allocated;
+    `points` would be needed, `limit` are allowed, so a grid coarser by their quotient is within reach."""
+
+    def __init__(self, message: str, *, points: float, limit: float) -> None:
+        self.points, self.limit = points, limit
+        super().__init__(message)
+
+
 class CertificateError(NotProvable):
     """A certificate that is truncated, edited, of an unknown version, or does not hold."""
 

@@ -33,7 +33,8 @@ def people(n=400, seed=5, scale=1):
 
 
 def made(table=None, **changes):
-    given = {"statistics": ASKED, "property": "rich=yes", "size": 100, "tolerance": 0.2, **changes}
+    given = {"statistics": ASKED, "property": "rich=yes", "size": 100, "tolerance": 0.2}
+    given |= {"values": [0.4, 0.6], **changes}
     return fugu.Scenario.from_property(table or people(), **given)
 
 
@@ -45,7 +46,8 @@ def scenario():
 @pytest.mark.parametrize("replacement", [True, False])
 def test_samplers_draw_fixed_counts_from_the_records_of_each_class(replacement):
     table = {"rich": ["yes"] * 3 + ["no"] * 4, "age": [100, 200, 400, 1, 2, 4, 8]}
-    model = made(table, statistics=["sum(age)"], size=4, tolerance=0.5, replacement=replacement).property
+    changes = {"statistics": ["sum(age)"], "size": 4, "values": [0.25, 0.75], "tolerance": 0.5}
+    model = made(table, **changes, replacement=replacement).property
     assert model.counts == (1, 3)
     for k in model.counts:
         choices = itertools.combinations if not replacement else lambda rows, k: itertools.product(rows, repeat=k)

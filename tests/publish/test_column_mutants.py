@@ -50,6 +50,24 @@ def test_a_private_unit_that_is_repeated_or_missing_is_refused_without_its_name(
     assert published(silent(), {**TODAY, "id": ids}) == [1, 0, 1]  # and without a unit nobody asks
 
 
+@pytest.mark.parametrize(
+    "protect",
+    [
+        {"a": lambda t: t["s"] == "a", "b": lambda t: t["s"] == "b"},
+        {"a": {"s": lambda s: s == "a"}, "b": {"s": "b"}},
+        {"a": {"s": "a"}, "b": lambda t: t["s"] == "b"},
+        {"a": {"s": "a"}, "b": {"s": ["b"]}},
+    ],
+    ids=["functions", "a test of a column", "one function", "conditions"],
+)
+def test_a_private_unit_is_checked_however_the_secret_is_written(protect):
+    mechanism = silent(protect=protect, unit="id")
+    with pytest.raises(RepeatedUnit, match="'id'") as caught:
+        published(mechanism, {**TODAY, "id": ["x", "y", "x"]})
+    assert "'x'" not in str(caught.value)
+    assert published(mechanism, TODAY) == [1, 0, 1]
+
+
 def test_private_values_outside_the_domain_are_mapped_not_reported():
     assert published(silent(), {**TODAY, "v": [math.inf, -math.inf, 0.4]}) == [1, 0, 0]
     ordered = silent(publish="size", bins=["low", "mid", "high"], missing="mid")

@@ -24,7 +24,8 @@ ASKED = ["mean(age)", "count(sex=F)"]
 
 
 def made(**changes):
-    given = {"reference": TABLE, "statistics": ASKED, "property": "rich=yes", "size": 4, "tolerance": 0.5, **changes}
+    given = {"reference": TABLE, "statistics": ASKED, "property": "rich=yes", "size": 4, "tolerance": 0.5}
+    given |= {"values": [0.25, 0.75], **changes}
     return Scenario.from_property(**given)
 
 

@@ -17,10 +17,10 @@ from fugu.scenario.swap import swap_counts, swap_shift
 from fugu.scenario.swap_monte import _places, swap_closeness, swap_sigma, upper_mean
 
 
-def made(having, lacking, size, statistics=("mean(x)",), **more):
+def made(having, lacking, size, statistics=("mean(x)",), values=None, **more):
     """A scenario whose records with and without the property are these numbers."""
     table = {"has": ["yes"] * len(having) + ["no"] * len(lacking), "x": [*having, *lacking]}
-    return Scenario.from_property(table, list(statistics), "has=yes", size, **more)
+    return Scenario.from_property(table, list(statistics), "has=yes", size, values, **more)
 
 
 def exact_law(having, lacking, c, n, replacement):
@@ -57,7 +57,7 @@ def test_every_coordinate_moves_by_its_own_range_and_the_pure_noise_is_their_sum
     mechanism = calibrate(shift, Pure(1))
     assert mechanism.noise.scale == 6 and verify(mechanism).holds
     told = "\n".join(shift.assumptions)
-    assert "fixed numbers, not random" in told and "2 records are swapped" in told and "Gaussian" not in told
+    assert "a fixed number, not random" in told and "2 records are swapped" in told and "Gaussian" not in told
 
 
 def test_ranges_that_nobody_declared_are_an_assumption():
@@ -78,7 +78,7 @@ def test_random_counts_make_the_claim_false():
         tosses = [Discrete([0, 1], [1 - Fraction(p), Fraction(p)]).iid_sum(50) for p in ("1/50", "1/25")]
         assert epsilon(Laplace(noise.scale), fixed) <= nominal * (1 + 1e-12)
         assert epsilon(Laplace(noise.scale), LawPair(*tosses)) == pytest.approx(level, abs=0.05)
-    assert any("fixed numbers, not random" in text for text in swap_shift(scenario).assumptions)
+    assert any("a fixed number, not random" in text for text in swap_shift(scenario).assumptions)
 
 
 COUNT = {"having": [1] * 15 + [0] * 85, "lacking": [1] * 38 + [0] * 62, "size": 100, "statistics": ["count(x=1)"]}
@@ -86,7 +86,7 @@ COUNT = {"having": [1] * 15 + [0] * 85, "lacking": [1] * 38 + [0] * 62, "size": 
 
 def test_exact_laws_of_a_count():
     """Bin(45, .15) * Bin(55, .38) against Bin(55, .15) * Bin(45, .38)."""
-    scenario = swap_counts(made(**COUNT))
+    scenario = swap_counts(made(**COUNT, values=[0.45, 0.55]))
     (pair,) = scenario.law_pairs()
     assert pair.p.error == pair.q.error == 0
     assert pair.p.values @ pair.p.weights == pytest.approx(27.65, abs=1e-12)
@@ -104,7 +104,8 @@ def test_exact_laws_of_a_count():
 @pytest.mark.parametrize("replacement", [True, False])
 def test_counts_equal_enumeration(replacement):
     having, lacking = [1, 1, 0, 1], [0, 1, 0, 0]
-    scenario = swap_counts(made(having, lacking, 4, ["count(x=1)"], tolerance=0.5, replacement=replacement))
+    shares = [0.25, 0.75]
+    scenario = swap_counts(made(having, lacking, 4, ["count(x=1)"], shares, tolerance=0.5, replacement=replacement))
     for c, law in zip((1, 3), scenario.adversaries[0].values(), strict=True):
         truth = exact_law(having, lacking, c, 4, replacement)
         kept = law.weights > 0

@@ -2,9 +2,10 @@
 
 Two ways to be close, each for every secret and one and the same assumed belief:
 
-- kind="wasserstein": the law of the value can be turned into the assumed one by moving every value by at most
-  `distance`, in the units of the value (W_inf <= distance). Rounding is accounted for (`reach`).
-- kind="renyi": the Rényi divergence of that order between the two laws of the value is at most `distance`, both ways.
+- kind="wasserstein": the law of the raw value, as it stands in the table, can be turned into the assumed one by moving
+  every value by at most `distance` (W_inf <= distance). Bins and rounding are accounted for (`reach`).
+- kind="renyi": the Rényi divergence of that order between the two laws of the value is at most `distance`, both ways,
+  before the query or after it (a query makes no divergence larger).
 
 Several bounds are proved and the least is returned: the coupling that is lengthened by the distance on both sides
 (`moved`), and the triangle inequalities of `theorems` from what is proved for the assumed laws.
@@ -45,6 +46,7 @@ def guarantee_within(
 
     Pure and Rényi budgets give the same kind of guarantee. An Approx budget gives the delta at the same epsilon
     (wasserstein) or epsilon + 2 distance with e^distance delta (renyi). Where nothing finite is known, epsilon is inf.
+    Places in an ordering of categories have no distance, and are refused.
 
     >>> import fugu
     >>> m = fugu.calibrate(fugu.Shifted(1), fugu.Pure(1))

@@ -1,4 +1,10 @@
-"""From a distance in the units of the published value to steps of the lattice: how far rounding can take a value.
+"""From a distance of raw values to steps of the lattice: how far the query and the rounding can take a value.
+
+The distance is of the values as they stand in the table, before the query. A query that publishes numbers as they are
+changes nothing. With bins, the beliefs say which bin a value is in and no more, so a value may stand at either edge of
+its bin: a raw move of r takes it from bin b, [e_b, e_{b+1}), at most to the bins of e_b - r and of e_{b+1} + r, however
+small r > 0 is. Places in an ordering of categories have no raw distance, and one record's distance is not that of a sum
+over records: both are refused. What is missing stays missing.
 
 A release moves a value to the nearest supported one, then to the lattice. Beliefs are assumed about supported values x;
 a value y with |x - y| <= r may be moved on, to the supported s' whose cell (up to the middle to the next supported
@@ -14,10 +20,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.errors import UsageError
+from fugu.auditing.raw import raw_edges
+from fugu.errors import NotProvable, UsageError
 from fugu.exact import Real, as_fraction, float_up
+from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
+from fugu.noise.lattice import Lattice
+from fugu.scenario.bins import middles
 
 _SLACK = 1e-12
 """Relative; doubles decide whether a cell is reached, and this covers their rounding, towards reaching it."""
@@ -46,8 +57,11 @@ def checked(distance: object) -> Fraction:
 
 
 def reach(certificate: Certificate, distance: Real) -> Reach:
-    """The reach of a release whose values lie within `distance` (in the units of the value) of the assumed ones."""
+    """The reach of a release whose raw values lie within `distance` of the assumed ones."""
     r, support, lattice = checked(distance), certificate.support, certificate.lattice
+    edges = raw_edges(certificate) if r else None
+    if edges is not None:
+        return _binned(edges, r, support, lattice)
     if support is None:
         if lattice is None:
             return Reach(1 if r else 0, None)
@@ -61,3 +75,28 @@ def reach(certificate: Certificate, distance: Real) -> Reach:
     lowest = np.minimum(np.searchsorted(middle, support - far, "left"), np.arange(len(support)))
     highest = np.maximum(np.searchsorted(middle, support + far, "right"), np.arange(len(support)))
     return Reach(int(max((index - index[lowest]).max(), (index[highest] - index).max())), span)
+
+
+def _binned(
+    edges: tuple[float, ...], r: Fraction, support: NDArray[np.float64] | None, lattice: Lattice | None
+) -> Reach:
+    """The largest |index(middle of b') - index(middle of b)| over bins b of the beliefs and b' that a raw move reaches.
+
+    Without a support (fitted beliefs) over all bins, in the units of the value, then in lattice steps."""
+    places, ends, inner = middles(edges), np.array(edges), np.array(edges[1:-1])
+    bins = np.arange(len(places))
+    if support is not None:
+        bins = np.searchsorted(places, support)
+        if not np.array_equal(places[np.minimum(bins, len(places) - 1)], support):
+            raise NotProvable("the certificate's values are not the middles of its bins, so raw values are not known")
+    far = float_up(r) * (1 + _SLACK) + _SLACK * float(np.abs(ends).max())
+    lowest = np.where(bins == 0, 0, np.searchsorted(inner, ends[bins] - far, "left"))
+    highest = np.where(bins == len(places) - 1, bins, np.searchsorted(inner, ends[bins + 1] + far, "right"))
+    if support is None:
+        moved = float(max((places[highest] - places[bins]).max(), (places[bins] - places[lowest]).max()))
+        moved = float_up(Fraction(moved) * (1 + Fraction(_SLACK)))
+        return Reach(int(moved > 0) if lattice is None else math.ceil(Fraction(moved) / lattice.grid), None)
+    found = [nearest(support, places[which]) for which in (lowest, bins, highest)]
+    low, own, high = (np.searchsorted(support, x) if lattice is None else lattice.index(x) for x in found)
+    every = np.arange(len(support)) if lattice is None else lattice.index(support)
+    return Reach(int(max((own - low).max(), (high - own).max())), int(every[-1] - every[0]))

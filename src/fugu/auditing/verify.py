@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.auditing.raw import through_bins
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
 from fugu.errors import BadNoise, UsageError
@@ -141,8 +142,9 @@ def _certificate(source: Mechanism | Certificate | str | os.PathLike[str]) -> Ce
 
 
 def _laws(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Item, ...]:
-    """The laws given, pushed through what a release does to a value: to the nearest supported one, onto the lattice."""
-    return pushed(items(as_pairs(scenario_or_pairs)), certificate)
+    """The laws given, pushed through what a release does to a value: into its bin if there are bins, to the nearest
+    supported one, onto the lattice."""
+    return pushed(through_bins(items(as_pairs(scenario_or_pairs)), certificate), certificate)
 
 
 def _verdict(proof: Proof, budget: object) -> Verdict:

@@ -8,8 +8,19 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from fugu.calibration.exact import exact_with
-from fugu.calibration.method import AnyBudget, Budget, Method, Proposal, find_method, methods
-from fugu.calibration.problem import Problem, problem
+from fugu.calibration.method import (
+    ARITHMETIC,
+    OUT_OF_RANGE,
+    AnyBudget,
+    Budget,
+    Method,
+    Proposal,
+    attempted,
+    find_method,
+    methods,
+)
+from fugu.calibration.problem import problem
+from fugu.calibration.reach import FINER, MOST_STEPS, Problem, coarse_note, ladder, reachable
 from fugu.calibration.renyi.target import plain
 from fugu.calibration.sealing import mechanism
 from fugu.errors import BadBudget, NotProvable, UnknownName, UsageError
@@ -67,10 +78,8 @@ def calibrate(
         if declared_exact or floor is not None or weight is not None:
             raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
         return _calibrate(scenario_or_pairs, budget, noise, method, grid, objective)
-    except (OverflowError, ZeroDivisionError) as error:
-        raise NotProvable(
-            "the budget, the grid or the values are beyond the range of doubles; rescale the values"
-        ) from error
+    except ARITHMETIC as error:
+        raise NotProvable(OUT_OF_RANGE) from error
 
 
 def _normal(
@@ -104,35 +113,71 @@ def _calibrate(
     chosen = None if method == "best" else find_method(method)
     if noise == "gaussian":
         return _gaussian(pairs, budget, method, grid, context)
-    laplace = _laplace(pairs, budget, chosen, grid, context)
-    if noise == "laplace" or chosen is not None or not isinstance(budget, Approx) or budget.delta == 0:
-        return laplace
-    return _better(laplace, pairs, budget, grid, context, objective)
+    alone = noise == "laplace" or chosen is not None or not isinstance(budget, Approx) or budget.delta == 0
+    try:
+        laplace = _laplace(pairs, budget, chosen, grid, context)
+    except (NotProvable, *ARITHMETIC) as error:
+        if alone:
+            raise
+        return _instead(error, pairs, budget, grid, context)
+    return laplace if alone else _better(laplace, pairs, budget, grid, context, objective)
 
 
 def _laplace(
     pairs: tuple[LawPair, ...], budget: Budget, chosen: Method | None, grid: Real | str, context: Context
 ) -> Additive:
-    """Laplace noise: the expected error grows with the scale whatever the objective, so the least scale is the best."""
+    """Laplace noise: the expected error grows with the scale whatever the objective, so the least scale is the best;
+    where that cannot be proved, the next one is tried."""
+
+    def proposed(on: Problem) -> dict[str, Proposal]:
+        return propose_all(on, budget) if chosen is None else {chosen.name: propose(chosen, on, budget)}
+
     asked = problem(pairs, budget, grid)
-    proposals = propose_all(asked, budget) if chosen is None else {chosen.name: chosen.propose(asked.items, budget)}
-    name = chosen.name if chosen else min(proposals, key=lambda m: (proposals[m].steps, m != "exact"))
-    if math.isinf(proposals[name].steps):
-        raise NotProvable(f"method {name!r} finds no finite scale for this budget; use method='exact'")
-    return mechanism(asked, budget, find_method(name), proposals, "laplace", context)
+    proposals = proposed(asked)
+    least = min(p.steps for p in proposals.values())
+    if asked.free and MOST_STEPS < least < math.inf:
+        coarse = asked.coarser(ladder(least / MOST_STEPS))
+        if coarse.spread() >= FINER:
+            asked, proposals = coarse, proposed(coarse)
+    refusals = []
+    for name in sorted(proposals, key=lambda m: (proposals[m].steps, m != "exact")):
+        if math.isinf(proposals[name].steps):
+            refusals.append(f"{name}: {proposals[name].note or 'no finite scale for this budget'}")
+            continue
+        try:
+            return mechanism(asked, budget, find_method(name), proposals, "laplace", context)
+        except NotProvable as error:
+            refusals.append(f"{name}: {error}")
+    raise NotProvable(f"no Laplace noise could be proved for {budget!r}: " + "; ".join(dict.fromkeys(refusals)))
 
 
 def _gaussian(pairs: tuple[LawPair, ...], budget: Budget, method: str, grid: Real | str, context: Context) -> Additive:
     """Discrete Gaussian noise: only the exact method is known for it."""
     if method not in ("best", "exact"):
         raise NotProvable(f"method {method!r} is for Laplace noise; Gaussian noise is calibrated by method='exact'")
-    asked, proposal = _gaussian_proposal(pairs, budget, grid)
+    asked, proposal = gaussian_proposal(pairs, budget, grid)
     return mechanism(asked, budget, find_method("exact"), {"exact": proposal}, "gaussian", context)
 
 
-def _gaussian_proposal(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str) -> tuple[Problem, Proposal]:
-    asked = problem(pairs, budget, grid, kind="gaussian")
-    return asked, max((exact_with("gaussian", item, budget) for item in asked.items), key=lambda p: p.steps)
+def gaussian_proposal(pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str) -> tuple[Problem, Proposal]:
+    """The least discrete Gaussian, on the laws' own lattice or on a coarser one that is within reach."""
+
+    def search(on: Problem) -> float:
+        return max(exact_with("gaussian", item, budget).steps for item in on.items)
+
+    asked, steps = reachable(problem(pairs, budget, grid, kind="gaussian"), search)
+    return asked, Proposal(steps, "" if asked.finer is None else coarse_note(asked))
+
+
+def _instead(
+    refusal: Exception, pairs: tuple[LawPair, ...], budget: Budget, grid: Real | str, context: Context
+) -> Additive:
+    """Gaussian noise where no Laplace noise is proved; both refusals where it is not either."""
+    try:
+        return _gaussian(pairs, budget, "best", grid, context)
+    except (NotProvable, *ARITHMETIC) as error:
+        told = [str(e) if isinstance(e, NotProvable) else OUT_OF_RANGE for e in (refusal, error)]
+        raise NotProvable("; ".join(dict.fromkeys(told))) from error
 
 
 def _better(
@@ -140,12 +185,12 @@ def _better(
 ) -> Additive:
     """Gaussian noise where it is expected to err less; it is proved only then, because the proof is the costly part."""
     try:
-        asked, proposal = _gaussian_proposal(pairs, budget, grid)
+        asked, proposal = gaussian_proposal(pairs, budget, grid)
         noise = Gaussian(proposal.steps * float(asked.lattice.grid), asked.lattice.grid)
         if noise.expected_error(objective) >= laplace.expected_error(objective):
             return laplace
         gaussian = mechanism(asked, budget, find_method("exact"), {"exact": proposal}, "gaussian", context)
-    except NotProvable:
+    except (NotProvable, *ARITHMETIC):
         return laplace
     return min(laplace, gaussian, key=lambda m: m.expected_error(objective))
 
@@ -154,7 +199,12 @@ def propose_all(asked: Problem, budget: Budget) -> dict[str, Proposal]:
     """Every method's scale on one problem; on very large ones only the exact scale, which none can beat."""
     cells = sum(len(f.points) * len(f.pairs) for f in asked.items if isinstance(f, Family))
     wanted = methods(asked.items) if cells <= _MANY else (find_method("exact"),)
-    return {m.name: m.propose(asked.items, budget) for m in wanted}
+    return {m.name: propose(m, asked, budget) for m in wanted}
+
+
+def propose(way: Method, asked: Problem, budget: Budget) -> Proposal:
+    """One method's scale, or why it has none."""
+    return attempted(lambda: way.propose(asked.items, budget))
 
 
 def check_budget(budget: object) -> None:

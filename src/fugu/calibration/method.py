@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fugu.errors import UnknownName
+from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 
 Budget = Pure | Approx
 AnyBudget = Pure | Approx | Renyi | RenyiCurve
+ARITHMETIC = (OverflowError, ZeroDivisionError, FloatingPointError)
+"""What Python raises for numbers beyond the range of doubles."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,17 @@ class Proposal:
 
 
 Finder = Callable[[Item, Budget], Proposal]
+OUT_OF_RANGE = "the budget, the grid or the values are beyond the range of doubles; rescale the values"
+
+
+def attempted(find: Callable[[], Proposal]) -> Proposal:
+    """What a method proposes; one that fails proposes an infinite scale and says why, and hides no other method."""
+    try:
+        return find()
+    except NotProvable as error:
+        return Proposal(math.inf, str(error))
+    except ARITHMETIC:
+        return Proposal(math.inf, OUT_OF_RANGE)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from fugu.calibration.method import AnyBudget, Proposal
-from fugu.calibration.problem import Problem
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove, proved_noise
+from fugu.calibration.reach import MOST_STEPS, Problem
+from fugu.errors import OutOfReach
 from fugu.exact import as_fraction
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item, items
@@ -43,10 +44,22 @@ def mechanism(
     unrounded = asked.unrounded()
     if steps == 0 and unrounded is not None and prove(unrounded, Laplace(0, asked.lattice.grid), budget).holds:
         lattice, proved = None, unrounded  # even the unrounded value may go out
+    require_drawn(steps)
     drawn, proof = proved_noise(proved, asked.lattice.grid, steps, budget, kind)
     body = _body(asked, budget, way, proposals, proof, drawn, lattice, context)
     sealed = Certificate.seal(body, proved)
     return Additive(certificate=sealed, context=context, noise=drawn, lattice=lattice, support=asked.support)
+
+
+def require_drawn(steps: float) -> None:
+    """Refuse a scale of more lattice steps than the samplers draw exactly."""
+    if steps > MOST_STEPS:
+        raise OutOfReach(
+            f"noise of {steps:.3g} lattice steps cannot be drawn, at most {MOST_STEPS:.3g} can: choose a coarser grid, "
+            "or a larger epsilon",
+            points=steps,
+            limit=MOST_STEPS,
+        )
 
 
 def _body(
@@ -62,6 +75,8 @@ def _body(
     """What the certificate says, apart from the laws."""
     grid = float(asked.lattice.grid)
     assumptions = [*context.assumptions, ONE_RELEASE]
+    if lattice is not None and asked.rounding is not None:
+        assumptions.append(asked.rounding)
     if noise.scale == 0:
         assumptions.append("no noise is added: the guarantee rests on the beliefs alone")
     return {
@@ -83,6 +98,7 @@ def _body(
         "reading": context.schema,
         "beliefs": beliefs_of(asked.given),
         "empirical": _under_empirical(asked, noise, budget, context),
+        **context.parts(),
     }
 
 

@@ -17,7 +17,11 @@ from fugu.laws.items import Item
 from fugu.loss.analytic import prove_pure_analytic
 from fugu.loss.analytic_fast import fast_delta, fast_pure
 from fugu.loss.fast import delta_loss
-from fugu.loss.gaussian import fast_gaussian_delta
+from fugu.loss.gaussian import fast_gaussian_delta, widest_scale
+from fugu.loss.gaussian_curve import fast_gaussian_mu
+
+_LEAST = 1e-15
+"""What rounding may hide of a delta that is summed in doubles."""
 
 
 def least_analytic(pair: Analytic, budget: Budget) -> float:
@@ -59,21 +63,36 @@ def least_gaussian(item: Item, budget: Budget) -> float:
 
     def loss(steps: float) -> float:
         if steps > 0:
-            return fast_gaussian_delta(item, 0.5 / steps**2, epsilon) * (1 + 1e-12) + 1e-15
+            return fast_gaussian_delta(item, 0.5 / steps**2, epsilon) * (1 + 1e-12) + _LEAST
         if isinstance(item, Analytic):
             return fast_delta(item, 0.0, epsilon)
         return delta_loss(item, 0.0, epsilon, None).value
 
-    return least_scale(loss, target, first_guess(item, float(budget.epsilon)))
+    if loss(0.0) <= target:
+        return 0.0
+    if target <= _LEAST:
+        raise NotProvable(
+            f"a delta of {target:g} is below what the search for Gaussian noise can tell from 0; give at least 1e-14, "
+            "or use Laplace noise"
+        )
+    # what continuous noise needs for a shift by the whole range (Balle and Wang 2018), and a step for the lattice
+    guess = 1.001 * distance_of(item) / float(fast_gaussian_mu(epsilon, target)) + 1
+    widest = widest_scale(item)
+    if guess <= widest or (widest >= 1 and loss(widest) <= target):
+        return least_scale(loss, target, min(guess, widest))
+    return loss(guess)  # which says how many points that would take
 
 
 def first_guess(item: Item, epsilon: float) -> float:
     """A first guess from above; the search doubles it where it is too small."""
-    if isinstance(item, Analytic):
-        assert item.lattice is not None
-        means = np.concatenate((item.p.means, item.q.means))
-        spread = float(np.ptp(means)) + 4 * float(max(item.p.stds.max(), item.q.stds.max()))
-        distance = spread / float(item.lattice.grid)
-    else:
-        distance = float(item.points[-1] - item.points[0])
-    return max(1.0, 2 * distance) / max(epsilon, 0.05)
+    return max(1.0, 2 * distance_of(item)) / max(epsilon, 0.05)
+
+
+def distance_of(item: Item) -> float:
+    """About the largest distance of two values, in lattice steps."""
+    if not isinstance(item, Analytic):
+        return float(item.points[-1] - item.points[0])
+    assert item.lattice is not None
+    means = np.concatenate((item.p.means, item.q.means))
+    spread = float(np.ptp(means)) + 4 * float(max(item.p.stds.max(), item.q.stds.max()))
+    return spread / float(item.lattice.grid)

@@ -47,6 +47,8 @@ def compare(
     prior: options.Prior = "empirical",
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
+    components: options.Components = None,
+    grid: options.Grid = "auto",
     figure: Annotated[
         str | None, typer.Option(help="Write curves of noise against delta and people here (HTML).")
     ] = None,
@@ -59,9 +61,11 @@ def compare(
         if isinstance(budget, fugu.Renyi):
             raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
-        reading = options.schema(schema, no_header)
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
-        found = fugu.compare(scenario, budget)
+        scenario = scenario_of(
+            table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
+            schema=options.schema(schema, no_header),
+        )  # fmt: skip
+        found = fugu.compare(scenario, budget, grid=grid)
         if figure is not None and not isinstance(budget, fugu.Renyi):
             _figure(scenario, budget, publish, figure)
     said = weaknesses(budget, scenario.report.rows)
@@ -95,12 +99,15 @@ def plan(
     prior: options.Prior = "empirical",
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
+    components: options.Components = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     with progress():
-        reading = options.schema(schema, no_header)
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
+        scenario = scenario_of(
+            table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
+            schema=options.schema(schema, no_header),
+        )  # fmt: skip
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
     figures = {
@@ -131,6 +138,7 @@ def calibrate(
     prior: options.Prior = "empirical",
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
+    components: options.Components = None,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -141,8 +149,10 @@ def calibrate(
     if output is not None:
         options.certificate(output, table)
     with progress():
-        reading = options.schema(schema, no_header)
-        scenario = scenario_of(table, publish, protect, pairs, bins, missing, unit, prior=prior, schema=reading)
+        scenario = scenario_of(
+            table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
+            schema=options.schema(schema, no_header),
+        )  # fmt: skip
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=noise, method=method, grid=grid
         )

@@ -19,6 +19,7 @@ from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.errors import FuguError
 from fugu.progress import reporting
+from fugu.scenario.disclosure import ON_THE_TERMINAL
 from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def warn(sentences: Iterable[str]) -> None:
     """What must not be overlooked, one line each."""
     for sentence in sentences:
         out.print("[bold yellow]warning[/]:", escape(sentence))
+
+
+def warn_of_private_counts(public_prior: bool) -> None:
+    """What beliefs fitted on the private table give away; on stderr, so that stdout stays what programs read."""
+    if public_prior:
+        err.print("[bold red]warning[/]:", escape(ON_THE_TERMINAL), soft_wrap=not err.is_terminal)
 
 
 def print_json(content: Any) -> None:

@@ -33,6 +33,9 @@ Bins = Annotated[
 ]
 Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
 Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empirical, gaussian, mixture, shared.")]
+Components = Annotated[
+    int | None, typer.Option(help="Bells of a mixture or shared prior; left out, BIC chooses for a mixture.")
+]
 NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian (cauchy: Renyi analysis only).")]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[

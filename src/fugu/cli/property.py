@@ -35,7 +35,7 @@ def property_(
     delta: options.Delta = "0",
     alpha: options.Alpha = None,
     tolerance: Annotated[str, typer.Option(help="Shares that differ by at most this must look alike.")] = "0.1",
-    values: Annotated[str | None, typer.Option(help='The shares themselves, such as "0.45,0.55".')] = None,
+    values: Annotated[str | None, typer.Option(help='Only these shares, such as "0.45,0.55"; by default all.')] = None,
     bounds: Annotated[
         list[str] | None, typer.Option(help='Clip a column before it is averaged: "age:17,90"; repeat it.')
     ] = None,

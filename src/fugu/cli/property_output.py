@@ -16,6 +16,7 @@ from fugu.calibration.method import AnyBudget
 from fugu.cli.calibrating import figures
 from fugu.cli.console import escape, out, say
 from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.mechanism.shares import shares_json
 from fugu.report.property_facts import MethodLine, SwapFigure, best, deviations, error_of
 from fugu.scenario import Scenario
 from fugu.scenario.property_model import PropertyModel
@@ -72,6 +73,7 @@ def content(found: Found) -> dict[str, Any]:
         "size": model.size,
         "tolerance": float(model.tolerance),
         "counts": dict(zip(model.labels, model.counts, strict=True)),
+        **{key: shares_json(model)[key] for key in ("shares", "pairs", "every", "limits")},
         "budget": repr(found.budget),
         "methods": [line.to_json() for line in found.lines],
         "chosen": {

@@ -33,6 +33,7 @@ class ColumnAsked:
     missing: str
     unit: str | None
     prior: str
+    components: int | None
     noise: str
     method: str
     grid: str
@@ -43,7 +44,7 @@ class ColumnAsked:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
         return scenario_of(
             self.reference or self.table, self.publish, self.protect, self.pairs, self.bins, self.missing, self.unit,
-            prior=self.prior, public_prior=self.reference is None, schema=self.schema,
+            prior=self.prior, components=self.components, public_prior=self.reference is None, schema=self.schema,
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import fugu
 from fugu.cli import options
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.charging import UNCHARGED, account_of
-from fugu.cli.console import err
+from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.errors import UsageError
 
@@ -32,13 +32,14 @@ def release(
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
     public_prior: Annotated[
-        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself and count them as public.")
+        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself; its exact counts then go out.")
     ] = False,
     pairs: options.Pairs = "all",
     bins: options.Bins = None,
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    components: options.Components = None,
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -82,6 +83,7 @@ def release(
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
+    warn_of_private_counts(public_prior)
     reading = options.schema(schema, no_header)
     data = Path(table).name if data is None else data
     budget = options.budget(epsilon, delta, alpha)
@@ -89,6 +91,7 @@ def release(
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
+        "components": components,
         "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
@@ -100,7 +103,7 @@ def release(
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, noise=noise, method=method, grid=grid,
+            missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
             allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
@@ -122,8 +125,9 @@ def release(
         if isinstance(budget, fugu.Renyi):
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
-            "for columns only, not with --query", pairs=pairs, prior=prior, noise=noise, method=method, grid=grid
-        )
+            "for columns only, not with --query",
+            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid,
+        )  # fmt: skip
         statistic = Asks(
             table, query, protect, budget, reference, by, bounds_of(bounds), step, bins, unit, reading,
             None if missing == "error" else options.missing(missing), allow_no_noise,
@@ -133,8 +137,8 @@ def release(
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
-        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, noise, method, grid, reading,
-        allow_no_noise,
+        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
+        reading, allow_no_noise,
     )  # fmt: skip
     publish_column(column, account, files, dry_run, as_json)
 

@@ -33,6 +33,7 @@ from fugu.queries.sequences import (
     Transitions,
 )
 from fugu.report import write
+from fugu.scenario.disclosure import PRIVATE_NUMBERS
 
 _QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
 _MOST_SHOWN = 128
@@ -188,6 +189,7 @@ def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any) -> dict[
             FULL_DOMAIN,
             "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
             "All releases of these users together are in one ledger." if asked.account else "This is the only release.",
+            *([PRIVATE_NUMBERS] if asked.reference is None else []),
         ],
         "ledger": None if asked.account is None else asked.account.told(),
     }

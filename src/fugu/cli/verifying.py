@@ -35,7 +35,7 @@ def verify(
         typer.Option(
             metavar="DISTANCE",
             help="Also prove what holds against every adversary whose beliefs differ from the certificate's by moving "
-            "values by at most this much, in the units of the value.",
+            "the raw values, before bins, by at most this much.",
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -65,7 +65,8 @@ def verify(
         word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
         out.print(f"{word}: {escape(verdict.reason)}; proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}")
         if nearby is not None:
-            out.print(f"against every adversary whose beliefs are within {within:g} of these: {escape(repr(nearby))}")
+            near = f"whose beliefs about the raw values are within {within:g} of these"
+            out.print(f"against every adversary {near}: {escape(repr(nearby))}")
         warn(said)
     if not verdict.holds:
         raise typer.Exit(CertificateError.exit_code)

@@ -4,6 +4,7 @@ A fitted law is a belief like any other: the guarantee is for it, not for the da
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,8 @@ def fit_normal(values: ArrayLike) -> Normal:
 def fit_mixture(values: ArrayLike, components: int | str = 3) -> NormalMixture:
     """A Gaussian mixture by expectation maximisation (scikit-learn); components="bic" chooses 1 to 6 of them.
 
-    BIC = -2 ln likelihood + parameters ln n; the least one wins (Schwarz 1978)."""
+    BIC = -2 ln likelihood + parameters ln n; the least one wins (Schwarz 1978). No component is narrower than the
+    resolution of the values allows (`least_std`)."""
     column = _column(values, least=2)
     counts = _counts(components, len(column))
     models = [_model(column, count) for count in counts]
@@ -66,9 +68,35 @@ def _model(column: NDArray[np.float64], components: int) -> Any:
         from sklearn.mixture import GaussianMixture
     except ImportError:
         raise MissingExtra("fitting a mixture needs scikit-learn; install fugu-privacy[fit]") from None
-    return GaussianMixture(components, random_state=0, n_init=1, reg_covar=1e-6 * float(column.var() or 1.0)).fit(
-        column[:, None]
-    )
+
+    def fitted(extra: float) -> Any:
+        return GaussianMixture(components, random_state=0, n_init=1, reg_covar=extra).fit(column[:, None])
+
+    least, slight = least_std(column) ** 2, 1e-6 * float(column.var() or 1.0)
+    model = fitted(slight)
+    if float(model.covariances_.min()) >= least:
+        return model
+    # again with that much added to every variance, so that no component closes in on one value; then taken off again
+    model = fitted(least)
+    model.covariances_ = np.maximum(model.covariances_ - least, least)
+    model.precisions_cholesky_ = 1 / np.sqrt(model.covariances_)
+    return model
+
+
+def least_std(column: NDArray[np.float64]) -> float:
+    """The least standard deviation that values of this resolution can tell from 0: resolution / sqrt(12).
+
+    The resolution is the least distance of two different values, and a value rounded to it says as much as a uniform
+    law of that width, whose standard deviation this is. A likelihood knows no such limit: it grows for ever as a
+    component closes in on a value that occurs twice. Never above the standard deviation of the values themselves.
+
+    >>> round(least_std(np.array([1.0, 2.0, 2.0, 9.0])), 6)
+    0.288675
+    """
+    values = np.unique(column)
+    if values.size < 2:
+        return 0.0
+    return min(float(np.diff(values).min()) / math.sqrt(12), float(column.std()))
 
 
 def _mixture(weights: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]) -> NormalMixture:

@@ -33,12 +33,17 @@ class Masses:
         return self.parts.astype(np.float64) / float(self.total)
 
     def logs(self) -> NDArray[np.float64]:
-        """ln of the probabilities, also of those below the range of doubles; -inf for none."""
-        if self.parts.dtype != object:
-            with np.errstate(divide="ignore"):
-                return np.log(self.parts.astype(np.float64)) - math.log(self.total)
-        total = math.log(self.total.numerator) - math.log(self.total.denominator)
-        return np.array([math.log(int(p)) - total if p else -math.inf for p in self.parts], dtype=np.float64)
+        """ln of the probabilities, also of those below the range of doubles; -inf for none. Within 4 units of
+        |ln| + 1: of the quotient, since ln part - ln total loses what both have in common."""
+        with np.errstate(divide="ignore"):
+            if self.parts.dtype == np.int64:
+                return np.log(self.floats())
+            if self.parts.dtype != object:
+                return np.log(self.parts.astype(np.float64)) - math.log(self.total)  # the total is 1 to nine digits
+        numerator, denominator = self.total.numerator, self.total.denominator
+        return np.array(
+            [_log_ratio(int(p) * denominator, numerator) if p else -math.inf for p in self.parts], dtype=np.float64
+        )
 
     def whole(self) -> tuple[list[int], int]:
         """The same masses as Python integers over an integer total."""
@@ -78,6 +83,13 @@ class Masses:
             return False
         (a, s), (b, t) = self.whole(), other.whole()
         return all(x * t == y * s for x, y in zip(a, b, strict=True))
+
+
+def _log_ratio(numerator: int, denominator: int) -> float:
+    """ln of a quotient of positive whole numbers of any size: a power of two and a number between 1/2 and 2."""
+    power = numerator.bit_length() - denominator.bit_length()
+    near = (numerator << max(0, -power)) / (denominator << max(0, power))
+    return math.log(near) + power * math.log(2)
 
 
 def masses(weights: Iterable[object] | None, count: int) -> Masses:

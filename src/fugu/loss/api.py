@@ -20,6 +20,7 @@ from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
 from fugu.loss.fast import delta_loss, pure_loss
 from fugu.loss.slack import largest_slack, require_exact
+from fugu.loss.subnormal import worst_reading
 from fugu.noise import Gaussian, Laplace, Lattice
 
 _LARGEST_EPSILON = 10**6
@@ -44,7 +45,7 @@ def epsilon(noise: Noise, pairs: PairsLike) -> float:
         from fugu.loss.vector_api import vector_epsilon
 
         return vector_epsilon(noise, known)
-    return max(_pure(item, noise) for item in items(known))
+    return max(worst_reading(item, lambda read: _pure(read, noise)) for item in items(known))
 
 
 def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
@@ -67,7 +68,7 @@ def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
         from fugu.loss.vector_api import vector_delta_at
 
         return vector_delta_at(noise, known, as_fraction(epsilon))
-    return max(_delta(item, noise, epsilon) for item in items(known))
+    return max(worst_reading(item, lambda read: _delta(read, noise, epsilon)) for item in items(known))
 
 
 def _pure(item: Item, noise: Noise) -> float:

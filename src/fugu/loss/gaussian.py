@@ -13,7 +13,7 @@ from flint import arb, fmpz, fmpz_poly
 from numpy.typing import NDArray
 
 from fugu import balls
-from fugu.errors import NotProvable
+from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.loss.decay import Reader
@@ -23,7 +23,8 @@ from fugu.loss.slack import slack
 _PRECISION = 128
 _REACH = 16.0
 """The window reaches this many standard deviations of the noise: beyond lies less than e^-120 of it."""
-_LARGEST = 1_000_000
+LARGEST = 1_000_000
+"""Most lattice points for one pair of laws; more laws share twice as many. A million take 10 s and 0.9 GB to prove."""
 
 
 def reach_of(precision: float) -> int:
@@ -36,9 +37,9 @@ def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: floa
     from scipy.signal import fftconvolve
 
     reach = reach_of(precision)
+    rows, pairs = _dense(item, reach)  # refuses what is out of reach before anything is allocated
     kernel = np.exp(-precision * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
     kernel /= kernel.sum()
-    rows, pairs = _dense(item, reach)
     noised = [np.maximum(fftconvolve(row, kernel), 0) for row in rows]
     e = math.exp(min(epsilon, 700.0))
     worst = 0.0
@@ -114,12 +115,11 @@ def _padded(coefficients: list[fmpz], length: int) -> list[fmpz]:
 def _dense(item: Family | Analytic, reach: int) -> tuple[list[NDArray[np.float64]], list[tuple[int, int]]]:
     """The laws as dense rows over consecutive lattice points, and the pairs that differ."""
     if isinstance(item, Analytic):
+        span = _window(item, reach)
         assert item.lattice is not None
-        span = span_of((item.p, item.q), item.lattice, 0.0)
-        _check_size(len(span) + 2 * reach)
         return [float_cells(law, item.lattice, span) for law in (item.p, item.q)], [] if item.same else [(0, 1)]
+    _check_size(width_of(item) + 2 * reach, len(item.laws))
     offsets = (item.points - item.points[0]).astype(np.int64)
-    _check_size(int(offsets[-1]) + 2 * reach)
     rows = []
     for weights in item.weights:
         row = np.zeros(int(offsets[-1]) + 1)
@@ -133,17 +133,16 @@ def _ball_rows(
 ) -> tuple[list[list[arb]], list[arb], list[tuple[str, tuple[int, int]]]]:
     """The same in balls, with the mass of each law that lies beyond its row."""
     if isinstance(item, Analytic):
+        span = _window(item, reach)
         assert item.lattice is not None
-        span: Span = span_of((item.p, item.q), item.lattice, 0.0)
-        _check_size(len(span) + 2 * reach)
         cells = [ball_cells(law, item.lattice, span, None) for law in (item.p, item.q)]
         return (
             [c.mass for c in cells],
             [c.left[0] + c.right[0] for c in cells],
             [] if item.same else [(item.label, (0, 1))],
         )
+    _check_size(width_of(item) + 2 * reach, len(item.laws))
     offsets = (item.points - item.points[0]).tolist()
-    _check_size(offsets[-1] + 2 * reach)
     rows = []
     for law in item.laws:
         row = [arb(0)] * (offsets[-1] + 1)
@@ -154,9 +153,35 @@ def _ball_rows(
     return rows, [arb(0)] * len(rows), [(label, pair) for pair, label in item.different]
 
 
-def _check_size(points: int) -> None:
-    if points > _LARGEST:
-        raise NotProvable(
-            f"Gaussian noise needs every lattice point, and there are {points:,}; choose a coarser grid, bins, or "
-            "Laplace noise"
+def _window(pair: Analytic, reach: int) -> Span:
+    """The lattice points that rounded laws with Gaussian components are computed on."""
+    assert pair.lattice is not None
+    span = span_of((pair.p, pair.q), pair.lattice, 0.0)
+    _check_size(len(span) + 2 * reach, 2)
+    return span
+
+
+def width_of(item: Family | Analytic) -> int:
+    """How many lattice points the laws themselves take."""
+    if isinstance(item, Analytic):
+        assert item.lattice is not None
+        return len(span_of((item.p, item.q), item.lattice, 0.0))
+    return int(item.points[-1]) - int(item.points[0]) + 1
+
+
+def widest_scale(item: Family | Analytic) -> float:
+    """The largest scale, in lattice steps, whose window is within reach; refused if the laws alone are not."""
+    width, laws = width_of(item), 2 if isinstance(item, Analytic) else len(item.laws)
+    _check_size(width, laws)
+    return max(0.0, (LARGEST / max(1.0, laws / 2) - width - 4) / (2 * _REACH))
+
+
+def _check_size(points: int, laws: int) -> None:
+    limit = LARGEST / max(1.0, laws / 2)
+    if points > limit:
+        raise OutOfReach(
+            f"Gaussian noise needs every lattice point, and there are {points:,}, more than {limit:,.0f}; choose a "
+            "coarser grid, bins, or Laplace noise",
+            points=points,
+            limit=limit,
         )

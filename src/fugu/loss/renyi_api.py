@@ -15,6 +15,7 @@ from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.api import _laws, _on_grid, epsilon
 from fugu.loss.slack import require_exact
+from fugu.loss.subnormal import worst_reading
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
 
 if TYPE_CHECKING:
@@ -48,12 +49,12 @@ def renyi(noise: Laplace | Gaussian | GeneralizedCauchy, pairs: PairsLike, alpha
     if isinstance(noise, GeneralizedCauchy):
         if not known:
             raise NotProvable("Cauchy noise on vectors is bounded through fugu.loss.shift only")
-        return max(cauchy_divergence(item, noise, order) for item in known)
+        return max(worst_reading(item, lambda read: cauchy_divergence(read, noise, order)) for item in known)
     if math.isinf(float(noise.scale)):
         raise BadNoise("the scale is beyond the range of doubles")
     if order is None:
         return epsilon(noise, pairs)
-    return max(_one(item, noise, order) for item in known)
+    return max(worst_reading(item, lambda read: _one(read, noise, order)) for item in known)
 
 
 def _order(alpha: object) -> Fraction | None:

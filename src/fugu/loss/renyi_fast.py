@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import NotProvable
+from fugu.errors import OutOfReach
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 from fugu.laws.normal import Components
@@ -24,6 +24,8 @@ from fugu.noise.lattice import Lattice
 Floats = NDArray[np.float64]
 _NEAR = 60.0
 _CHUNK = 1 << 20
+_MOST_TERMS = 5e7
+"""Most terms of one convolution in logarithms: about a second, and a search takes some forty of them."""
 
 
 def fast_renyi(item: Item, kind: str, steps: float, alpha: float) -> float:
@@ -81,9 +83,11 @@ def _near(points: NDArray[np.int64], steps: float, laws: int) -> tuple[NDArray[n
     gaps = np.diff(points)
     size = float(np.minimum(gaps - 1, 2.0 * near).sum()) + points.size
     if size * laws > 2 * LARGEST:
-        raise NotProvable(
-            f"the Rényi divergence of lattice Laplace noise needs {size * laws:,.0f} lattice points here; choose a "
-            "coarser grid, or bins"
+        raise OutOfReach(
+            f"the Rényi divergence of lattice Laplace noise needs {size * laws:,.0f} lattice points here, more than "
+            f"{2 * LARGEST:,}; choose a coarser grid, or bins",
+            points=size * laws,
+            limit=2 * LARGEST,
         )
     parts = [points[:1]]
     for x, gap in zip(points[:-1].tolist(), gaps.tolist(), strict=True):
@@ -129,6 +133,13 @@ def _convolved(offsets: NDArray[np.int64], logs: Floats, window: Window, c: floa
             # a term beyond the kernel is below e^-600; what is above e^-520 is right to 1e-30
             found[low - window.first : high - window.first + 1] = np.where(part > top - 520, part, -np.inf)
     todo = np.flatnonzero(found == -np.inf)
+    if todo.size * x.size > _MOST_TERMS:
+        raise OutOfReach(
+            f"the Rényi divergence needs {todo.size * x.size:,} terms here, at {points.size:,} lattice points; choose "
+            "a coarser grid, or bins",
+            points=math.sqrt(todo.size * x.size),
+            limit=math.sqrt(_MOST_TERMS),
+        )
     for start in range(0, todo.size, max(1, _CHUNK // x.size)):
         own = todo[start : start + max(1, _CHUNK // x.size)]
         apart = (points[own, None] - x[None, :]).astype(np.float64)

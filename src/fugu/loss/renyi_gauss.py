@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, arb_poly, fmpz, fmpz_poly
 
 from fugu import balls
-from fugu.errors import NotProvable
+from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.family import Family
 from fugu.loss.decay import Reader
 from fugu.loss.renyi_sums import Pair, PowerSum, divergence, gaussian_tail, theta
@@ -132,9 +132,11 @@ def needed_bits(offsets: list[int], family: Family, window: Window, c: float) ->
 
 def check_window(points: float) -> None:
     if not points <= LARGEST:
-        raise NotProvable(
-            f"the Rényi divergence of lattice Gaussian noise needs {points:,.0f} lattice points here, more than "
-            f"{LARGEST:,}; choose a coarser grid, bins, or Laplace noise"
+        raise OutOfReach(
+            f"the Rényi divergence of lattice noise needs {points:,.0f} lattice points here, more than {LARGEST:,}; "
+            "choose a coarser grid, or bins",
+            points=points,
+            limit=LARGEST,
         )
 
 

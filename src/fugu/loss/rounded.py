@@ -15,7 +15,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu import balls
-from fugu.errors import NotProvable
+from fugu.errors import OutOfReach
 from fugu.laws.normal import Components
 from fugu.noise.lattice import Lattice
 
@@ -124,10 +124,13 @@ def span_of(laws: tuple[Components, Components], lattice: Lattice, scale: float,
         reach = tilt + math.sqrt(tilt**2 + 160)
         low = min(low, float(np.min(law.means - reach * law.stds)))
         high = max(high, float(np.max(law.means + reach * law.stds)))
-    first, last = lattice.index(np.array([low, high])).tolist()
-    if last - first > _MOST_CELLS:
-        raise NotProvable(
-            f"{last - first:,} lattice cells would be needed: the noise is very small against the beliefs' spread. "
-            "Choose a coarser grid, for instance a tenth of their standard deviation, or a budget with delta > 0"
+    cells = (high - low) / float(lattice.grid)
+    if not cells <= _MOST_CELLS:
+        raise OutOfReach(
+            f"{cells:,.0f} lattice cells would be needed, more than {_MOST_CELLS:,}: the grid is very small against "
+            "the beliefs' spread. Choose a coarser grid, for instance a tenth of their standard deviation, or bins",
+            points=cells,
+            limit=_MOST_CELLS,
         )
+    first, last = lattice.index(np.array([low, high])).tolist()
     return Span(int(first) - 1, int(last) + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,8 @@ from fugu.exact import as_fraction, decimal_step, integers
 from fugu.laws.pair import LawPair
 from fugu.laws.vectors import VectorFamily, vector_families
 from fugu.loss.bounds import Noise
+from fugu.loss.proof import PairLoss
+from fugu.loss.subnormal import worst_reading
 from fugu.loss.vector_bounds import vector_delta, vector_pure, vector_renyi
 from fugu.noise import Gaussian, Laplace
 from fugu.noise.lattice import Lattice
@@ -19,13 +22,13 @@ from fugu.noise.lattice import Lattice
 def vector_epsilon(noise: Noise, pairs: tuple[LawPair, ...]) -> float:
     """The largest log ratio: exact on the product grid of coordinates up to 60,000 vertices, else W_inf / scale."""
     families, drawn = _on_lattice(noise, pairs)
-    return max((loss.value for f in families for loss in vector_pure(f, drawn, Fraction(0))), default=0.0)
+    return _worst(families, lambda f: vector_pure(f, drawn, Fraction(0)))
 
 
 def vector_delta_at(noise: Noise, pairs: tuple[LawPair, ...], epsilon: Fraction) -> float:
     """A proved delta(epsilon), by bounds that hold for continuous and for lattice noise (`vector_delta`)."""
     families, drawn = _on_lattice(noise, pairs)
-    return max((loss.value for f in families for loss in vector_delta(f, drawn, epsilon)), default=0.0)
+    return _worst(families, lambda f: vector_delta(f, drawn, epsilon))
 
 
 def vector_divergence(noise: Noise, pairs: tuple[LawPair, ...], alpha: Fraction) -> float:
@@ -33,7 +36,16 @@ def vector_divergence(noise: Noise, pairs: tuple[LawPair, ...], alpha: Fraction)
     families, drawn = _on_lattice(noise, pairs)
     if noise.grid is None and isinstance(noise, Laplace) and noise.scale > 0:
         raise NotProvable("for vectors the divergence is bounded for lattice noise; give the noise a grid")
-    return max((loss.value for f in families for loss in vector_renyi(f, drawn, alpha)), default=0.0)
+    return _worst(families, lambda f: vector_renyi(f, drawn, alpha))
+
+
+def _worst(families: tuple[VectorFamily, ...], losses: Callable[[VectorFamily], list[PairLoss]]) -> float:
+    """The largest loss of any pair, whatever its smallest masses stand for."""
+
+    def largest(family: VectorFamily) -> float:
+        return max((loss.value for loss in losses(family)), default=0.0)
+
+    return max((worst_reading(family, largest) for family in families), default=0.0)
 
 
 def _on_lattice(noise: Noise, pairs: tuple[LawPair, ...]) -> tuple[tuple[VectorFamily, ...], Noise]:

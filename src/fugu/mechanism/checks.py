@@ -10,6 +10,7 @@ from fugu.errors import CertificateError
 from fugu.exact import read_number
 from fugu.laws.vectors import reached
 from fugu.mechanism.labels import misnamed
+from fugu.mechanism.shares import check_shares
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -37,6 +38,7 @@ def check_parts(certificate: Certificate) -> None:
         _ = certificate.analysed
     if kind == "correlated":
         check_correlated(certificate)
+    check_shares(certificate)
 
 
 def check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:

@@ -18,6 +18,7 @@ from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
 from fugu.mechanism.release import Release
+from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
 
 Column = NDArray[np.float64]
@@ -66,6 +67,7 @@ class Mechanism(ABC):
         independent given their own secret. Values outside the support of the beliefs are moved to the nearest supported
         value, missing ones become what the schema says (its median, where it says nothing), as part of the query."""
         column, scalar = self._column(values, already_mapped)
+        require_one(column, self.context.shares)
         if self._silent() and not allow_no_noise:
             raise NoiselessRelease(
                 "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
@@ -90,7 +92,7 @@ class Mechanism(ABC):
         return (self.once,)
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
-        drawn = self._processed(self._draw(column, source))
+        drawn = self._processed(self._draw(clipped(column, self.context.shares), source))
         return Release(drawn, scalar, self.certificate, self.interval(0.95))
 
     def _processed(self, drawn: Column) -> Column:

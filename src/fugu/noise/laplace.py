@@ -11,6 +11,8 @@ from fugu.exact import Real, as_fraction
 from fugu.noise.lattice import as_grid, check_scale
 
 OBJECTIVES = ("absolute", "squared")
+_SEEN = 1e-9
+"""A lattice finer than this part of the scale changes no expected error that a double can hold."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Laplace:
         if self.scale == 0:
             return 0.0
         b = float(self.scale)
-        if self.grid is None:
+        if self.grid is None or float(self.grid) < _SEEN * b:
             return b if objective == "absolute" else 2 * b * b
         g = float(self.grid)
         h = g / b
@@ -73,7 +75,7 @@ class Laplace:
         if self.scale == 0:
             return 0.0
         b = float(self.scale)
-        if self.grid is None:
+        if self.grid is None or float(self.grid) < _SEEN**2 * b:
             return -b * math.log1p(-level) * (1 + 1e-12)
         h = float(self.grid) / b
         k = (math.log(2 / (1 + math.exp(-h))) - math.log1p(-level)) / h - 1

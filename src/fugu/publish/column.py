@@ -25,7 +25,7 @@ def open_column(mechanism: Mechanism, table: object) -> Private:
         raise UsageError(
             "this mechanism was made for bare laws; apply your own query and call mechanism.release(values)"
         )
-    unit = mechanism.context.owner
+    unit = mechanism.context.person
     private = open_private(table, Schema.from_json(schema), [stored["publish"]], [] if unit is None else [unit])
     if unit is not None:
         require_one_row_each(private.table, unit)

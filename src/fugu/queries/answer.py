@@ -22,15 +22,17 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.queries.cells import tabulate
+from fugu.queries.grouping import require_public_groups
 from fugu.queries.groups import Group, Sums, find_groups
 from fugu.queries.records import Coding, coding, require_known
 from fugu.queries.statistic import Statistic
+from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.secrets import read_protect
 from fugu.scenario.units import require_one_row_each
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
 SIZES = "groups and their numbers of rows are public"
-OWN_TABLE = "the reference is the table itself, and what is fitted on it counts as public"
+OWN_TABLE = PRIVATE_NUMBERS
 
 
 @dataclass(frozen=True)
@@ -164,12 +166,12 @@ def prepare(
     statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
     cells = (schema or Schema({})).open(reference)
     spec = read_protect(protect, cells.columns)
-    _check_groups(by, spec.columns)
     reading = _reading(schema, cells, statistic, by, unit, missing)
     believed = reading.completed(cells, spec.columns)
     known = believed.read(cells, [name for name in believed.fields if name in cells.columns])
     require_known(reading, known, statistic.columns)
     secrets = spec.find(known)
+    require_public_groups(by, secrets, known)
     public = tuple(name for name in (by, unit) if name is not None)
     private = open_private(table, reading, statistic.columns, public)
     require_one_row_each(private.table, unit)
@@ -262,12 +264,6 @@ def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanis
         return [Cell(group, label, v, v - half, v + half, scale) for label, v in found]
 
     return Part(mechanism, counts, shown)
-
-
-def _check_groups(by: str | None, protected: tuple[str, ...] | None) -> None:
-    """Groups are public, so a secret cannot make them."""
-    if by is not None and by in (protected or ()):
-        raise UsageError(f"column {by!r} groups the rows, which makes it public, and is protected; group by another")
 
 
 def _same(known: Table, private: Private, columns: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.errors import OutOfReach
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -15,12 +16,15 @@ from fugu.laws.masses import Masses, exact_sum
 from fugu.loss.analytic_fast import fast_pure
 from fugu.loss.bounds import Noise, pure_bounds
 from fugu.loss.fast import pure_loss
-from fugu.loss.gaussian import reach_of
-from fugu.loss.rounded import float_cells, span_of
+from fugu.loss.gaussian import reach_of, width_of
+from fugu.loss.rounded import Span, float_cells, span_of
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import Lattice
 
 _NOTHING = 1e-280
+_DRAWN = 1_000_000
+"""Most lattice points of one picture."""
 _BY_HAND = 20_000_000
 """Up to this many products a convolution is summed term by term, which keeps small numbers right."""
 
@@ -35,15 +39,45 @@ def steps_of(noise: Noise) -> float:
     return float(1 / noise.rate) if isinstance(noise, Laplace) else math.sqrt(0.5 / float(noise.precision))
 
 
+def drawable(item: Item, noise: Noise) -> tuple[Item, Noise, int]:
+    """The laws and the noise on a lattice so many times coarser that every point can be drawn; as they are, times 1,
+    where that is so already. Only for pictures: what is proved is proved on the lattice of the certificate."""
+    gaussian = isinstance(noise, Gaussian) and noise.scale > 0
+    if isinstance(item, Family) and not gaussian:
+        return item, noise, 1
+    try:
+        if isinstance(item, Analytic):
+            _span(item, noise)
+        reach = reach_of(float(noise.precision)) if isinstance(noise, Gaussian) and gaussian else 0
+        factor = math.ceil((width_of(item) + 2 * reach) / _DRAWN)
+    except OutOfReach as error:
+        factor = math.ceil(2 * error.points / error.limit)
+    if factor == 1:
+        return item, noise, 1
+    coarse: Noise = type(noise)(noise.scale, (noise.grid or Fraction(1)) * factor)
+    if isinstance(item, Family):
+        item = item.on(Lattice(Fraction(factor)))
+    else:
+        assert item.lattice is not None
+        item = item.on(Lattice(item.lattice.grid * factor, item.lattice.origin))
+    item, coarse, more = drawable(item, coarse)
+    return item, coarse, factor * more
+
+
 def atoms_of(item: Analytic, noise: Noise) -> Family:
     """The pair on the lattice points that hold all of it that doubles can see, also once Laplace noise is added."""
     assert item.lattice is not None
-    span = span_of((item.p, item.q), item.lattice, float(noise.scale) if isinstance(noise, Laplace) else 0.0)
+    span = _span(item, noise)
     rows = np.stack([float_cells(law, item.lattice, span) for law in (item.p, item.q)])
     rows[rows < _NOTHING] = 0.0
     held = rows.any(axis=0)
     laws = tuple(Masses(row, exact_sum(row)) for row in rows[:, held])
     return Family(np.arange(span.first, span.last + 1)[held], laws, ((0, 1),), (item.label,))
+
+
+def _span(item: Analytic, noise: Noise) -> Span:
+    assert item.lattice is not None
+    return span_of((item.p, item.q), item.lattice, float(noise.scale) if isinstance(noise, Laplace) else 0.0)
 
 
 def with_gaussian(points: Indices, weights: Floats, steps: float) -> tuple[int, Floats]:
@@ -75,8 +109,14 @@ def limit(item: Item, noise: Noise) -> float:
         return 0.0
     if noise.scale == 0 or isinstance(noise, Gaussian):
         return math.inf
-    found = fast_pure(item, steps_of(noise))
-    return max(loss.value for loss in pure_bounds(item, noise, Fraction(0))) if found is None else found
+    try:
+        found = fast_pure(item, steps_of(noise))
+    except OutOfReach:
+        found = None
+    try:
+        return max(loss.value for loss in pure_bounds(item, noise, Fraction(0))) if found is None else found
+    except OutOfReach:
+        return math.inf
 
 
 def why_unlimited(item: Item, noise: Noise) -> str:

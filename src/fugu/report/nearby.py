@@ -16,13 +16,19 @@ from typing import TypeGuard
 from fugu.auditing.hoelder import straight
 from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
 from fugu.auditing.nearby import delta_within
+from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
 from fugu.calibration.renyi.target import plain
+from fugu.errors import NotProvable, OutOfReach
 from fugu.exact import as_fraction, decimal_up, float_up
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.loss.bounds import Noise
+from fugu.loss.gaussian import reach_of, width_of
 from fugu.loss.slack import largest_slack
 from fugu.mechanism.certificate import Certificate
+from fugu.noise import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.report import style
 from fugu.report.facts import Facts
@@ -32,25 +38,35 @@ from fugu.report.text import VALUE, number, quoted, shortened
 from fugu.report.views import Part, parts
 
 POINTS = 24
-_MOST_CELLS, _FEW_CELLS, _EACH = 20_000_000, 500, 200
+_BINNED = (
+    " The distance is of the raw values, before they go into bins. A value may stand at the edge of its bin, so the "
+    "smallest move can take it into the next one: that is the step at the beginning."
+)
+_MOST_CELLS, _FEW_CELLS, _EACH, _FEW_POINTS = 20_000_000, 500, 200, 20_000
 """Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Proved losses by distance, in the units of the published value; the first point is the promise itself."""
+    """Proved losses by distance of the raw values; the first point is the promise itself."""
 
     distances: tuple[float, ...]
     losses: tuple[float, ...]
     promised: float
     measure: str
     """What the losses are, for the axis."""
+    binned: bool = False
+    """Whether raw values go into bins before anything else."""
 
 
 def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), plain(certificate.budget)
     if not running or any(part.noise.scale == 0 or part.lattice is None for part in running):
+        return None
+    try:
+        binned = any(raw_edges(part.certificate) for part in running)
+    except NotProvable:  # raw values without a distance: there is nothing to draw
         return None
     promised, measure = _promise(budget)
     pictures = [_Picture.of(part, budget) for part in running]
@@ -68,7 +84,7 @@ def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
         found.append((float(at), max(promised, loss)))
     if len(found) < 3:
         return None
-    return Curve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure)
+    return Curve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +107,7 @@ class _Picture:
         known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
         cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
         slack = max((largest_slack(f, budget.epsilon) for f in families), default=0.0) if _slips(budget) else 0.0
-        return _Picture(part, budget, cells, slack, size <= _FEW_CELLS)
+        return _Picture(part, budget, cells, slack, size <= _FEW_CELLS and _quick(part.noise, laws))
 
     def loss(self, distance: Fraction) -> float:
         """The loss in the budget's own measure, for beliefs within the distance."""
@@ -123,6 +139,16 @@ class _Picture:
         if isinstance(noise, Laplace):
             found = min(found, straight(float_up(epsilon), alpha, far.steps * noise.rate))
         return found
+
+
+def _quick(noise: Noise, laws: tuple[Item, ...]) -> bool:
+    """Whether a delta is proved in no time: Gaussian noise visits every lattice point."""
+    if not isinstance(noise, Gaussian):
+        return True
+    try:
+        return all(width_of(item) + 2 * reach_of(float(noise.precision)) <= _FEW_POINTS for item in laws)
+    except OutOfReach:
+        return False
 
 
 def _slips(budget: Guarantee) -> TypeGuard[Approx]:
@@ -178,7 +204,7 @@ def nearby_caption(found: Curve | None, f: Facts) -> str:
         "What is left of the promise if an observer's beliefs are not the stated ones, but can be had from them by "
         f"moving every value by at most the distance below: the limit rises from {number(found.promised, 'up', 4)} to "
         f"at most {number(found.losses[-1], 'up', 4)} ({found.measure}) at a distance of "
-        f"{number(found.distances[-1], 'down')}, in the units of {quoted(f.query)}."
+        f"{number(found.distances[-1], 'down')}, in the units of {quoted(f.query)}.{_BINNED if found.binned else ''}"
     )
 
 

@@ -14,6 +14,7 @@ from fugu.mechanism.weakness import warnings_of
 from fugu.report import curves, figures, nearby, shell, style, text, words
 from fugu.report.facts import Facts, beliefs, facts, methods
 from fugu.report.views import View, views
+from fugu.scenario.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.visible import visible
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def page(
 ) -> str:
     """One self-contained HTML page about a release: what was published, what it means, figures, methods, limits.
 
-    Everything on it is computed from the certificate, which is public; the private column is never seen here. `rows`,
-    if given, is the number of rows released, which is published with them: a delta above 1 / rows is said aloud.
+    Everything on it is computed from the certificate; the private column is never seen here. A certificate of beliefs
+    fitted on the private table holds exact counts of it, and the page then says so in a box. `rows`, if given, is the
+    number of rows released, which is published with them: a delta above 1 / rows is said aloud.
 
     >>> import fugu
     >>> pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
@@ -69,6 +71,7 @@ def page(
         bars=bars,
         nearby=around,
         nearby_caption=nearby.nearby_caption(losses, f),
+        private_numbers=IN_THE_BOX if holds_private_numbers(certificate.assumptions) else "",
         policy=Markup(shell.policy(shell.plotly(), own)),
         plotly=Markup(shell.plotly()),
         data=Markup(data),

@@ -14,7 +14,7 @@ from fugu.report.property_facts import MethodLine, SwapFigure
 from fugu.report.shell import figure_page
 from fugu.report.style import Figure
 from fugu.report.text import number, percent
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property_model import PropertyModel, proved_words
 
 _COLOURS = ("#56B4E9", "#E69F00", style.FIRST, "#CC79A7", style.POINTS, "#999999", style.SECOND)
 _DASHES = ("dot", "dashdot", "dash", "longdash", "longdashdot", "dot", "solid")
@@ -110,7 +110,7 @@ def property_page(
     asked, published = float(model.tolerance), ", ".join(plain(s, 60) for s in model.statistics)
     what = (
         f"Published: {published}, of {model.size} records. Hidden: which share of the records has "
-        f"<b>{plain(model.name, 60)}</b>. Shares that differ by at most {asked:g} must look alike, at "
+        f"<b>{plain(model.name, 60)}</b>. {plain(proved_words(model).capitalize(), 2000)}; the limit is "
         f"{plain(repr(budget), 90)}. Nothing was released to make this page."
     )
     parts = ["<h1>Hiding a property of the whole</h1>", f"<p>{what}</p>", "<h2>What it costs</h2>"]

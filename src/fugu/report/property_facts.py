@@ -17,12 +17,13 @@ from fugu.calibration.property.calibrate import normal_pairs, realised
 from fugu.calibration.property.lengths import gaussian_length, isotropic_length
 from fugu.calibration.property.methods import propose
 from fugu.calibration.property.wishes import Wishes
-from fugu.errors import NotProvable, UsageError
+from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.progress import report
-from fugu.scenario.property_model import PropertyModel, assumptions
+from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares
+from fugu.scenario.property_shares import Shares
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of
 from fugu.scenario.swap_monte import SwapBound, swap_sigma
@@ -126,20 +127,33 @@ def swap_figure(scenario: Scenario, budget: AnyBudget, rng: np.random.Generator,
 
 
 def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
-    """The same records and statistics with two shares that far apart, around the middle of those asked for."""
+    """The same records and statistics at another tolerance: over all shares, or, where the user named them, for two
+    shares that far apart around the middle of those."""
+    moved = replace(model, tolerance=tolerance, proved=_moved_shares(model, tolerance))
+    least, most = min(moved.counts), max(moved.counts)
+    if moved.swapped == 0:
+        raise UsageError("both shares give the same number of records")
+    if not moved.replacement and (most > len(moved.having) or moved.size - least > len(moved.lacking)):
+        raise UsageError("the reference has too few records of a class")
+    pairs = [(moved.labels[i], moved.labels[j]) for i, j in moved.pairs]
+    return Scenario(moved.laws(), pairs, assumptions=assumptions(moved), property=moved)
+
+
+def _moved_shares(model: PropertyModel, tolerance: Fraction) -> Shares:
+    if tolerance > 1:
+        raise UsageError("the shares would leave [0, 1]")
+    if not model.proved.given:
+        populations = None if model.replacement else (len(model.having), len(model.lacking))
+        try:
+            return proved_shares(model.size, tolerance, len(model.statistics), populations)
+        except BadTable as error:
+            raise UsageError(str(error)) from None
     i, j = max(model.pairs, key=lambda p: abs(model.shares[p[0]] - model.shares[p[1]]))
     middle = (model.shares[i] + model.shares[j]) / 2
     shares = (middle - tolerance / 2, middle + tolerance / 2)
     if shares[0] < 0 or shares[1] > 1:
         raise UsageError("the shares would leave [0, 1]")
-    moved = replace(model, tolerance=tolerance, shares=shares, pairs=((0, 1),))
-    least, most = moved.counts
-    if least == most:
-        raise UsageError("both shares give the same number of records")
-    if not moved.replacement and (most > len(moved.having) or moved.size - least > len(moved.lacking)):
-        raise UsageError("the reference has too few records of a class")
-    laws = {name: moved.law(k) for name, k in zip(moved.labels, moved.counts, strict=True)}
-    return Scenario(laws, [(moved.labels[0], moved.labels[1])], assumptions=assumptions(moved), property=moved)
+    return Shares(shares, (0, 0), ((0, 1),), given=True)
 
 
 def sweep(

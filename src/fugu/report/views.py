@@ -20,7 +20,7 @@ from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.labels import secrets_named
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
-from fugu.report.dense import atoms_of, limit, steps_of, why_unlimited, with_gaussian
+from fugu.report.dense import atoms_of, drawable, limit, steps_of, why_unlimited, with_gaussian
 
 MOST = 12
 HIDDEN = 1e-4
@@ -169,9 +169,11 @@ def secrets_of(label: str) -> tuple[str, str]:
 
 def _losses(item: Item, noise: Noise, epsilon: float) -> NDArray[np.float64]:
     """What each pair loses, to rank them: max over atoms of |ln(S_i / S_j)|, or under Gaussian noise delta(epsilon)."""
-    steps, gaussian = steps_of(noise), isinstance(noise, Gaussian) and noise.scale > 0
+    gaussian = isinstance(noise, Gaussian) and noise.scale > 0
     if isinstance(item, Analytic) and not gaussian:
         return np.array([limit(item, noise)])
+    item, noise, _ = drawable(item, noise)
+    steps = steps_of(noise)
     family = item if isinstance(item, Family) else atoms_of(item, noise)
     found = np.zeros(len(family.pairs))
     if gaussian and len(family.laws) * int(family.points[-1] - family.points[0]) > _MANY:
@@ -188,15 +190,19 @@ def _losses(item: Item, noise: Noise, epsilon: float) -> NDArray[np.float64]:
 
 
 def _view(item: Item, k: int, part: Part, chance: str) -> View:
-    if isinstance(item, Analytic):
-        pair, endless = atoms_of(item, part.noise), (bool(item.p.stds.any()), bool(item.q.stds.any()))
+    held = _alone(item, k) if isinstance(item, Family) else item
+    shown, noise, factor = drawable(held, part.noise)
+    lattice = part.lattice
+    if factor > 1 and lattice is not None:
+        lattice = Lattice(lattice.grid * factor, lattice.origin)
+    if isinstance(shown, Analytic):
+        pair, endless = atoms_of(shown, noise), (bool(shown.p.stds.any()), bool(shown.q.stds.any()))
     else:
-        pair, endless = _alone(item, k), (False, False)
+        pair, endless = shown, (False, False)
     label = pair.labels[0] or f"pair {k + 1}"
-    held = pair if isinstance(item, Family) else item
     most = limit(held, part.noise)
     return View(
-        chance + label, *secrets_of(label), pair=pair, lattice=part.lattice, noise=part.noise, endless=endless,
+        chance + label, *secrets_of(label), pair=pair, lattice=lattice, noise=noise, endless=endless,
         limit=most, unlimited=why_unlimited(held, part.noise) if np.isinf(most) else "")  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.exact import Real, as_fraction
 from fugu.scenario.conditions import Mask
 from fugu.scenario.moves import number, said
-from fugu.scenario.property_model import PropertyModel, assumptions
+from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares
+from fugu.scenario.property_shares import given_shares
 from fugu.scenario.property_statistic import RecordStatistic, column_and_value, holding, present, read_bounds
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import Scenario
@@ -39,15 +39,14 @@ def from_property(
 ) -> Scenario:
     """Normal laws of the statistics given each share; shares that differ by at most `tolerance` must look alike.
 
+    values: the shares themselves; then nothing is proved for others. Without, see `fugu.scenario.property_shares`.
     Mean A (k m_1 + (n - k) m_0), covariance A (k C_1 + (n - k) C_0) A, k = floor(n p + 1/2); without replacement
     k C_1 becomes k (1 - k/N_1) C_1. m, C: mean and covariance (divided by N - 1) of the reference's records."""
     asked = _statistics(statistics)
-    wide, shares = _size(size), _shares(values, number(tolerance, "tolerance"))
-    close = tuple(
-        (i, j) for i, j in combinations(range(len(shares)), 2) if abs(shares[i] - shares[j]) <= as_fraction(tolerance)
-    )
-    if not close:
-        raise UsageError("no two of the values differ by at most the tolerance, so there is nothing to protect")
+    wide, near = _size(size), number(tolerance, "tolerance")
+    if not 0 < near <= 1:
+        raise UsageError(f"tolerance must be in (0, 1], got {said(near)}")
+    named = None if values is None else given_shares(values, near)
     column, value = column_and_value(property, "a property", "income=>50K") if isinstance(property, str) else ("", "")
     if not column:
         raise UsageError(f'property must be text such as "income=>50K", got {type(property).__name__}')
@@ -68,23 +67,23 @@ def from_property(
         else _range(x)
         for s, x in zip(asked, rows.T, strict=True)
     )
+    shares = named or proved_shares(wide, near, len(asked), None if replacement else (having.sum(), (~having).sum()))
     model = PropertyModel(
         f"{column}={value}",
         asked,
         wide,
-        as_fraction(tolerance),
+        near,
         shares,
-        close,
         ranges,
-        tuple(ends),
+        ends,
         bool(replacement),
         rows[having],
         rows[~having],
     )
     _check_counts(model)
     return Scenario(
-        {label: model.law(k) for label, k in zip(model.labels, model.counts, strict=True)},
-        [(model.labels[i], model.labels[j]) for i, j in close],
+        model.laws(),
+        [(model.labels[i], model.labels[j]) for i, j in model.pairs],
         report=Report(rows=len(whole), used=len(table), missing=gone),
         assumptions=assumptions(model),
         property=model,
@@ -106,21 +105,6 @@ def _size(size: object) -> int:
             f"size, the number of records of a data set, must be a whole number of at least 2, got {size!r}"
         )
     return int(size)
-
-
-def _shares(values: Sequence[Real] | None, tolerance: Fraction) -> tuple[Fraction, ...]:
-    if not 0 < tolerance <= 1:
-        raise UsageError(f"tolerance must be in (0, 1], got {said(tolerance)}")
-    if values is None:
-        return (Fraction(1, 2) - tolerance / 2, Fraction(1, 2) + tolerance / 2)
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or len(values) < 2:
-        raise UsageError("values must be a list of at least two shares, such as [0.45, 0.55]")
-    shares = tuple(number(float(x) if isinstance(x, np.floating) else x, "each of the values", None) for x in values)
-    if any(not 0 <= share <= 1 for share in shares):
-        raise UsageError("the values are shares of records, so each must be in [0, 1]")
-    if len({said(share) for share in shares}) < len(shares):
-        raise UsageError("two of the values are equal; give each share once")
-    return shares
 
 
 def _needed(reference: object, names: Sequence[str]) -> Table:

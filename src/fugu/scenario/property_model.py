@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.laws import Law, MultivariateNormal, Normal
+from fugu.laws.classes import RecordLaw, mixed_law
 from fugu.scenario.moves import said
-from fugu.scenario.property_moments import Classes, Moments
+from fugu.scenario.property_moments import Classes, Moments, one_record
+from fugu.scenario.property_shares import Shares, records_of, spread_shares
 from fugu.scenario.property_statistic import RecordStatistic
 
+MOVED = "statistics outside the ranges that this leaves are moved to their ends before noise is added"
 NOT_RELEASED = "the reference is not the data to be released"
 
 
@@ -29,27 +33,46 @@ class PropertyModel:
     statistics: tuple[RecordStatistic, ...]
     size: int
     tolerance: Fraction
-    shares: tuple[Fraction, ...]
-    pairs: tuple[tuple[int, int], ...]
-    """The places, among the shares, of those that differ by at most the tolerance."""
+    proved: Shares
+    """The shares, and which of them must look alike."""
     ranges: tuple[Fraction, ...]
     """For each statistic, how far one record's number can be from another's."""
-    declared: tuple[str, ...]
-    """The columns whose range was declared, and whose values are clipped to it; the others' is the reference's."""
+    bounds: Mapping[str, tuple[Fraction, Fraction]]
+    """The columns whose ends were declared, to which records are clipped; the range of others is the reference's."""
     replacement: bool
     having: NDArray[np.float64] = field(repr=False)
     """The reference's records with the property: one row a record, one column a statistic."""
     lacking: NDArray[np.float64] = field(repr=False)
 
     @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The shares; of a range, its least one."""
+        return self.proved.shares
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The places, among the shares, of those that must look alike."""
+        return self.proved.pairs
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The secrets' names, "p=0.45"."""
-        return tuple(f"p={said(share)}" for share in self.shares)
+        return self.proved.labels(self.size)
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many records have the property: floor(n p + 1/2) for each share."""
-        return tuple(math.floor(self.size * share + Fraction(1, 2)) for share in self.shares)
+        return tuple(records_of(self.size, share) for share in self.shares)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The columns whose ends were declared."""
+        return tuple(self.bounds)
+
+    @property
+    def limits(self) -> tuple[tuple[Fraction, Fraction] | None, ...]:
+        """Between which numbers each statistic lies: the ends of a mean, n times those of a sum, 0 and n of a count."""
+        return tuple(statistic.limits(self.size, self.bounds.get(statistic.column)) for statistic in self.statistics)
 
     @property
     def factors(self) -> tuple[Fraction, ...]:
@@ -72,12 +95,33 @@ class PropertyModel:
         factors = np.array([float(a) for a in self.factors])
         return Classes(Moments.of(self.having), Moments.of(self.lacking), factors, self.size, self.replacement)
 
-    def law(self, k: int) -> Law:
-        """The normal law of the statistics of a data set with k records that have the property."""
-        mean, cov = self.classes.mean(k), self.classes.cov(k)
-        if len(mean) == 1:
+    @cached_property
+    def records(self) -> tuple[RecordLaw, RecordLaw]:
+        """What one record with the property, and one without, adds to the statistics: exact mean and covariance."""
+        return one_record(self.classes.having, self.factors), one_record(self.classes.lacking, self.factors)
+
+    def law(self, k: int, width: int = 0) -> Law:
+        """The normal law of the statistics of a data set with k records that have the property and n - k without.
+
+        width: the law that stands for k .. k + width, the mean that of k and the covariance of k records with the
+        property and n - k - width without: no larger than any of theirs. Exact rationals, so affine in k with
+        replacement."""
+        if len(self.statistics) == 1:
+            mean, cov = self.classes.mean(k), self.classes.cov(k)
             return Normal(float(mean[0]), math.sqrt(float(cov[0, 0])))
-        return MultivariateNormal(mean, cov)
+        one, other = self.records
+        return MultivariateNormal(*mixed_law(one, other, self._spread(k, len(self.having)),
+                                             self._spread(self.size - k - width, len(self.lacking)),
+                                             k, self.size - k))  # fmt: skip
+
+    def _spread(self, k: int, population: int) -> Fraction:
+        """k, or k (1 - k/N) where all records are different ones: how often a class's covariance counts."""
+        return Fraction(k) if self.replacement else k * (1 - Fraction(k, population))
+
+    def laws(self) -> dict[str, Law]:
+        """The law of every secret."""
+        found = zip(self.labels, self.counts, self.proved.widths, strict=True)
+        return {label: self.law(k, width) for label, k, width in found}
 
     @property
     def mean_error(self) -> float:
@@ -95,15 +139,49 @@ class PropertyModel:
         return max(self.classes.variance_error(k) for k in self.counts)
 
 
-def fixed_counts(model: PropertyModel) -> tuple[str, ...]:
-    """What every guarantee about shares rests on, with or without the Gaussian model."""
-    stated = ", ".join(f"{k} for {label}" for label, k in zip(model.labels, model.counts, strict=True))
+def proved_shares(
+    size: int, tolerance: Fraction, statistics: int, populations: tuple[int, int] | None = None
+) -> Shares:
+    """The shares that are gone through where the user names none; `populations`: the records there are with the
+    property and without, of which all are drawn at most once."""
+    if populations is None:
+        return spread_shares(size, tolerance, every=statistics > 1, single=statistics == 1)
+    one, other = (int(x) for x in populations)
+    ends = (max(0, size - other), min(size, one))
+    return spread_shares(size, tolerance, every=False, single=statistics == 1, ends=ends)
+
+
+def fixed_counts(model: PropertyModel, alike: str = "") -> tuple[str, ...]:
+    """What every guarantee about shares rests on, with or without the Gaussian model, and which shares it is about."""
+    n, name = model.size, model.name
+    if alike or model.proved.every:
+        least, most = min(model.counts), max(k + w for k, w in zip(model.counts, model.proved.widths, strict=True))
+        between = f"from {least} to {most}" if not alike else "whatever it is"
+        believed = f"of {n} records exactly k have {name}, k {between}; a fixed number, not random"
+    else:
+        stated = ", ".join(f"{k} for {label}" for label, k in zip(model.labels, model.counts, strict=True))
+        believed = f"of {n} records exactly so many have {name}: {stated}; fixed numbers, not random"
     return (
-        f"beliefs: of {model.size} records exactly so many have {model.name}: {stated}; fixed numbers, not random",
-        f"shares that differ by at most {said(model.tolerance)} must look alike",
+        f"beliefs: {believed}",
+        alike or proved_words(model),
         "given these numbers, records are drawn from the same law of their class whatever the share",
-        *(f"{name} is clipped to its declared bounds as part of the query" for name in model.declared),
+        *(
+            f"{column} of every record is clipped to {said(low)} .. {said(high)} before the statistics are computed"
+            for column, (low, high) in model.bounds.items()
+        ),
+        *([MOVED] if any(model.limits) else []),
     )
+
+
+def proved_words(model: PropertyModel) -> str:
+    """Exactly which shares are proved to look alike."""
+    if model.proved.every:
+        return (
+            f"proved to look alike: every two shares k/{model.size} that differ by at most {said(model.tolerance)}, "
+            f"which are numbers of records that differ by at most {model.swapped} (docs/proofs/shares.md)"
+        )
+    listed = "; ".join(f"{model.labels[i]} and {model.labels[j]}" for i, j in model.pairs)
+    return f"proved to look alike: {listed}; nothing is proved for other shares"
 
 
 def assumptions(model: PropertyModel) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.exact import as_fraction
+from fugu.laws.classes import RecordLaw
 from fugu.laws.multinormal import is_semidefinite
 
 Floats = NDArray[np.float64]
@@ -88,6 +90,12 @@ class Classes:
 
     def _scaled(self, matrix: Floats) -> Floats:
         return np.asarray(matrix * np.outer(self.factors, self.factors))
+
+
+def one_record(moments: Moments, factors: Sequence[Fraction]) -> RecordLaw:
+    """What one record of a class adds to the statistics: A m and A C A, read as exact rationals."""
+    mean = [as_fraction(float(x)) for x in moments.mean]
+    return RecordLaw.scaled(mean, exact(semidefinite(moments.cov)), factors)
 
 
 def semidefinite(cov: Floats) -> Floats:

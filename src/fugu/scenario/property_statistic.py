@@ -58,6 +58,17 @@ class RecordStatistic:
         """1/n for a mean, 1 for a sum and a count."""
         return Fraction(1, size) if self.kind == "mean" else Fraction(1)
 
+    def limits(self, size: int, ends: tuple[Fraction, Fraction] | None) -> tuple[Fraction, Fraction] | None:
+        """Between which numbers the statistic of n records lies whose numbers are clipped to these ends; None without.
+
+        >>> RecordStatistic.parse("sum(age)").limits(10, (Fraction(17), Fraction(90)))
+        (Fraction(170, 1), Fraction(900, 1))
+        """
+        if self.equals is not None:
+            return (Fraction(0), Fraction(size))
+        scale = self.factor(size) * size
+        return None if ends is None else (scale * ends[0], scale * ends[1])
+
     def numbers(self, table: Table) -> NDArray[np.float64]:
         """What each row adds, before it is clipped."""
         column = present(table, self.column)

@@ -89,8 +89,11 @@ class Scenario:
         public_prior: bool = False,
         *,
         schema: Schema | None = None,
+        components: int | str | None = None,
     ) -> Scenario:
         """Beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
+
+        `components` is the number of bells for prior="mixture" (None: by BIC) and prior="shared" (None: 3).
 
         >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
         >>> scenario = Scenario.from_table(table, publish="chol", protect="sex")
@@ -100,8 +103,9 @@ class Scenario:
         from fugu.scenario.table import from_table
 
         return from_table(
-            reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema
-        )
+            reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema=schema,
+            components=components,
+        )  # fmt: skip
 
     @staticmethod
     def takes_part(user: Any, others: Any, count: int | None = None) -> Scenario:

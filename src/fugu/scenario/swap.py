@@ -15,6 +15,7 @@ n = 50, p = 0.02 and 0.04, Laplace noise for k = 1 at epsilon 1 has level 1.634 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 
@@ -39,16 +40,18 @@ def swap_shift(model: Scenario | PropertyModel) -> Scenario:
     )
     said_ranges = ", ".join(f"{s}: {said(r)}" for s, r in zip(found.statistics, found.ranges, strict=True))
     bounds = [k * reach for reach in found.reach]
-    return moves(
+    alike = f"proved to look alike: every two such numbers that differ by at most {k}"
+    shifted = moves(
         bounds if len(bounds) > 1 else bounds[0],
         ("one share", "another share"),
         (
-            *fixed_counts(found),
+            *fixed_counts(found, alike),
             f"at most {k} records are swapped; one record moves its number by at most {said_ranges}",
             *(f"{name} stays within the range it has in the reference" for name in seen),
             ONCE,
         ),
     )
+    return replace(shifted, property=found)
 
 
 def swap_counts(model: Scenario | PropertyModel) -> Scenario:

@@ -24,6 +24,7 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.laws import Discrete, Law, Normal, NormalMixture
+from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, Scenario
@@ -46,10 +47,12 @@ def from_table(
     unit: str | None = None,
     confidence: float | None = None,
     public_prior: bool = False,
+    *,
     schema: Schema | None = None,
+    components: int | str | None = None,
 ) -> Scenario:
     """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
-    _check_prior(prior, confidence)
+    _check_prior(prior, confidence, components)
     cells = (schema or Schema({})).open(reference)
     spec = read_protect(protect, cells.columns)
     cells = _needed(cells, publish, spec, unit)
@@ -86,7 +89,7 @@ def from_table(
         skipped=skipped,
     )
     return Scenario(
-        _fitted(laws, prior, publish),
+        _fitted(laws, prior, publish, components),
         pairs,
         report=report,
         assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior),
@@ -96,21 +99,23 @@ def from_table(
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, pairs, unit, prior, public_prior, schema),
+        recipe=_recipe(query, spec, pairs, unit, prior, public_prior, components, schema),
     )
 
 
 def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
     """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
-    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "schema"} != set(_RECIPE):
+    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "components", "schema"} != set(_RECIPE):
         raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
     stated = recipe.get("schema")
     return from_table(reference, **{**recipe, "schema": None if stated is None else Schema.from_json(stated)})
 
 
-def _check_prior(prior: object, confidence: object) -> None:
+def _check_prior(prior: object, confidence: object, components: object = None) -> None:
     if prior not in PRIORS:
         raise UnknownName("prior", prior, PRIORS)
+    if components is not None and prior not in ("mixture", "shared"):
+        raise UsageError(f"components is for the priors 'mixture' and 'shared', not {prior!r}; leave it out")
     if confidence is not None:
         raise NotProvable(
             "confidence sets of beliefs are not available yet; leave confidence=None (the prior 'empirical' takes "
@@ -182,22 +187,22 @@ def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray
     return law
 
 
-def _fitted(laws: dict[str, Discrete], prior: str, publish: str) -> Mapping[str, Law]:
+def _fitted(
+    laws: dict[str, Discrete], prior: str, publish: str, components: int | str | None = None
+) -> Mapping[str, Law]:
     """The empirical laws, or what `prior` makes of the values behind them."""
     if prior == "empirical":
         return laws
     columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
     try:
         if prior == "shared":
-            return NormalMixture.fit_shared(columns)
-        fit = Normal.fit if prior == "gaussian" else _mixture
-        return {secret: fit(column) for secret, column in columns.items()}
+            return NormalMixture.fit_shared(columns, 3 if components is None else components)
+        if prior == "gaussian":
+            return {secret: Normal.fit(column) for secret, column in columns.items()}
+        wanted = "bic" if components is None else components
+        return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
     except BadLaw as error:
         raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
-
-
-def _mixture(column: NDArray[np.float64]) -> NormalMixture:
-    return NormalMixture.fit(column, components="bic")
 
 
 def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) -> None:
@@ -219,7 +224,7 @@ def _assumptions(
     found = [
         INDEPENDENT,
         f"beliefs: {kind} of {query.publish} in the reference given each secret of {spec.text}",
-        "the reference is also the table to be released, and the beliefs fitted on it count as public"
+        PRIVATE_NUMBERS
         if public_prior
         else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
@@ -232,9 +237,15 @@ def _assumptions(
 
 
 def _recipe(
-    query: Query, spec: Protect, pairs: str | list[tuple[str, str]], unit: str | None, prior: str, public_prior: bool,
+    query: Query,
+    spec: Protect,
+    pairs: str | list[tuple[str, str]],
+    unit: str | None,
+    prior: str,
+    public_prior: bool,
+    components: int | str | None,
     schema: Schema | None,
-) -> dict[str, Any] | None:  # fmt: skip
+) -> dict[str, Any] | None:
     if spec.json is None:
         return None
     bins = query.edges or query.categories
@@ -247,5 +258,6 @@ def _recipe(
         "missing": query.missing,
         "unit": unit,
         "public_prior": bool(public_prior),
+        **({} if components is None else {"components": components}),
         **({} if schema is None else {"schema": schema.to_json()}),
     }

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.calibration.property.feasible import pairs_of, positive, up
 from fugu.errors import UsageError
+from fugu.exact import Real, as_fraction
+from fugu.scenario.property_shares import records_of
 
 Array = NDArray[np.float64]
 
@@ -62,15 +64,16 @@ def record_group(ranges: ArrayLike, k: int, size: int | None = None, means: Arra
     return Sensitivity(float(moves.sum()) * up(len(r)), float(np.sqrt((moves * moves).sum())) * up(len(r)))
 
 
-def records_moved(size: int, shares: Iterable[tuple[float, float]]) -> int:
-    """max |round(n p) - round(n q)| over pairs of shares (p, q): the records that the coupling swaps.
+def records_moved(size: int, shares: Iterable[tuple[Real, Real]]) -> int:
+    """max |floor(n p + 1/2) - floor(n q + 1/2)| over pairs of shares (p, q): the records that the coupling swaps.
 
-    Not monotone in |p - q|, so the maximum is over the pairs themselves.
+    Shares are the decimals they are written as, and halves go up, as in `Scenario.from_property`. Not monotone in
+    |p - q|, so the maximum is over the pairs themselves.
 
-    >>> records_moved(100, [(0.45, 0.55)])
-    10
+    >>> records_moved(100, [(0.45, 0.55)]), records_moved(10, [(0.25, 0.35)])
+    (10, 1)
     """
-    return max((abs(round(size * p) - round(size * q)) for p, q in shares), default=0)
+    return max((abs(records_of(size, as_fraction(p)) - records_of(size, as_fraction(q))) for p, q in shares), default=0)
 
 
 def bounded(centres: ArrayLike, radii: ArrayLike, pairs: Iterable[tuple[int, int]], radius_norm: int = 1) -> float:

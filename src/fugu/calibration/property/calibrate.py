@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +27,7 @@ from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.encoding import budget_json
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.lattice import MAX_INDEX, Lattice
+from fugu.scenario.property_model import MOVED
 
 GAUSSIAN_MODEL = "Gaussian model: given each secret the published vector is normal, with the mean and covariance stated"
 DECLARED = "the laws are declared exactly normal: noise of deficient rank hides nothing of a statistic that is not"
@@ -50,6 +52,8 @@ def calibrate_normal(
     """The released noise of least expected error whose guarantee is proved in the Gaussian model."""
     if wishes.method != "best" and wishes.method not in WAYS:
         raise UnknownName("method for normal vectors", wishes.method, ("best", *WAYS))
+    if wishes.declared_exact:
+        context = _unbounded(context, wishes)
     plans = propose(pairs, budget, wishes)
     chosen = {m: p for m, p in plans.items() if wishes.method in ("best", m)}
     refusals = [f"{m}: {p.refusal}" for m, p in chosen.items() if p.covariance is None]
@@ -62,6 +66,19 @@ def calibrate_normal(
             continue
         return _sealed(pairs, budget, plans, plan.way, noise, proof, wishes, context)
     raise NotProvable(f"no noise could be proved for {budget!r}: " + "; ".join(refusals))
+
+
+def _unbounded(context: Context, wishes: Wishes) -> Context:
+    """Laws declared exactly normal have no ends: nothing is clipped, and bounds contradict the declaration."""
+    if getattr(wishes.model, "bounds", None):
+        raise UsageError(
+            "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or declared_exact"
+        )
+    if context.shares is None:
+        return context
+    stated = tuple(a for a in context.assumptions if a != MOVED)
+    free = {**context.shares, "limits": [None] * len(context.shares["limits"])}
+    return replace(context, assumptions=stated, shares=free)
 
 
 def realised(
@@ -134,6 +151,7 @@ def _sealed(
         "reading": context.schema,
         "beliefs": _digest(pairs),
         "empirical": None,
+        **context.parts(),
     }
     sealed = Certificate.seal(body, pairs)
     return CorrelatedAdditive(certificate=sealed, context=context, noise=noise, lattice=Lattice(noise.grid))

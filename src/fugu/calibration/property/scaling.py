@@ -23,7 +23,22 @@ Floats = NDArray[np.float64]
 def enough(covariance: Floats, pairs: tuple[NormalPair, ...], budget: AnyBudget) -> Floats:
     """The covariance itself where it meets the budget, else the lesser of the least multiple f S and the least S + h I
     that do, in floating point. More noise of either kind is a post-processing of less, so a search from above finds
-    the least; where the laws' own covariances differ in directions that S does not reach, only the second exists."""
+    the least; where the laws' own covariances differ in directions that S does not reach, only the second exists.
+
+    Of many pairs only those that bind are searched with; one that is not met afterwards joins them."""
+    found, held = covariance, tuple[NormalPair, ...]()
+    while True:
+        losses = [excess_of(found, (pair,), budget) for pair in pairs]
+        worst = pairs[int(np.argmax(losses))]
+        if max(losses) <= 1:
+            return found
+        if worst in held:  # met only up to rounding
+            return _enough(covariance, pairs, budget)
+        held = (*held, worst)
+        found = _enough(covariance, held, budget)
+
+
+def _enough(covariance: Floats, pairs: tuple[NormalPair, ...], budget: AnyBudget) -> Floats:
     if excess_of(covariance, pairs, budget) <= 1:
         return covariance
     unit = np.eye(len(covariance)) * max(float(np.trace(covariance)), _smallest(pairs)) / len(covariance)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from fugu.calibration.method import AnyBudget, Proposal
-from fugu.calibration.problem import Problem
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import least_proved
+from fugu.calibration.reach import Problem
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.sealing import Way, beliefs_of
 from fugu.exact import as_fraction
@@ -89,12 +89,13 @@ def _sealed(
         "support": None,
         "expected_error": {o: e if math.isfinite(e) else None for o, e in errors.items()},
         "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},
-        "assumptions": [*context.assumptions, ONE_RELEASE, _REAL],
+        "assumptions": [*context.assumptions, *([asked.rounding] if asked.rounding else []), ONE_RELEASE, _REAL],
         "unit": context.unit,
         "query": context.query,
         "recipe": context.recipe,
         "reading": context.schema,
         "beliefs": beliefs_of(asked.given),
         "empirical": None,
+        **context.parts(),
     }
     return Certificate.seal(body, asked.items)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fugu.calibration.method import Proposal
-from fugu.calibration.problem import Problem, problem
+from fugu.calibration.method import ARITHMETIC, OUT_OF_RANGE, Proposal
+from fugu.calibration.problem import problem
+from fugu.calibration.reach import Problem, coarse_note, reachable
 from fugu.calibration.renyi.analysis import analysis
 from fugu.calibration.renyi.kinds import Kind, kind_of
 from fugu.calibration.renyi.method import RenyiMethod, find_renyi_method, renyi_methods
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.sealing import mechanism
-from fugu.errors import NotProvable
+from fugu.errors import NotProvable, OutOfReach
 from fugu.exact import Real
 from fugu.guarantee import Renyi, RenyiCurve
 from fugu.laws.family import Family
@@ -55,44 +56,74 @@ def calibrate_renyi(
     """The mechanism of least expected error whose Rényi guarantee is proved; Cauchy noise only if asked for by name."""
     kinds = _RELEASED if noise == "best" else (noise,)
     chosen = None if method == "best" else find_renyi_method(method)
-    offers, refusals = [], []
+    found, refusals = [], []
     for name in kinds:
         try:
-            offers.append(offer(pairs, budget, name, chosen, grid))
-        except NotProvable as error:
-            refusals.append(f"{name}: {error}")
-    ways = sorted((o.error(m, objective), k, m) for k, o in enumerate(offers) for m in o.proposals)
+            found += offers(pairs, budget, name, chosen, grid)
+        except (NotProvable, *ARITHMETIC) as error:
+            refusals.append(f"{name}: {error if isinstance(error, NotProvable) else OUT_OF_RANGE}")
+    ways = sorted((o.error(m, objective), k, m) for k, o in enumerate(found) for m in o.proposals)
     for _, k, name in ways:
-        found = offers[k]
-        if math.isinf(found.proposals[name].steps):
-            refusals.append(f"{found.kind.name}, {name}: {found.proposals[name].note or 'no finite scale'}")
+        one = found[k]
+        if math.isinf(one.proposals[name].steps):
+            refusals.append(f"{one.kind.name}, {name}: {one.proposals[name].note or 'no finite scale'}")
             continue
         try:
             way = find_renyi_method(name)
-            if found.kind.name == "cauchy":
-                return analysis(found.asked, budget, way, found.proposals, context)
-            return mechanism(found.asked, budget, way, found.proposals, found.kind.name, context)
-        except NotProvable as error:
-            refusals.append(f"{found.kind.name}, {name}: {error}")
+            if one.kind.name == "cauchy":
+                return analysis(one.asked, budget, way, one.proposals, context)
+            return mechanism(one.asked, budget, way, one.proposals, one.kind.name, context)
+        except (NotProvable, *ARITHMETIC) as error:
+            refusals.append(f"{one.kind.name}, {name}: {error if isinstance(error, NotProvable) else OUT_OF_RANGE}")
     raise NotProvable(f"no noise could be proved for {budget!r}: " + "; ".join(refusals))
 
 
-def offer(
+def offers(
     pairs: tuple[LawPair, ...],
     budget: Renyi | RenyiCurve,
     noise: str,
     chosen: RenyiMethod | None = None,
     grid: Real | str = "auto",
-) -> Offer:
-    """The scales of the methods for one kind of noise, on the lattice that suits it."""
+) -> list[Offer]:
+    """The scales of the methods for one kind of noise: on the lattice that suits it, and those that would visit too
+    many of its points on a coarser one."""
     target, kind = Target.of(budget), kind_of(noise)
     if noise == "cauchy" and target.delta:
         raise NotProvable("Cauchy noise is analysed without delta; give Renyi(alpha, epsilon)")
-    asked = problem(pairs, budget, grid, kind=noise)
     if chosen is not None and noise not in chosen.noises:
         raise NotProvable(f"method {chosen.name!r} is for {' and '.join(chosen.noises)} noise, not {noise}")
+    asked = problem(pairs, budget, grid, kind=noise)
     wanted = _suited(asked, target, noise) if chosen is None else (chosen,)
-    return Offer(kind, asked, {m.name: m.propose(asked.items, target, kind) for m in wanted})
+    own: dict[str, Proposal] = {}
+    found: list[Offer] = [Offer(kind, asked, own)]
+    for method in wanted:
+        where, proposal = _reached(method, asked, target, kind)
+        if where.finer == asked.finer:
+            own[method.name] = proposal
+        else:
+            found.append(Offer(kind, where, {method.name: proposal}))
+    return found
+
+
+def _reached(method: RenyiMethod, asked: Problem, target: Target, kind: Kind) -> tuple[Problem, Proposal]:
+    """What a method proposes, on the laws' own lattice or on a coarser one within reach; or why it has nothing."""
+
+    def search(on: Problem) -> float:
+        return method.propose(on.items, target, kind).steps
+
+    try:
+        return asked, method.propose(asked.items, target, kind)
+    except OutOfReach as error:
+        refusal = Proposal(math.inf, str(error))
+    except NotProvable as error:
+        return asked, Proposal(math.inf, str(error))
+    except ARITHMETIC:
+        return asked, Proposal(math.inf, OUT_OF_RANGE)
+    try:
+        where, steps = reachable(asked, search)
+    except (NotProvable, *ARITHMETIC):
+        return asked, refusal
+    return where, Proposal(steps, coarse_note(where))
 
 
 def _suited(asked: Problem, target: Target, noise: str) -> tuple[RenyiMethod, ...]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from fugu.calibration.comparison import Comparison, Row, above, refused
-from fugu.calibration.method import Proposal
+from fugu.calibration.method import ARITHMETIC, OUT_OF_RANGE, Proposal
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove, with_scale
 from fugu.calibration.renyi.analysis import prove_cauchy
-from fugu.calibration.renyi.calibrate import Offer, offer
+from fugu.calibration.renyi.calibrate import Offer, offers
 from fugu.calibration.renyi.kinds import AnyNoise
 from fugu.calibration.renyi.method import find_renyi_method
 from fugu.calibration.renyi.target import Target
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, decimal_up
+from fugu.exact import Real, as_fraction, decimal_up
 from fugu.guarantee import Renyi, RenyiCurve
 from fugu.laws.pair import LawPair
 from fugu.noise.cauchy import GeneralizedCauchy
@@ -22,16 +22,18 @@ from fugu.noise.cauchy import GeneralizedCauchy
 _NOISES = ("laplace", "gaussian", "cauchy")
 
 
-def compare_renyi(pairs: tuple[LawPair, ...], budget: Renyi | RenyiCurve) -> Comparison:
+def compare_renyi(pairs: tuple[LawPair, ...], budget: Renyi | RenyiCurve, grid: Real | str = "auto") -> Comparison:
     """One row a noise and method; each scale is proved by itself, because lattice Gaussians are not ordered."""
     rows: list[Row] = []
     for noise in _NOISES:
         try:
-            found = offer(pairs, budget, noise)
+            found = offers(pairs, budget, noise, grid=grid)
         except NotProvable as error:
             rows.append(refused("exact", noise, str(error)))
-            continue
-        rows += [_row(found, name, proposal, budget) for name, proposal in found.proposals.items()]
+        except ARITHMETIC:
+            rows.append(refused("exact", noise, OUT_OF_RANGE))
+        else:
+            rows += [_row(one, name, proposal, budget) for one in found for name, proposal in one.proposals.items()]
     return Comparison(tuple(rows), budget)
 
 
@@ -39,11 +41,13 @@ def _row(found: Offer, name: str, proposal: Proposal, budget: Renyi | RenyiCurve
     kind, grid = found.kind.name, found.asked.lattice.grid
     if math.isinf(proposal.steps):
         return refused(name, kind, proposal.note or "no finite scale")
-    scale = float(decimal_up(proposal.steps * float(grid) * (1 + 1e-9))) if proposal.steps else 0.0
     try:
+        scale = float(decimal_up(proposal.steps * float(grid) * (1 + 1e-9))) if proposal.steps else 0.0
         noise, proof = _proved(found, kind, scale, budget)
     except NotProvable as error:
         return refused(name, kind, str(error))
+    except ARITHMETIC:
+        return refused(name, kind, OUT_OF_RANGE)
     note = proposal.note or ("analysis only: no exact sampler is proved for it" if kind == "cauchy" else "")
     return Row(
         method=name,

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fugu.calibration.method import AnyBudget, Proposal
+from fugu.calibration.method import ARITHMETIC, OUT_OF_RANGE, AnyBudget, Proposal
 from fugu.calibration.problem import short_step
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import least_proved, with_scale
-from fugu.calibration.sealing import kind_of
+from fugu.calibration.sealing import kind_of, require_drawn
 from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
 from fugu.errors import NotProvable, UnknownName
@@ -47,22 +47,30 @@ def calibrate_vectors(
     if method != "best" and method not in WAYS:
         raise UnknownName("method for vectors", method, ("best", *WAYS))
     given = vector_families(pairs)
-    offers = []
+    offers, refusals = [], []
     for kind in kinds_for(budget) if noise == "best" else (noise,):
-        lattice = lattice_for(given, budget, kind, grid)
-        families = tuple(family.on(lattice) for family in given)
-        proposals = propose(families, budget, kind)
+        try:
+            lattice = lattice_for(given, budget, kind, grid)
+            families = tuple(family.on(lattice) for family in given)
+            proposals = propose(families, budget, kind)
+        except (NotProvable, *ARITHMETIC) as error:
+            refusals.append(f"{kind}: {error if isinstance(error, NotProvable) else OUT_OF_RANGE}")
+            continue
         for name, proposal in proposals.items():
-            if method in ("best", name) and math.isfinite(proposal.steps):
-                scale = proposal.steps * float(lattice.grid)
-                error = with_scale(kind, scale, lattice.grid).expected_error(objective)
-                offers.append((error, name != "exact", kind, name, lattice, families, proposals))
-    refusals = []
+            if method not in ("best", name):
+                continue
+            scale = proposal.steps * float(lattice.grid)
+            if math.isinf(scale):
+                refusals.append(f"{kind}, {name}: {proposal.note or 'no finite scale'}")
+                continue
+            expected = with_scale(kind, scale, lattice.grid).expected_error(objective)
+            offers.append((expected, name != "exact", kind, name, lattice, families, proposals))
     for _, _, kind, name, lattice, families, proposals in sorted(offers, key=lambda offer: offer[:2]):
         try:
+            require_drawn(proposals[name].steps)
             drawn, proof = _proved(families, lattice.grid, proposals[name].steps, budget, kind)
-        except NotProvable as error:
-            refusals.append(str(error))
+        except (NotProvable, *ARITHMETIC) as error:
+            refusals.append(f"{kind}, {name}: {error if isinstance(error, NotProvable) else OUT_OF_RANGE}")
             continue
         body = _body(given, budget, name, proposals, proof, drawn, lattice, context)
         support = _support(given)
@@ -160,4 +168,5 @@ def _body(
         "reading": context.schema,
         "beliefs": digest.hexdigest(),
         "empirical": None,
+        **context.parts(),
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fugu import balls
 from fugu.calibration.l1 import over
-from fugu.calibration.method import AnyBudget, Proposal
+from fugu.calibration.method import AnyBudget, Proposal, attempted
 from fugu.calibration.renyi.kinds import Kind, kind_of
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.search import least_scale
@@ -65,8 +65,9 @@ def propose(families: tuple[VectorFamily, ...], budget: AnyBudget, noise: str) -
         finders = _gaussian(budget)
     else:
         finders = _laplace(budget)
+    different = [family for family in families if family.different]
     return {
-        name: Proposal(max((find(family) for family in families if family.different), default=0.0))
+        name: attempted(lambda f=find: Proposal(max((f(family) for family in different), default=0.0)))  # type: ignore[misc]
         for name, find in finders.items()
     }
 

@@ -1,0 +1,27 @@
+"""What is said, everywhere, of beliefs that were fitted on the private table itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+PRIVATE_NUMBERS = (
+    "the beliefs were fitted on the private table itself and count as public: this certificate, and a page made from "
+    "it, hold exact numbers of that table without any noise (how many rows have each value and each secret, or what "
+    "was fitted to them)"
+)
+ON_THE_TERMINAL = (
+    "--public-prior: the beliefs are fitted on the private table itself. The certificate and the page then hold exact "
+    "counts of it (how many rows have each value and each secret) without any noise, and so does whoever gets them. Do "
+    "not publish the two unless these counts are public already; --reference TABLE avoids this"
+)
+IN_THE_BOX = (
+    "The beliefs behind this release were fitted on the private table itself and declared public. The laws drawn and "
+    "printed here, and in the certificate, are exact counts of that table: how many rows have each value and each "
+    "secret, without any noise. The promise below does not cover them. Publish this page and the certificate only if "
+    "those counts are public already."
+)
+
+
+def holds_private_numbers(assumptions: Iterable[str]) -> bool:
+    """Whether a certificate with these assumptions contains exact numbers of the private table."""
+    return PRIVATE_NUMBERS in tuple(assumptions)
