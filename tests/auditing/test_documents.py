@@ -9,10 +9,10 @@ import subprocess
 import sys
 import time
 
-import hunting
 import pytest
 from document_fuzz import edited, judged, originals, sealed, search
 
+import hunting
 from fugu import Certificate
 from fugu.errors import CertificateError, UsageError
 from fugu.exact import read_number, read_whole
