@@ -29,6 +29,8 @@ ALLOCATE, HUNTED = (
 ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
 BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 SHARES = "calibration/test_property_shares.py"
+SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
+THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -37,8 +39,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("decimal to nearest", "return math.ceil(exact / unit)", "return round(exact / unit)"),
     ("float up to nearest", "else math.nextafter(nearest, math.inf)", "else nearest"),
     ("decimals by tolerance", "if np.array_equal(m / 10.0**k, values):", "if np.allclose(m / 10.0**k, values):"),
-    ("exponents worked out", "if len(exponent) > 8 or abs(int(exponent)) > _MOST_DIGITS:", NO, "auditing/test_documents.py"),
-    ("truth for a number", "if type(x) is int:", "if isinstance(x, int):", "auditing/test_documents.py"),
+    ("exponents worked out", "if len(exponent) > 8 or abs(int(exponent)) > _MOST_DIGITS:", NO, SHORT),
+    ("truth for a number", "if type(x) is int:", "if isinstance(x, int):", THINGS),
     ["balls.py", "test_rounding_mutants.py"],
     ("upper end to nearest", "while not arb(nearest) >= end:", "while False:"),
     ("fraction through a float", "return arb(fmpq(x.numerator, x.denominator))", "return arb(float(x))"),

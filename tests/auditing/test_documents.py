@@ -131,3 +131,19 @@ def test_edits_are_seeded():
     import random
 
     assert edited(random.Random(4), originals()["column"]) == edited(random.Random(4), originals()["column"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "name", "text"),
+    [
+        ("gaussian", "noise", "scale", "1e-320"),
+        ("gaussian", "noise", "scale", "1e300"),
+        ("normal laws", "lattice", "origin", "1e320"),
+        ("normal laws", "lattice", "origin", "-1e4000"),
+    ],
+)
+def test_arithmetic_out_of_range_proves_nothing(kind, part, name, text, tmp_path):
+    body = copy.deepcopy(originals()[kind])
+    body[part][name] = text
+    (tmp_path / "c.json").write_text(json.dumps(sealed(body)))
+    assert judged(tmp_path / "c.json") == ("", False)
