@@ -34,7 +34,7 @@ def states(size: Size) -> Iterator[Row]:
 
 
 def lengths(size: Size) -> Iterator[Row]:
-    """Growth in the length T: flat for a stationary chain, linear for a given start."""
+    """Growth in the length T: flat for a stationary chain, and for a given start from where it is forgotten on."""
     kernel = [[0.6, 0.4], [0.2, 0.8]]
     for length in (100, 1000, size.of(10_000)):
         for name, start in (("stationary", "stationary"), ("given start", [0.1, 0.9])):

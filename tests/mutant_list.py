@@ -31,7 +31,10 @@ BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 SHARES = "calibration/test_property_shares.py"
 SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
 THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
+READER = "data/test_sequences_reader.py"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
+START, FORGETS = "dependence/test_chain_start.py", "dependence/test_chain_forgets.py"
+FALSE_CHAIN = "dependence/test_chain_attack.py::test_fewer_entries_than_states"
 
 LIST: list[list[str] | tuple[str, ...]] = [
     ["exact.py", "test_rounding_mutants.py test_guarantee.py"],
@@ -404,6 +407,22 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("rows without a unit", "np.any(codes < 0) or np.unique", "np.unique"),
     ["data/digest.py", TABLE],
     ("digest of one order", "np.sort(np.asarray(column", "(np.asarray(column"),
+    ["data/sequences.py", READER],
+    ("sequence types of the private table", "    private = open_private(table, schema, (state,), (by, order))\n",
+     "    private = open_private(table, schema := sequence_schema(table, by, order, state), (state,), (by, order))\n"),
+    ("sequences with a time twice", "if same.any():", NO),
+    ("sequences with unknown times", "private.public(name)", "name"),
+    ["queries/sequence_data.py", "queries/test_sequence_use.py"],
+    ("sequence states outside left out", "np.where(places < 0, self.code(self.other), places)", "places"),
+    ("sequence numbers above the bounds", "else high if number >= high else", "else"),
+    ("sequence entry that is a list", "bool(rows) and all(isinstance", "bool(rows) and any(isinstance"),
+    ["data/cells.py", "data/test_odd_cells.py"],
+    ("one instant for another", "text_of(cell) if isinstance(cell, _TIMES) else cell", "cell"),
+    ("complex columns", "if isinstance(cell, complex | np.complexfloating):", NO),
+    ["data/field.py", "data/test_odd_cells.py"],
+    ("nearest to a text", 'if self.outside is not None and self.outside != "nearest":', "if self.outside is not None:"),
+    ["cli/sequence_reading.py", "cli/test_sequences.py"],
+    ("sequences that are their own reference", ".public(reference or table)", ".public(table)"),
     ["queries/answer.py", "queries/test_answers.py"],
     ("half the change of a histogram", "calibrate(Shifted(2), Pure", "calibrate(Shifted(1), Pure"),
     ("reference that is the table", "if not public_prior and _same(", "if False and _same("),
@@ -510,4 +529,23 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("gradient outside the ball", "inside = objective.project(weights)", "inside = weights"),
     ("noise scaled by the rate", "weights += scale * stream()", "weights += rate * scale * stream()"),
     ("noise 3 % too small", "weights += scale * stream()", "weights += 0.97 * scale * stream()"),
+    ["dependence/chain.py", START],
+    ("chain: a stationary start with states of no mass", "if (empty := np.flatnonzero(law == 0)).size:", NO),
+    ["dependence/chain_fit.py", START],
+    ("chain: one sequence fits a start", "if start == FITTED and sequences > 1:", "if start == FITTED:"),
+    ("chain: the last entries in place of the first", "order[sequence[0]] for", "order[sequence[-1]] for"),
+    ["dependence/contraction_chain.py", FALSE_CHAIN],
+    ("chain: the values that some entry takes", "reachable(self.chain.transition(1) > 0)[supports[0]]", "supports"),
+    ["dependence/products.py", START],
+    ("chain: any start by one ratio", "padded(found + found.T, 0.0) if free else found", "found"),
+    ["dependence/contraction_start.py", FORGETS],
+    ("chain: half the diameter", "share = -np.expm1(-diameter / 2)", "share = -np.expm1(-diameter / 4)"),
+    ["dependence/contraction_limit.py", FORGETS],
+    ("chain: forgotten at once", "found[near] = h.max(axis=1, initial=-np.inf) - h.min(axis=1, initial=np.inf) + pad",
+     "found[near] = 0 * pad"),
+    ["dependence/skipped.py", START],
+    ("chain: skipped secrets are not named", "if not seen.all():", NO),
+    ["ledger/ledger.py", START],
+    ("chain: the ledger does not name what it skips", "refused, skipped(self._terms.prior))", "refused)"),
+    ("chain: charges that changed meanwhile are not noticed", "if before is not None and found != before:", NO),
 ]  # fmt: skip

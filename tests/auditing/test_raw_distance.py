@@ -119,6 +119,15 @@ def test_a_move_of_one_across_an_edge_is_a_whole_bin():
     assert reach(free, 1).steps == 0, "as it was: a move of 1 between middles was taken for no move"
 
 
+@pytest.mark.parametrize("edge", [31, 29])
+def test_a_value_may_stand_at_either_edge_of_its_bin(edge):
+    """Nobody is in the middle bin. Its middle is nearer to one end: a move into it, from one side only, goes far."""
+    table = {"x": [1, 38, 5, 36] * 5, "s": ["a", "b", "b", "b"] * 5}
+    mechanism = fugu.calibrate(Scenario.from_table(table, "x", "s", bins=[0, 10, edge, 40]), Pure(0.5))
+    found = reach(mechanism.certificate, 0.01)
+    assert found.steps == found.span > 0
+
+
 def test_fitted_beliefs_in_bins_move_by_whole_bins():
     source = np.random.default_rng(0)
     table = {"x": source.normal(50, 9, 400).round(2).tolist(), "s": ["a", "b"] * 200}

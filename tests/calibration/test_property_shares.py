@@ -74,7 +74,7 @@ def test_every_two_shares_within_the_tolerance_are_hidden_and_one_pair_alone_is_
 
 
 def test_nearer_shares_lose_no_more():
-    """Lemma 1 of docs/proofs/shares.md on random classes, in the plane."""
+    """Lemma 1 of docs/proofs/correlated.md on random classes, in the plane."""
     source = np.random.default_rng(2)
     for _ in range(6):
         d = source.normal(size=2)
@@ -100,9 +100,10 @@ def test_ranges_cover_every_number_and_stand_for_all_of_them():
             stands = model.law(model.counts[place], model.proved.widths[place])
             more = model.law(count).cov_array - stands.cov_array
             assert np.linalg.eigvalsh(more)[0] >= -1e-15, "the range's law is the narrower one"
-        apart = model.law(model.counts[j], model.proved.widths[j]).cov_array - model.law(
-            model.counts[i], model.proved.widths[i]
-        ).cov_array
+        apart = (
+            model.law(model.counts[j], model.proved.widths[j]).cov_array
+            - model.law(model.counts[i], model.proved.widths[i]).cov_array
+        )
         assert apart == pytest.approx(model.law(k + 30).cov_array - model.law(k).cov_array, rel=1e-9)
 
 
@@ -136,8 +137,17 @@ def _dropped(body):
     del body["property"]["pairs"][-1]
 
 
+def _gap(body):
+    del body["property"]["pairs"][5]
+
+
 def _renamed(body):
     body["property"]["pairs"][0][0] = "p=0.3"
+
+
+def _other_shares(body):
+    """Another pair than the one that is proved, in a list that claims no more than its pairs."""
+    body["property"] |= {"every": False, "pairs": [["p=0.3", "p=0.4"], *body["property"]["pairs"][1:]]}
 
 
 def _widened(body):
@@ -152,10 +162,11 @@ def _fewer(body):
     body["property"]["limits"] = body["property"]["limits"][:1]
 
 
-@pytest.mark.parametrize("forge", [_dropped, _renamed, _widened, _moved, _fewer])
+@pytest.mark.parametrize("forge", [_dropped, _gap, _renamed, _other_shares, _widened, _moved, _fewer])
 def test_a_certificate_that_says_every_share_and_leaves_some_out_is_refused(every, forge):
     laws = every[1].certificate.normal_pairs
-    forged = resealed(every[1], forge, laws[:-1] if forge is _dropped else laws)
+    left = {_dropped: laws[:-1], _gap: laws[:5] + laws[6:]}
+    forged = resealed(every[1], forge, left.get(forge, laws))
     with pytest.raises(CertificateError):
         Certificate.parse(forged.body)
 

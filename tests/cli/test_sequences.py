@@ -53,9 +53,11 @@ def run(*args):
 
 def release(folder, query, *more, out="o.csv", table="seq.csv", route=ROUTE, reference=("--reference", "ref.csv")):
     source = (reference[0], folder / reference[1]) if len(reference) == 2 else reference
+    books = () if "--ledger" in more else ("--no-ledger",)
     return run(
-        "release", folder / table, "--query", query, *route, *source, "--epsilon", "1", "-o", folder / out, *more
-    )
+        "release", folder / table, "--query", query, *route, *source, "--epsilon", "1", "-o", folder / out, "--force",
+        *books, *more,
+    )  # fmt: skip
 
 
 def rows(path):
@@ -66,7 +68,7 @@ def rows(path):
 def again(certificate):
     """The chain of a certificate, and the translation of its epsilon for each entry."""
     prior = certificate["prior"]
-    chain = MarkovChain(prior["transition"], prior["length"], states=prior["states"])
+    chain = MarkovChain(prior["transition"], prior["length"], prior["initial"], states=prior["states"])
     return chain, fugu.translate(chain, Fraction(certificate["epsilon"]))
 
 
@@ -160,15 +162,87 @@ def test_json_holds_the_answer_and_the_files(folder):
     assert told["answer"]["query"] == ["count(home)"] and told["files"]["values"].endswith("o.csv")
 
 
-def test_states_outside_the_reference_are_mapped_or_refused_before_any_charge(folder):
+def test_states_outside_the_reference_count_as_the_state_that_is_said_beforehand(folder):
     written(folder / "new.csv", 5, 20, 3, unknown=True)
-    ledger = ("--ledger", folder / "l.db", "--request", "a")
-    code, message = release(folder, "histogram", *ledger, table="new.csv")
-    assert code == 2 and "not declared" in message and "moon" not in message
-    assert not (folder / "l.db").exists()
-    assert release(folder, "histogram", *ledger, "--other", "shop", table="new.csv")[0] == 0
+    for more, state, why in (
+        ((), "home", "the most frequent state of the reference"),
+        (("--other", "shop"), "shop", "declared"),
+    ):
+        shown = release(folder, "histogram", "--dry-run", *more, table="new.csv")[1]
+        assert f"unknown and missing states count as '{state}'" in shown and why in shown
+        code, shown = release(folder, "histogram", *more, table="new.csv")
+        assert code == 0 and "moon" not in shown
+        told = json.loads((folder / "o.certificate.json").read_text())
+        assert told["entries"]["undeclared entries count as"] == state and state in told["odd entries"]
+        assert "moon" not in json.dumps(told)
+        assert sorted(told["reading"]["columns"]["place"]["values"]) == sorted(FOLLOWS)
+        assert [told["reading"]["columns"][name]["kind"] for name in ("user", "time")] == ["identifier", "time"]
+
+
+SCHEMA = """[schema]
+header = {header}
+[schema.columns.user]
+kind = "identifier"
+[schema.columns.time]
+kind = "number"
+[schema.columns.place]
+kind = "category"
+values = ["home", "work", "shop"]
+outside = "work"
+missing = "shop"
+[schema.columns.size]
+kind = "number"
+"""
+
+
+def test_a_schema_says_what_cells_become_and_names_the_columns_of_files_without_names(folder):
+    (folder / "s.toml").write_text(SCHEMA.format(header="true"))
+    written(folder / "new.csv", 5, 20, 3, unknown=True)
+    schema = ("--schema", folder / "s.toml")
+    assert release(folder, "histogram", *schema, table="new.csv")[0] == 0
     told = json.loads((folder / "o.certificate.json").read_text())
-    assert told["entries"]["undeclared entries count as"] == "shop"
+    assert told["entries"]["undeclared entries count as"] == "work"
+    assert told["odd entries"] == "unknown states count as 'work', as the schema says; missing ones as 'shop'"
+    assert told["reading"]["columns"]["place"]["outside"] == "work"
+    code, message = release(folder, "histogram", *schema, "--other", "home", table="new.csv")
+    assert code == 2 and "leave out --other" in message
+    (folder / "s.toml").write_text(SCHEMA.format(header="true").replace('"work"\nmissing', '"(other)"\nmissing'))
+    assert "'home', the most frequent" in release(folder, "histogram", *schema, "--dry-run", table="new.csv")[1]
+    (folder / "s.toml").write_text(
+        SCHEMA.format(header="true").replace('"shop"]\noutside = "work"', '"shop", "gym"]\noutside = "gym"')
+    )
+    assert "not a state of the reference" in release(folder, "histogram", *schema, table="new.csv")[1]
+
+
+def bare(path, name):
+    """The same file without its line of names."""
+    target = path.with_name(name)
+    target.write_text(path.read_text().split("\n", 1)[1])
+    return target
+
+
+def test_files_without_a_line_of_names(folder):
+    bare(folder / "seq.csv", "bare.csv")
+    bare(folder / "ref.csv", "bare_ref.csv")
+    code, message = release(folder, "histogram", table="bare.csv")
+    assert code == 2 and "4 columns" in message and "--no-header" in message and "home" not in message
+    assert "u1" not in message and "u0" not in message
+    assert release(folder, "histogram", "--no-header", table="bare.csv")[0] == 0  # the names of the reference
+    told = json.loads((folder / "o.certificate.json").read_text())
+    assert told["reading"]["header"] == ["user", "time", "place", "size"]
+    (folder / "s.toml").write_text(SCHEMA.format(header="false"))
+    named = ("--schema", folder / "s.toml")
+    for more in (named, (*named, "--no-header")):
+        code, _ = release(folder, "histogram", *more, table="bare.csv", reference=("--reference", "bare_ref.csv"))
+        assert code == 0
+        assert release(folder, "histogram", *more, table="bare.csv", reference=("--public-prior",))[0] == 0
+        code, shown = run("influence", folder / "bare_ref.csv", *ROUTE, "--epsilon", "1", *more)
+        assert code == 0 and "50 users; 3 states" in shown
+    for refused in (
+        release(folder, "histogram", "--no-header", table="bare.csv", reference=("--public-prior",)),
+        run("influence", folder / "bare_ref.csv", *ROUTE, "--epsilon", "1", "--no-header"),
+    ):
+        assert refused[0] == 2 and "--schema FILE" in refused[1]
 
 
 def test_the_reference_must_be_another_table(folder):
@@ -192,6 +266,7 @@ def test_the_reference_must_be_another_table(folder):
         (("--length", "59"), "less than the longest sequence"),
         (("--bounds", "0,1"), "--bounds are for mean"),
         (("--other", "moon"), "'moon' is not one of the reference"),
+        (("--schema", "none.toml"), "not a TOML file"),
         (("--smoothing", "-1"), "smoothing must be"),
         (("--epsilon", "0"), "epsilon must be a finite number above 0"),
         (("--epsilon", "inf"), "epsilon must be a finite number above 0"),
@@ -253,8 +328,10 @@ def test_forbidden_transitions_are_counted_and_smoothing_is_another_prior(tmp_pa
 
 def test_a_reference_that_determines_no_chain_is_refused_with_advice(tmp_path):
     (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nu,2,b\nu,3,b\nv,1,c\nv,2,d\nv,3,c\n")
-    code, message = run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")
+    code, message = run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--start", "stationary")
     assert code == 2 and "column 'place'" in message and "--smoothing" in message
+    assert run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")[0] == 0  # as the users begin
+    assert "'fitted', 'any'" in run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--start", "here")[1]
     assert run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1", "--smoothing", "0.5")[0] == 0
     (tmp_path / "r.csv").write_text("user,time,place\nu,1,a\nv,1,b\n")
     assert "no reference user has two rows" in run("influence", tmp_path / "r.csv", *ROUTE, "--epsilon", "1")[1]
@@ -266,3 +343,35 @@ def test_sequences_and_the_columns_of_their_table_are_one_data_set(folder):
     assert release(folder, "histogram", *asked)[0] == 0
     with pytest.raises(DataKnown, match="walks"):
         fugu.Ledger(folder / "l.db", fugu.Pure(1), data="columns", fingerprint=read_table(folder / "seq.csv"))
+
+
+def test_the_start_is_fitted_and_what_it_skips_is_named_everywhere(folder):
+    """All users begin at home: nobody can tell anything of the other states of the first entry, and that is said."""
+    known = ["'shop' at entry 1", "'work' at entry 1"]
+    asked = ("influence", folder / "ref.csv", *ROUTE, "--epsilon", "1", "--length", "60")
+    told = json.loads(run(*asked, "--json")[1])
+    assert told["start"] == [1.0, 0.0, 0.0] and told["skipped"] == known
+    assert "never taken under the prior: 'shop' at entry 1, 'work' at entry 1" in run(*asked)[1]
+    code, said = release(folder, "histogram", "--ledger", folder / "l.db", "--request", "r")
+    assert code == 0 and "'work' at entry 1" in said
+    certificate = json.loads((folder / "o.certificate.json").read_text())
+    assert certificate["pufferfish"]["skipped"] == known and certificate["prior"]["initial"] == [1.0, 0.0, 0.0]
+    assert any("first entries of the reference" in line for line in certificate["assumptions"])
+    assert "'work' at entry 1" in run("ledger", "show", folder / "l.db")[1]
+    (entry,) = json.loads(run("ledger", "show", folder / "l.db", "--json")[1])["requests"]
+    assert entry["skipped"] == known
+
+
+def test_any_start_can_be_asked_for_and_one_user_means_it(folder):
+    code, said = release(folder, "histogram", "--start", "any")
+    told = json.loads((folder / "o.certificate.json").read_text())
+    assert code == 0 and told["prior"]["initial"] == "any" and told["pufferfish"]["skipped"] == []
+    assert "whatever its first entry is" in said
+    chain, proved = again(told)
+    assert chain.free and proved <= told["pufferfish"]["epsilon"] <= 1
+    lines = (folder / "ref.csv").read_text().splitlines()
+    (folder / "one.csv").write_text("\n".join([lines[0], *(x for x in lines if x.startswith("u1,"))]) + "\n")
+    assert json.loads(run("influence", folder / "one.csv", *ROUTE, "--epsilon", "1", "--json")[1])["start"] == "any"
+    code, message = run("release", folder / "seq.csv", "--publish", "size", "--protect", "place", "--start", "any",
+                        "--reference", folder / "ref.csv", "--epsilon", "1", "-o", folder / "p.csv")  # fmt: skip
+    assert code == 2 and "--start" in message

@@ -206,8 +206,15 @@ def test_two_labels_are_declared_or_of_public_rows():
     for more in (LABELS, ["--reference", "past.csv", "--folds", "2"]):
         told = train("today.csv", *HIGH, *more, "--json").told
         assert told["model"]["model"] == "LogisticRegression" and told["model"]["classes"] == ["n", "y"]
-    found = train("today.csv", *HIGH, "--classes", "y,no")
-    assert found.code == 2 and "column 'high' of 'today.csv' holds a label" in found.message
+    told = train("today.csv", *HIGH, "--classes", "y,no", "--json").told  # "n" counts as the first
+    assert told["model"]["classes"] == ["no", "y"]
+    assert told["model"]["reading"]["columns"]["high"] == {
+        "kind": "category", "values": ["y", "no"], "outside": "y", "missing": "y",
+    }  # fmt: skip
+    found = train("today.csv", *HIGH, "--classes", "y,no", "--reference", "past.csv")
+    assert (
+        found.code == 2 and "column 'high' of 'past.csv' holds a label" in found.message
+    )  # public rows may be refused
 
 
 def test_a_shuffled_copy_of_the_private_rows_is_no_reference(folder):
@@ -235,10 +242,22 @@ def test_what_private_rows_hold_decides_neither_the_model_nor_the_labels(folder)
     ("args", "code", "words"),
     [
         (["--target", "power", "--prior", "ar1:0.3", *BUDGET], 2, "give --order COLUMN"),
-        ([*POWER, *BOUNDS], 2, "give public bounds for 'power'"),
-        ([*POWER, "--features", "load"], 2, "values of single people"),
-        ([*POWER, "--features", "laod"], 2, "did you mean 'load'"),
-        ([*POWER, "--features", "load,mode", "--max-norm", "100"], 2, "'mode' holds text"),
+        ([*POWER, *BOUNDS], 2, "give --model, with --bounds of 'power'"),
+        ([*POWER, *BOUNDS, "--model", "linear"], 2, "give public bounds for 'power'"),
+        ([*POWER, "--features", "load", "--model", "linear"], 2, "values of single people"),
+        ([*POWER, "--bounds", "load:0:100,wind:0:12,power:0:60"], 2, "give --features"),
+        ([*POWER, "--features", "laod", "--reference", "past.csv"], 2, "did you mean 'load'"),
+        (
+            [*POWER, "--features", "laod", "--bounds", "laod:0:1,power:0:60"],
+            2,
+            "has 7 columns, and none is named 'laod'",
+        ),
+        ([*POWER, "--features", "load,mode", "--reference", "past.csv"], 2, "'mode' holds text"),
+        ([*WHOLE, "--order", "wnid"], 2, "has 7 columns, and none is named 'wnid'"),
+        ([*WHOLE, "--no-header"], 2, "--no-header needs the names"),
+        ([*WHOLE, "--schema", "nowhere.toml"], 2, "'nowhere.toml'"),
+        ([*HIGH, "--classes", "1,1.0"], 2, "must not be one number"),
+        ([*HIGH, "--classes", "NA,y"], 2, "a missing cell"),
         ([*POWER, "--features", "power"], 2, "is the target"),
         ([*WHOLE, "--bounds", "mode:0:1"], 2, "'mode', which are not needed"),
         ([*WHOLE, "--bounds", "power:0:50"], 2, "given twice"),
@@ -280,24 +299,93 @@ def test_refusals(args, code, words, folder):
     assert sorted(folder.iterdir()) == before
 
 
+def rows_with(path, change, everywhere=False):
+    rows = [{"time": str(i), "load": str(40 + i), "wind": "5", "power": str(i)} for i in range(20)]
+    for row in rows if everywhere else rows[3:4]:
+        row.update(change)
+    path.write_text("\n".join(["time,load,wind,power", *(",".join(row.values()) for row in rows)]) + "\n")
+    return path
+
+
 @pytest.mark.parametrize(
-    ("change", "args", "words"),
+    ("change", "words"),
     [
-        ({"load": ""}, WHOLE, "column 'load' of 't.csv' has missing cells"),
-        ({"load": "inf"}, WHOLE, "column 'load' of 't.csv' holds numbers that are not finite"),
-        ({"time": "7"}, WHOLE, "column 'time' of 't.csv' repeats a time"),
-        ({"power": "20", "all": True}, WHOLE, "column 'power' of 't.csv' has one value only"),
-        ({"power": "20", "all": True}, [*WHOLE, "--reference", "past.csv"], "column 'power' of 't.csv' has one value"),
+        ({"load": ""}, "column 'load' of 't.csv' has missing cells"),
+        ({"load": "inf"}, "column 'load' of 't.csv' holds numbers that are not finite"),
+        ({"power": "20"}, "column 'power' of 't.csv' has one value only"),
     ],
 )
-def test_cells_that_cannot_be_used_are_named_by_their_column(change, args, words, tmp_path):
-    rows = [{"time": str(i), "load": "50", "wind": "5", "power": str(i)} for i in range(20)]
-    for row in rows if change.pop("all", False) else rows[3:4]:
-        row.update(change)
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(["time,load,wind,power", *(",".join(row.values()) for row in rows)]) + "\n")
-    found = train(path, *args)
+def test_cells_that_cannot_be_used_are_refused_in_public_rows_only(change, words, tmp_path):
+    path = rows_with(tmp_path / "t.csv", change, everywhere=change == {"power": "20"})
+    given = [*POWER, "--features", "load,wind", "--bounds", "wind:0:12"]
+    found = train("today.csv", *given, "--reference", path, "--folds", "2")
     assert found.code == 2 and words in found.message and not found.out
+    assert train(path, *WHOLE).code == 0
+    assert train(path, *WHOLE, "--reference", "past.csv", "--folds", "2").code == 0
+
+
+def test_a_time_that_is_repeated_is_refused_since_times_are_public(tmp_path):
+    for time, words in (("7", "repeats a time"), ("", "is declared public and has missing cells"), ("x", "must hold")):
+        found = train(rows_with(tmp_path / "t.csv", {"time": time}), *WHOLE)
+        assert found.code == 2 and words in found.message and "column 'time'" in found.message and not found.out
+
+
+SCHEMA = """
+[schema]
+separator = ";"
+decimal = ","
+absent = ["", "-"]
+[schema.columns.time]
+kind = "time"
+[schema.columns.load]
+kind = "number"
+bounds = [0, 100]
+missing = 40
+[schema.columns.wind]
+kind = "ordered"
+values = ["calm", "windy", "storm"]
+[schema.columns.high]
+kind = "category"
+values = ["n", "y"]
+outside = "y"
+"""
+
+
+def test_a_schema_names_features_and_labels_and_says_how_cells_are_read(trainings, tmp_path):
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    rows = ["3;50,5;calm;n", "1;-;storm;y", "2;1e9;windy;perhaps", "4;x;breeze;-"]
+    call = ["--target", "high", "--order", "time", "--prior", "independent", *BUDGET, "--schema", tmp_path / "s.toml"]
+    (tmp_path / "t.csv").write_text("\n".join(["time;load;wind;high", *rows]) + "\n")
+    told = train(tmp_path / "t.csv", *call, "--json").told
+    assert told["model"]["features"] == ["load", "wind"] and told["model"]["classes"] == ["n", "y"]
+    assert told["model"]["bounds"] == {"load": [0, 100], "wind": [0, 2]}
+    assert told["model"]["reading"]["decimal"] == "," and told["model"]["reading"]["separator"] == ";"
+    assert trainings[-1][2].tolist() == [1, 1, -1, -1]  # times 1, 2 (outside: y), 3, 4 (missing: the first)
+    (tmp_path / "u.csv").write_text("\n".join(rows) + "\n")
+    assert train(tmp_path / "u.csv", *call, "--no-header").code == 0
+    assert trainings[-1][2].tolist() == [1, 1, -1, -1] and trainings[-1][1] == 4
+    found = train(tmp_path / "u.csv", *call)  # a record stands in place of the names, and is not shown
+    assert found.code == 2 and "50" not in found.message and "4 columns" in found.message
+    assert train(tmp_path / "t.csv", *call, "--target", "load", "--json").told["model"]["features"] == ["wind"]
+    for more, words in (
+        (["--bounds", "load:0:1"], "leave out one of them"),
+        (["--features", "other"], "give public bounds for 'other'"),
+        (["--target", "wind"], "more than two labels"),
+    ):
+        found = train(tmp_path / "t.csv", *call, *more)
+        assert found.code == 2 and words in found.message
+
+
+def test_a_model_is_overwritten_only_by_force(tmp_path):
+    call = ["today.csv", *WHOLE, "--prior", "independent", "-o", tmp_path / "m.json"]
+    assert train(*call).code == 0
+    before = (tmp_path / "m.json").read_bytes()
+    found = train(*call)
+    assert found.code == 2 and "'m.json' exists" in found.message and "--force" in found.message
+    assert (tmp_path / "m.json").read_bytes() == before
+    assert train(*call, "--force").code == 0 and (tmp_path / "m.json").read_bytes() != before
+    (tmp_path / "m.json").unlink()
+    assert "'m.certificate.json' exists" in train(*call).message and not (tmp_path / "m.json").exists()
 
 
 def test_ties_are_fine_where_order_does_not_matter(tmp_path):

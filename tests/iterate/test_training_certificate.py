@@ -64,11 +64,17 @@ def test_a_certificate_survives_a_file_and_proves_again(prior, tmp_path):
 
 
 def test_the_document_holds_no_datum_and_says_what_matters():
-    model = LogisticRegression(1.0, max_norm=2.0, private="target", epochs=4).fit(X, np.where(Y > 0, "sick", "well"))
+    labels = np.where(Y > 0, "sick", "well")
+    labels[3] = "31425"
+    model = LogisticRegression(1.0, max_norm=2.0, private="target", epochs=4, classes=("well", "sick")).fit(X, labels)
     text = model.certificate_.to_json()
     body = json.loads(text)
     assert body["kind"] == "training" and body["version"] == 1 and body["model"] == "LogisticRegression"
-    assert "sick" not in text and not any(repr(float(x)) in text for x in [*X.ravel(), *model.coef_.ravel()])
+    assert body["reading"]["columns"]["target"] == {
+        "kind": "category", "values": ["sick", "well"], "outside": "well", "missing": "well",
+    }  # fmt: skip
+    assert any("by the public rules under 'reading'" in line for line in model.certificate_.assumptions)
+    assert "31425" not in text and not any(repr(float(x)) in text for x in [*X.ravel(), *model.coef_.ravel()])
     assert "target of one record" in model.certificate_.neighbours
     assert any("order" in line and "number of records" in line for line in model.certificate_.assumptions)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import fugu
-from fugu.errors import AlreadyReleased, BadBudget, BadNoise, BadTable, MissingValues, UnknownName, UsageError
+from fugu.errors import AlreadyReleased, BadBudget, BadNoise, BadTable, UnknownName, UsageError
 from fugu.queries.sequences import (
     ArgMax,
     Count,
@@ -45,35 +46,74 @@ def test_users_may_come_as_lists_mappings_arrays_and_series():
     assert Transitions(AB).exact(users).tolist() == [[0, 1], [0, 1]]  # none from one user to the next
 
 
-@pytest.mark.parametrize("sequences", [[], [[]], ["a", ["b"]], "ab", 7, None, [["a"], []], [[["a"]]], [[{}]], [{1: 2}]])
-def test_what_is_no_sequence_is_refused(sequences):
+@pytest.mark.parametrize(
+    "sequences", [[], [[]], "ab", 7, None, [["a"], []], {"u": "ab"}, {}, np.zeros((1, 1, 1)), [np.zeros((1, 1))]]
+)
+def test_a_shape_that_is_no_sequence_is_refused(sequences):
     with pytest.raises(BadTable):
         Histogram(AB).mechanism(1).release(sequences)
 
 
-@pytest.mark.parametrize("entry", ["hidden", None, float("nan"), 3.5])
-def test_an_undeclared_state_is_refused_without_naming_it_or_counted_as_declared(entry):
-    with pytest.raises(BadTable) as caught:
-        Histogram(AB).mechanism(1).release(["a", entry])
-    assert "hidden" not in str(caught.value) and "3.5" not in str(caught.value)
+ODD = ["hidden", "V27.0", None, math.nan, math.inf, 1e308, 3.5, b"\xff", ["a"], [], {}, {1: 2}, 10**400, 1j, object()]
+
+
+@pytest.mark.parametrize("entry", ODD, ids=lambda entry: type(entry).__name__)
+def test_an_undeclared_state_counts_as_the_state_that_the_certificate_names(entry):
+    """The first declared state, or `other`; in one sequence, in several, and in a list where it is the only list."""
     other = States(("a", "b"), other="b")
-    assert Histogram(other).exact(["a", entry]).tolist() == [1, 1]
-    assert "b" in json.dumps(Histogram(other).mechanism(1).certificate)
+    for domain, name in ((AB, "a"), (other, "b")):
+        place = domain.code(name)
+        assert domain.read(["b", entry, "a"]) == ((1, place, 0),)
+        assert domain.read([["b", entry], ["a"]]) == ((1, place), (0,))
+        assert domain.read({"u": [entry, "b"]}) == ((place, 1),)
+        assert Histogram(domain).mechanism(1).certificate["entries"]["undeclared entries count as"] == name
+        Histogram(domain).mechanism(1).release(["b", entry])
 
 
-def test_numbers_are_clipped_exactly_and_missing_ones_need_a_word():
+def test_states_are_compared_as_categories_are():
+    numbers = States((1, 2.5))
+    assert numbers.read([1, 1.0, "1", "1.0", Decimal("2.50"), Fraction(5, 2), np.float32(2.5), b"1", True]) == (
+        (0, 0, 0, 0, 1, 1, 1, 0, 0),
+    )
+    codes = States(("250.0", "250.00", "V27.0"))
+    assert codes.read(["250.00", "250.0", "V27.0", "V27", 250, " V27.0 "]) == ((1, 0, 2, 0, 0, 2),)
+    assert Count("2.5", numbers).exact(["2.5", 1]) == 1
+    assert States(("a", "(other)")).other == "(other)"
+    with pytest.raises(UsageError, match="one state"):
+        States((1, "1"))
+    with pytest.raises(UsageError, match="rename"):
+        States(("a", "(other)"), other="a")
+
+
+def test_masked_entries_are_missing():
+    masked = np.ma.array([1.0, 2.0, 2.0], mask=[False, True, False])
+    assert States((1, 2)).read(masked) == ((0, 0, 1),)
+    assert States((1, 2), other=2).read([masked]) == ((0, 1, 1),)
+    assert Numbers(0, 2, missing=0).read(masked) == ((1, 0, 2),)
+
+
+def test_numbers_are_clipped_exactly_and_what_is_none_counts_as_missing():
     numbers = Numbers(0.1, 0.3)
     data = [0.1, 0.2, -math.inf, math.inf, 1e300, -0.0, 10**400, np.float32(9)]
     assert Sum(numbers).exact(data) == Fraction(1, 10) * 3 + Fraction(2, 10) + Fraction(3, 10) * 4
     pandas = pytest.importorskip("pandas")
-    for missing in (math.nan, None, pandas.NA, np.float32("nan")):
-        with pytest.raises(MissingValues):
-            Sum(numbers).mechanism(1).release([0.2, missing])
-        assert Sum(Numbers(0, 1, missing=0.5)).exact([1, missing]) == Fraction(3, 2)
-    for odd in ("hidden", True, 1j):
-        with pytest.raises(BadTable) as caught:
-            Sum(numbers).mechanism(1).release([odd])
-        assert "hidden" not in str(caught.value)
+    missing = (math.nan, None, pandas.NA, np.float32("nan"), Decimal("sNaN"))
+    for odd in (*missing, "hidden", 1j, [], ["x"], np.datetime64(1, "D"), np.timedelta64(1, "D")):
+        assert Sum(numbers).exact([0.2, odd]) == Fraction(4, 10)  # the middle of the bounds
+        assert Sum(Numbers(0, 1, missing=0)).exact([[1, odd], [1]]) == 2
+        Sum(numbers).mechanism(1).release([0.2, odd])
+    assert Sum(numbers).mechanism(1).certificate["entries"]["missing entries count as"] == "1/5"
+    exact = Numbers(0, 10**24)
+    data = [True, "0.1", b"2", Decimal("0.30"), Decimal("1e99999"), np.int64(2**53 + 1), Fraction(1, 3)]
+    assert exact.read(data) == ((1, Fraction(1, 10), 2, Fraction(3, 10), 10**24, 2**53 + 1, Fraction(1, 3)),)
+
+
+def test_a_sum_beyond_the_doubles_is_released():
+    """An error would say that the data are large; and it would come after the charge."""
+    assert Sum(Numbers(0, 1e308)).mechanism(1).release([1e308] * 400).value == pytest.approx(1.797e308, rel=1e-3)
+    most = Lipschitz(lambda users: [1.79e308 if users[0][0] == "a" else -1.79e308], 1e308, AB, step=Fraction(10) ** 308)
+    for state in "ab":
+        assert math.isfinite(most.mechanism(Fraction(1, 10**6)).release([state]).value)
 
 
 def test_a_float_below_the_bound_whose_decimal_is_above_it_is_clipped():

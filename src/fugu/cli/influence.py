@@ -14,9 +14,9 @@ from rich.table import Table
 import fugu
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress
-from fugu.cli.sequence_output import shown
+from fugu.cli.sequence_output import shown, unprotected
+from fugu.cli.sequence_reading import Columns
 from fugu.cli.sequences import chain_of
-from fugu.data.sequences import read_sequences
 from fugu.exact import as_fraction, float_down
 
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
@@ -29,17 +29,20 @@ def influence(
     state: options.State,
     epsilon: options.Epsilon,
     smoothing: options.Smoothing = 0.0,
+    start: options.Start = "fitted",
     length: Annotated[int | None, typer.Option(help="Length of the sequences to be released.")] = None,
     plot: Annotated[str | None, typer.Option(metavar="OUT.html", help="Write a page with the curve.")] = None,
+    schema: options.SchemaFile = None,
+    no_header: options.NoHeader = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
     asked = options.positive("epsilon", epsilon)
     if plot is not None:
-        options.target(plot, table)
+        options.target(plot, table, schema)
     with progress():
-        sequences = read_sequences(table, by, order, state)
-        chain = chain_of(sequences, state, smoothing, length)
+        sequences = Columns(by, order, state, schema, not no_header).public(table)[1]
+        chain = chain_of(sequences, state, smoothing, length, start)
         curve = fugu.influence(chain)
         points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]
         best = fugu.dp_budget(chain, asked)
@@ -49,7 +52,9 @@ def influence(
         "states": list(chain.states),
         "length": chain.length,
         "smoothing": smoothing,
+        "start": "any" if chain.free else "stationary" if chain.stationary else chain.marginal(1).tolist(),
         "forbidden transitions": int((chain.transition(1) == 0).sum()),
+        "skipped": list(chain.skipped),
         "influence": [{"b": b, "a": a} for b, a in points],
         "epsilon": float(asked),
         "epsilon per entry": {"best rule": best, "group": float_down(group)},
@@ -72,7 +77,9 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
     listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     out.print(
         f"{told['users']} users; {len(names)} states ({escape(listed)}); length {told['length']}; "
-        f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}",
+        f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}; "
+        f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start"
+        f"{escape(unprotected(told['skipped']))}",
         soft_wrap=True,
     )
     table = Table(header_style="bold")

@@ -30,7 +30,7 @@ def show(ledger: Path_, as_json: options.AsJson = False) -> None:
     if as_json:
         told = [_set_json(known, *spent[known.name]) for known in sets]
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": repr(e.guarantee),
-                   "at": e.at, "note": e.note} for e in entries]  # fmt: skip
+                   "at": e.at, "note": e.note, "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         print_json({"data sets": told, "requests": listed})
         return
     for known in sets:
@@ -46,7 +46,10 @@ def show(ledger: Path_, as_json: options.AsJson = False) -> None:
     for e in entries:
         state = f"[{_COLOURS[e.state]}]{e.state}[/]"
         charge = f"{e.guarantee!r}, {e.kind}"
-        cells = (e.data, e.request, None, charge, e.at[:19].replace("T", " "), e.note)
+        note = "; ".join(
+            [e.note] * bool(e.note) + ["skipped, as never taken: " + ", ".join(e.skipped)] * bool(e.skipped)
+        )
+        cells = (e.data, e.request, None, charge, e.at[:19].replace("T", " "), note)
         table.add_row(*(state if cell is None else escape(cell) for cell in cells))
     out.print(table)
 

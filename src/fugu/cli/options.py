@@ -51,13 +51,18 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+Start = Annotated[
+    str,
+    typer.Option(help="Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary."),
+]
 SchemaFile = Annotated[
     str | None,
     typer.Option("--schema", metavar="FILE", help="What the columns mean: the [schema] part of a TOML file."),
 ]
 NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The files have no line of names; the schema's columns are taken, in order.")
+    bool, typer.Option("--no-header", help="The table has no line of names: they are the schema's, or the reference's.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -97,18 +102,20 @@ def target(path: str, *read: str | None) -> Path:
     return check_apart(path, *read)
 
 
-def fresh(path: Path, force: bool) -> None:
-    """Refuse to write over a file that exists, unless that was said."""
-    if path.exists() and not force:
-        raise UsageError(f"{path.name!r} exists; choose another name, or overwrite it with --force")
-
-
 def schema(path: str | None, no_header: bool) -> Schema | None:
     """The schema that the options declare; None leaves everything to the reference."""
     if path is None and no_header:
         raise UsageError("--no-header needs --schema FILE, whose columns name those of the file, in order")
     found = None if path is None else Schema.load(path)
     return replace(found, header=False) if found is not None and no_header else found
+
+
+def fresh(path: str | Path, force: bool) -> Path:
+    """A file that is not there yet, or may be overwritten."""
+    file = Path(path)
+    if not force and (file.exists() or file.is_symlink()):
+        raise UsageError(f"{file.name!r} exists; choose another name, or give --force to overwrite it")
+    return file
 
 
 def certificate(path: str, *read: str | None) -> Path:

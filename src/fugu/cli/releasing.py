@@ -49,6 +49,7 @@ def release(
     order: options.OrderIfAny = None,
     state: options.StateIfAny = None,
     smoothing: options.Smoothing = 0.0,
+    start: options.Start = "fitted",
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
@@ -68,9 +69,7 @@ def release(
     data: Annotated[
         str | None, typer.Option(help="The name of the data in the ledger; the file's if left out.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")
-    ] = False,
+    force: options.Force = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
     ] = False,
@@ -93,6 +92,7 @@ def release(
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
         "components": components,
         "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
+        "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
     }  # fmt: skip
@@ -112,11 +112,11 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), account,
+            bounds_of(bounds), account, schema, not no_header, start,
         )  # fmt: skip
         release_sequences(asked, files["column"], dry_run, as_json)
         return
-    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other)
+    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     if (publish is None) == (query is None):
@@ -152,7 +152,9 @@ _DEFAULTS: dict[str, object] = {
     "grid": "auto",
     "delta": "0",
     "smoothing": 0.0,
+    "start": "fitted",
     "allow_no_noise": False,
+    "no_header": False,
     "dry_run": False,
 }
 

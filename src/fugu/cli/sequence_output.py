@@ -31,13 +31,19 @@ def columns_of(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
 
 
 def words(certificate: dict[str, Any]) -> str:
-    """One sentence: what is asked, what it costs for each entry, and what that means under the prior."""
+    """Two lines: what is asked, its cost for each entry, what that means under the prior; what odd entries become."""
     prior, promise = certificate["prior"], certificate["pufferfish"]
     return (
         f"{certificate['query']} with epsilon {shown(Fraction(certificate['epsilon']), ROUND_CEILING)} for each entry: "
         f"epsilon {shown(promise['epsilon'], ROUND_CEILING)} for each entry's state under the prior "
-        f"({len(prior['states'])} states, length {prior['length']}; {prior['class']})"
+        f"({len(prior['states'])} states, length {prior['length']}; {prior['class']}){unprotected(promise['skipped'])}"
+        f"\n{certificate['odd entries']}"
     )
+
+
+def unprotected(skipped: list[str]) -> str:
+    """What the guarantee does not speak of, if there is anything."""
+    return f"; not protected, as they are never taken under the prior: {', '.join(skipped)}" if skipped else ""
 
 
 def shown(number: Real, rounding: str) -> str:

@@ -1,9 +1,8 @@
-"""The rows of a training: columns of a table as numbers, in the order of a public column, and their declared bounds."""
+"""The rows of a training: columns of a table read by public rules, in the order of a public column."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Table
+from fugu.data import Column, Schema, Table
+from fugu.data.cells import OTHER
+from fugu.data.private import open_private
+from fugu.data.raw import Raw
 from fugu.data.sequences import ranks
 from fugu.errors import BadTable, MissingValues, UsageError
 
@@ -55,31 +57,66 @@ class Wanted:
     left_out: tuple[str, ...] = ()
     """Columns that are no features since they hold no numbers."""
 
-    def filled(self, table: Table) -> Wanted:
-        """With all columns of numbers as features, if none are named."""
-        if self.features:
-            return self
-        others = [name for name in table.columns if name not in (self.target, self.order, self.by)]
-        found = tuple(name for name in others if _numeric(table, name))
-        if not found:
-            raise BadTable("no column of numbers is left for the features; encode categories as numbers first")
-        return replace(self, features=found, left_out=tuple(name for name in others if name not in found))
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The columns that are declared public: times and groups."""
+        return tuple(name for name in (self.order, self.by) if name is not None)
 
-    def rows(self, table: Table, where: str, numbers: bool, distinct: bool) -> Rows:
-        """The rows in order; `numbers`: the target is a number, not a label; `distinct`: no two at one time."""
-        names = [self.target, *self.features, *(name for name in (self.order, self.by) if name is not None)]
-        chosen = table.select(names)
-        columns = {name: chosen.exact(name) for name in chosen.columns}
-        if len(chosen) < 2:
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """How cells are read: `schema` for features and target, `beside` for the columns of times and groups."""
+
+    wanted: Wanted
+    schema: Schema
+    beside: Schema
+    labels: list[Any] | None
+
+    @property
+    def told(self) -> Schema:
+        """Both in one, for the certificate."""
+        return replace(self.schema, columns={**self.beside.fields, **self.schema.fields})
+
+    def rows(self, table: str | Table, where: str, distinct: bool) -> Rows:
+        """The rows of a table in order, each read by itself; `distinct`: no two at one time.
+
+        Only the columns of times and groups, which are declared public, are refused for what they hold."""
+        wanted, whole = self.wanted, self.schema.open(table)
+        opened = open_private(whole, self.schema, (*wanted.features, wanted.target))
+        if len(opened) < 2:
             raise BadTable(f"{where!r} has fewer than two rows, so there is nothing to learn")
-        for column in columns.values():
-            _check(column, where)
-        features = np.column_stack([_finite(columns[name], where) for name in self.features])
-        target = columns[self.target]
-        values = _finite(target, where) if numbers else target.values if target.numeric else target.values.astype(str)
-        groups = None if self.by is None else columns[self.by].codes()[0]
-        rows = Rows(features, values, groups)
-        return rows if self.order is None else rows.take(places(columns[self.order], where, distinct))
+        features = np.column_stack([opened.numbers(name) for name in wanted.features])
+        known = self.schema.fields[wanted.target]
+        if self.labels is None:
+            target = opened.numbers(wanted.target)
+        else:
+            target = np.array(self.labels)[opened.places(wanted.target, known.values or ())]
+        beside = open_private(whole, self.beside, (), wanted.public) if wanted.public else opened
+        groups = None if wanted.by is None else beside.public(wanted.by).codes()[0]
+        rows = Rows(features, target, groups)
+        if wanted.order is None:
+            return rows
+        return rows.take(places(beside.public(wanted.order), where, distinct, self.schema.decimal))
+
+    def public_rows(self, table: Table, where: str, distinct: bool) -> Rows:
+        """The same of rows that are public."""
+        self._check_public(table, where)
+        return self.rows(table, where, distinct)
+
+    def _check_public(self, table: Table, where: str) -> None:
+        """Public rows may be refused for what they hold: cells that no rule was given for, a third label."""
+        wanted, schema = self.wanted, self.schema
+        for name in (*wanted.features, wanted.target):
+            known, label = schema.fields[name], self.labels is not None and name == wanted.target
+            strict = replace(known, outside=OTHER, missing=None) if label else known
+            column = strict.read(name, table.raw(name), schema.decimal, schema.absent)
+            said = f"column {name!r} of {where!r}"
+            if column.missing.any() and strict.missing is None:
+                raise MissingValues(f"{said} has missing cells; fill them in or remove these rows")
+            if label and bool(np.any(column.values == OTHER)):
+                raise BadTable(f"{said} holds a label that is neither of the two; correct it, or --classes")
+            if name == wanted.target and not label and len(np.unique(column.values)) < 2:
+                raise BadTable(f"{said} has one value only, so there is nothing to learn")
 
 
 def names_of(text: str | None, option: str) -> tuple[str, ...]:
@@ -92,29 +129,21 @@ def names_of(text: str | None, option: str) -> tuple[str, ...]:
     return found
 
 
-def places(column: Column, where: str, distinct: bool) -> NDArray[np.int64]:
-    """The places of the rows in order of time; rows of one time stay as they are, or are refused."""
-    column.require_exact()
-    times = ranks(column)
-    found = np.argsort(times, kind="stable")
-    if distinct and np.any(np.diff(times[found]) == 0):
+def places(column: Column, where: str, distinct: bool, decimal: str = ".") -> NDArray[np.int64]:
+    """The places of the rows in order of time; rows of one time stay as they are, or are refused.
+
+    Times are numbers if all of them are, else ISO 8601: a column that is public may decide that as a whole."""
+    texts = [text.replace(decimal, ".") for text in column.values.tolist()]
+    found = Column.of(column.name, Raw.of(column.name, texts))
+    found.require_exact()
+    times = ranks(found)
+    order = np.argsort(times, kind="stable")
+    if distinct and np.any(np.diff(times[order]) == 0):
         raise BadTable(
             f"column {column.name!r} of {where!r} repeats a time, so the order that the prior speaks of is unknown; "
             "give finer times, or keep one row for each, or group the rows (--prior groups --by)"
         )
-    return found
-
-
-def two_labels(column: Column, where: str) -> bool:
-    """Whether a target is to be taken as two labels, rather than as numbers."""
-    kinds = len(column.codes()[1])
-    if kinds < 2:
-        raise BadTable(f"column {column.name!r} of {where!r} has one value only, so there is nothing to learn")
-    if kinds > 2 and not column.numeric:
-        raise BadTable(
-            f"column {column.name!r} of {where!r} holds more than two labels; models are for two, or numbers"
-        )
-    return kinds == 2
+    return order
 
 
 def read_bounds(texts: list[str]) -> Bounds:
@@ -136,57 +165,9 @@ def read_bounds(texts: list[str]) -> Bounds:
     return found
 
 
-def declared(given: Bounds, needed: tuple[str, ...], known: Mapping[str, Floats] | None, truths: set[str]) -> Bounds:
-    """Bounds for every column needed: as given, 0 to 1 for truth values, or from `known` values, which are public."""
-    spare = [name for name in given if name not in needed]
-    if spare:
-        raise UsageError(f"--bounds for {_listed(spare)}, which are not needed here; leave them out")
-    found = dict(given)
-    for name in needed:
-        if name in truths:
-            found.setdefault(name, (0.0, 1.0))
-        elif name not in given and known is not None:
-            low, high = float(known[name].min()), float(known[name].max())
-            if low == high:
-                raise BadTable(f"column {name!r} has one value in the reference; give its --bounds, or leave it out")
-            found[name] = (low, high)
-    short = [name for name in needed if name not in found]
-    if short:
-        raise UsageError(
-            f'give public bounds for {_listed(short)}: --bounds "{short[0]}:LOW:HIGH" with commas between columns. '
-            "fugu does not take them from the private table: the least and the largest value of a column are values of "
-            "single people. --reference TABLE takes them from public or past rows, --max-norm bounds whole rows instead"
-        )
-    return {name: found[name] for name in needed}
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
-
-
 def _bound(text: str, name: str) -> float:
     with suppress(ValueError):
         found = float(text)
         if np.isfinite(found):
             return found
     raise UsageError(f"--bounds of column {name!r} must be two finite numbers")
-
-
-def _numeric(table: Table, name: str) -> bool:
-    """Dates and mixed columns are none either."""
-    try:
-        return table.is_numeric(name)
-    except BadTable:
-        return False
-
-
-def _check(column: Column, where: str) -> None:
-    if column.missing.any():
-        raise MissingValues(f"column {column.name!r} of {where!r} has missing cells; fill them in or remove these rows")
-
-
-def _finite(column: Column, where: str) -> Floats:
-    found = column.floats()
-    if not np.isfinite(found).all():
-        raise BadTable(f"column {column.name!r} of {where!r} holds numbers that are not finite; correct them")
-    return found

@@ -69,7 +69,7 @@ class Found:
                 "prior is what is believed about the private rows by somebody who knows it"
             )
         else:
-            found.append("public is also which columns hold numbers")
+            found.append("features, labels and bounds were declared, and not taken from the table")
         return found
 
 
@@ -113,6 +113,7 @@ def model_file(found: Found) -> dict[str, Any]:
         "intercept": float(fitted.intercept_ if labels is None else fitted.intercept_[0]),
         "bounds": {name: list(pair) for name, pair in found.limits.items()},
         "max_norm": found.max_norm,
+        "reading": certificate.body["reading"],
         "noise": fitted.noise_,
         "guarantee": _budget(found.budget),
         "prior": certificate.prior,

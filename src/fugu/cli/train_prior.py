@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fugu.cli.train_data import Rows, places
 from fugu.data import Table
+from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -24,10 +25,17 @@ class Belief:
     state: str | None
     smoothing: float
     ordered: bool
+    start: str = "fitted"
 
     @staticmethod
     def of(
-        text: str, order: str | None, by: str | None, state: str | None, smoothing: float, source: str | None
+        text: str,
+        order: str | None,
+        by: str | None,
+        state: str | None,
+        smoothing: float,
+        source: str | None,
+        start: str = "fitted",
     ) -> Belief:
         """Checked: what the prior needs is there, and nothing that it does not know."""
         from fugu.iterate.reading import prior_from
@@ -37,8 +45,8 @@ class Belief:
             raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
         if (name == "markov") != (state is not None):
             raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
-        if name != "markov" and smoothing:
-            raise UsageError("--smoothing is for --prior markov; leave it out")
+        if name != "markov" and (smoothing or start != "fitted"):
+            raise UsageError("--smoothing and --start are for --prior markov; leave them out")
         if name == "markov" and source is None:
             raise UsageError(
                 "--prior markov is fitted on --reference rows, never on the private ones; give --reference"
@@ -50,7 +58,7 @@ class Belief:
             raise UsageError(f"{error}{more}") from None
         if ordered and order is None:
             raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
-        return Belief(name, order, state, smoothing, ordered)
+        return Belief(name, order, state, smoothing, ordered, start)
 
     def prior(self, rows: Rows, known: Table | None) -> Prior:
         """The prior of these rows; the chain of states is that of the public table."""
@@ -66,8 +74,9 @@ class Belief:
         column = known.exact(self.state)
         if column.missing.any():
             raise BadTable(f"column {self.state!r} of the reference has missing cells; fill them in")
-        states = column.values[places(known.exact(self.order), "reference", True)].tolist()
-        return prior_from(chain_of({"reference": states}, self.state, self.smoothing, len(rows)))
+        times = Field("time").read(self.order, known.raw(self.order))
+        states = column.values[places(times, "reference", True)].tolist()
+        return prior_from(chain_of({"reference": states}, self.state, self.smoothing, len(rows), self.start))
 
 
 def check_private(private: str, numbers: bool, belief: Belief) -> None:

@@ -23,8 +23,9 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?
 _LONGEST = 1000
 """No number of more characters is told apart from its neighbours, and none is worked out."""
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
-_PLAIN = (str, bool, int, float)
-_SCALARS = (np.generic, Decimal, Fraction, bytes, date, time, timedelta)
+_TRUTHS = {"false": 0.0, "true": 1.0}
+_SCALARS = (np.number, np.bool_, np.character, Decimal, Fraction, bytes)
+_TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
 
 def is_missing(cell: object) -> bool:
@@ -35,6 +36,8 @@ def is_missing(cell: object) -> bool:
         return cell.is_nan()
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return bool(np.isnat(cell))
+    if isinstance(cell, complex | np.complexfloating):
+        return cell.imag == 0 and is_missing(cell.real)
     return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
 
 
@@ -46,6 +49,8 @@ def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one
     """
     if isinstance(cell, str):
         return _spelt(str.strip(cell), decimal)
+    if isinstance(cell, np.timedelta64):  # which numpy counts among the integers
+        return math.nan
     if isinstance(cell, np.floating):
         return float(str(cell)) if cell.itemsize < 8 else float(cell)  # a short float means its shortest decimal
     if isinstance(cell, bool | int | float | np.bool_ | np.integer | Fraction):
@@ -53,11 +58,23 @@ def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one
             return float(cell)
         except OverflowError:
             return math.inf if cell > 0 else -math.inf
+    if isinstance(cell, complex | np.complexfloating):  # one complex cell makes complex numbers of all in an array
+        return number_of(cell.real) if cell.imag == 0 else math.nan
     if isinstance(cell, Decimal):
         return math.nan if cell.is_nan() else float(cell)
     if isinstance(cell, bytes):
         return _spelt(cell.decode("utf-8", "replace").strip(), decimal)
     return math.nan
+
+
+def meant(cell: object, decimal: str = ".") -> float:
+    """`number_of`, and 1 and 0 for the words "true" and "false": one text makes an engine spell truth values out.
+
+    >>> meant("True"), meant("false"), meant("yes")
+    (1.0, 0.0, nan)
+    """
+    truth = _TRUTHS.get(str.strip(cell).lower()) if isinstance(cell, str) else None
+    return number_of(cell, decimal) if truth is None else truth
 
 
 def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of cell
@@ -70,6 +87,8 @@ def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of
         return str.strip(cell)
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
+    if isinstance(cell, np.datetime64 | np.timedelta64 | timedelta):  # numpy counts the second among the integers
+        return str(cell)
     if isinstance(cell, int | np.integer):
         whole = int(cell)
         return str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
@@ -77,8 +96,6 @@ def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of
         return cell.decode("utf-8", "replace").strip()
     if isinstance(cell, date | time):
         return cell.isoformat()
-    if isinstance(cell, timedelta | np.datetime64 | np.timedelta64):
-        return str(cell)
     if isinstance(cell, Decimal) and not cell.is_nan() and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
         exact = format(cell, "f")
         return (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
@@ -110,7 +127,8 @@ class Categories:
     """Declared categories, and the place of any text among them: the one comparison of categories there is.
 
     A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0") or the same
-    truth value ("true", "True"), unless two categories are the same number: then only letters count.
+    truth value ("true", "True"), unless two categories are the same number: then only letters count. Where there are no
+    categories but True and False, these are the numbers 1 and 0: one missing cell makes an engine turn them into those.
 
     >>> Categories(["1.0", "V27.0", "True"]).places(["1", "V27", "true"]).tolist()
     [0, -1, 2]
@@ -121,7 +139,8 @@ class Categories:
     def __init__(self, values: Sequence[str], decimal: str = ".") -> None:
         self.values, self.decimal = tuple(values), decimal
         self._place = {value: i for i, value in enumerate(self.values)}
-        numbers = [number_of(value, decimal) for value in self.values]
+        reading = meant if set(self.values) <= {"False", "True"} else number_of
+        numbers = [reading(value, decimal) for value in self.values]
         known = [x for x in numbers if not math.isnan(x)]
         self.twins = len(set(known)) < len(known)
         """Whether two categories are the same number, so that only their letters tell them apart."""
@@ -130,10 +149,10 @@ class Categories:
     def place(self, text: str, number: float | None = None) -> int:
         """The place of one text, -1 if it is none of the categories; `number` is given if the cell was one."""
         found = self._place.get(text, -1)
-        if found < 0 and self._numbers:
-            found = self._numbers.get(number_of(text, self.decimal) if number is None else number, -1)
         if found < 0 and text.lower() in ("true", "false"):
             found = self._place.get(text.capitalize(), -1)
+        if found < 0 and self._numbers:
+            found = self._numbers.get(meant(text, self.decimal) if number is None else number, -1)
         return found
 
     def places(self, texts: Iterable[str]) -> NDArray[np.int64]:
@@ -144,23 +163,42 @@ class Categories:
 def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     """The different cells, told apart by type and value, and the place of each row among them.
 
-    What is no plain value (a list, an object with its own ideas of equality) is not compared, but stands as OTHER."""
+    What is no plain value (a list, an object with its own ideas of equality) is not compared, but stands as OTHER;
+    times are told apart by their text, as one instant may be written in two ways."""
     place: dict[Any, int] = {}
     found: list[Any] = []
     codes = []
-    for cell in cells:
+    for item in cells:
+        cell = _plain(item)
         kind = type(cell)
-        key: Any = cell if kind is str else (kind, cell) if kind in _PLAIN or isinstance(cell, _SCALARS) else None
-        if key is None:
-            cell = None if is_missing(cell) else str(cell) if isinstance(cell, str) else OTHER  # noqa: PLW2901
-            key = cell if isinstance(cell, str) else (None, None)
-        elif kind is not str and is_missing(cell):
-            key, cell = (None, None), None  # noqa: PLW2901  NaN equals nothing, and a signalling one cannot be hashed
+        key: Any = cell if kind is str else (kind, text_of(cell) if isinstance(cell, _TIMES) else cell)
         number = place.setdefault(key, len(found))
         if number == len(found):
             found.append(cell)
         codes.append(number)
     return found, np.array(codes, dtype=np.int64)
+
+
+def _plain(cell: Any) -> Any:  # noqa: PLR0911 - one return for each kind of cell
+    """None if missing (NaN equals nothing, and a signalling one cannot be hashed); OTHER if not a plain value.
+
+    A subclass of text or of numbers (an enumeration) is what it holds, whatever it says of itself."""
+    kind = type(cell)
+    if kind is str or kind is int or kind is bool:
+        return cell
+    if isinstance(cell, complex | np.complexfloating):  # what an engine makes of all numbers if one of them is complex
+        return OTHER if cell.imag != 0 else None if np.isnan(cell.real) else float(cell.real)
+    if is_missing(cell):
+        return None
+    if kind is float or isinstance(cell, _TIMES):
+        return cell
+    if isinstance(cell, str):
+        return str.__str__(cell)
+    if isinstance(cell, _SCALARS):
+        return cell
+    if isinstance(cell, int):
+        return int.__add__(cell, 0)
+    return float.__add__(cell, 0.0) if isinstance(cell, float) else OTHER
 
 
 def is_time(cell: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, Categories, is_missing, number_of, number_text, text_of
+from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, number_text, text_of
 from fugu.data.column import Column
 from fugu.data.raw import Raw
 from fugu.errors import BadTable, UnknownName, UsageError
@@ -29,6 +30,8 @@ _KEYS = {
 }
 TRUTH = ("False", "True")
 """A column of truth values: an ordering whose places are the numbers 0 and 1."""
+_PLAIN = re.compile(r"\d{1,100}(?:[./]\d{1,100})?", re.ASCII)
+"""No exponent: working out "1e1000000000" takes hours."""
 
 
 @final
@@ -143,11 +146,12 @@ class Field:
 
     def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         if raw.array is not None:
-            numbers = raw.array.astype(np.float64) + 0.0
+            with np.errstate(over="ignore"):  # beyond the doubles is infinite; a warning would tell of a cell
+                numbers = raw.array.astype(np.float64) + 0.0
             numbers[np.asarray(raw.masked)] = np.nan
         else:
             cells, codes = raw.factors()
-            each = [math.nan if _gone(cell, absent) else number_of(cell, decimal) for cell in cells]
+            each = [math.nan if _gone(cell, absent) else meant(cell, decimal) for cell in cells]
             numbers = np.array(each, dtype=np.float64)[codes] + 0.0
         if self.bounds is not None and self.outside == "missing":
             with np.errstate(invalid="ignore"):
@@ -186,15 +190,19 @@ class Field:
         place = known.place(text, number)
         if place < 0 and self.outside == "nearest":
             place = self._nearest(number_of(cell, decimal), decimal)
-        return self.values[place] if place >= 0 else (self.outside or self._middle())
+        return self.values[place] if place >= 0 else self._elsewhere()
 
-    def _middle(self) -> str:
+    def _elsewhere(self) -> str:
+        if self.outside is not None and self.outside != "nearest":
+            return self.outside
         return OTHER if self.kind == "category" else str(self.replacement)
 
     def _nearest(self, number: float, decimal: str) -> int:
         if math.isnan(number):
             return -1
-        return int(np.argmin([abs(number_of(value, decimal) - number) for value in self.values or ()]))
+        known = [number_of(value, decimal) for value in self.values or ()]
+        inside = min(max(number, min(known)), max(known))  # from an infinite number all are equally far
+        return int(np.argmin([abs(value - inside) for value in known]))
 
 
 def _gone(cell: object, absent: frozenset[str]) -> bool:
@@ -216,7 +224,7 @@ def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typic
     width = None
     if step is not None:
         try:
-            width = Fraction(step) if isinstance(step, str) and len(step) < 100 else as_fraction(step)
+            width = Fraction(step) if isinstance(step, str) and _PLAIN.fullmatch(step) else as_fraction(step)
         except (TypeError, ValueError, ZeroDivisionError):
             raise UsageError(f"the step of column {name!r} must be a number above 0") from None
         if ends is None or not 0 < width <= as_fraction(ends[1]) - as_fraction(ends[0]):

@@ -8,9 +8,9 @@ it. tests/doors enumerates the callers of this function: a new one needs a case 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from fugu.errors import BadTable
 
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)
+T = TypeVar("T")
 
 
 @final
@@ -33,7 +34,7 @@ class Private:
     schema: Schema
     table: Table
     whole: Table
-    """All columns of the table as they stand, for a ledger to recognise it by; nothing is computed from them."""
+    """All columns of the table as they stand: for a ledger to recognise it by, and for `images`."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -51,6 +52,12 @@ class Private:
     def places(self, name: str, labels: Sequence[str]) -> NDArray[np.int64]:
         """The place of each cell among these labels, -1 where it is none of them."""
         return places(self.schema, self.table, name, labels)
+
+    def images(self, name: str, read: Callable[[Any], T]) -> list[T]:
+        """Each cell as it stands through a total function of one cell, for readings that are finer than doubles."""
+        cells, codes = self.whole.raw(name).factors()
+        found = [read(cell) for cell in cells]
+        return [found[code] for code in codes.tolist()]
 
     def public(self, name: str) -> Column:
         """A column that was declared public, as it is; nothing may be missing in it."""

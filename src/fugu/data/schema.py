@@ -63,6 +63,9 @@ class Schema:
             raise UsageError(f'the decimal mark of a schema is "." or ",", got {self.decimal!r}')
         if isinstance(self.absent, str) or not all(isinstance(code, str) for code in self.absent):
             raise UsageError("absent must be a list of texts that mean that a cell is missing")
+        names = () if isinstance(self.header, bool) else self.header
+        if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
+            raise UsageError("header is true, false, or a list of the names of all columns")
         object.__setattr__(self, "fields", {name: Field.of(name, told) for name, told in self.columns.items()})
         object.__setattr__(self, "columns", {name: known.to_json() for name, known in self.fields.items()})
         object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))

@@ -61,6 +61,12 @@ def read_states(states: Iterable[Hashable] | None, size: int) -> tuple[Hashable,
     return found
 
 
+def named(states: tuple[Hashable, ...], at: Iterable[int]) -> str:
+    """Some states by their names, the first eight of them."""
+    found = [repr(states[i]) for i in at]
+    return ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
+
+
 def _numbers(given: Any, name: str) -> Array:
     try:
         found = np.asarray(given)

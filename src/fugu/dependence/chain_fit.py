@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fugu.dependence.chain import MarkovChain
 
 _MOST_STATES = 4096
+FITTED = "fitted"
 
 
 def fitted(
@@ -24,17 +25,22 @@ def fitted(
     states: Iterable[Hashable] | None,
     smoothing: float,
     length: int | None,
+    start: Any = FITTED,
 ) -> MarkovChain:
     """P(y | x) = (n(x, y) + smoothing) / (n(x, .) + k smoothing), n = transitions within the reference sequences.
 
-    The start is the stationary law of the fitted chain. Without `length` the chain is as long as the longest
-    reference sequence. Smoothing makes another prior, and the guarantee is for that one: it is the caller's choice
-    and is written into the assumptions. A state that no reference sequence ever leaves has no frequencies: refused.
+    The start is P(x) = (f(x) + smoothing) / (N + k smoothing) with f(x) of the N sequences beginning at x. One sequence
+    fits no start: "fitted" then covers every one, as "any" does. "stationary" is the caller's own claim, and refused
+    where a state has no mass. Without `length` the chain is as long as the longest reference sequence. Smoothing makes
+    another prior, and the guarantee is for that one: it is the caller's choice and is written into the assumptions, as
+    the start is. A state that no reference sequence ever leaves has no frequencies: refused.
 
     >>> from fugu.dependence.chain import MarkovChain
-    >>> chain = MarkovChain.fit(["aababb", "bbabaa"])
-    >>> chain.states, chain.transition(1).tolist(), chain.length
-    (('a', 'b'), [[0.4, 0.6], [0.6, 0.4]], 6)
+    >>> chain = MarkovChain.fit(["aababb", "bbabaa", "babbab", "abaabb"])
+    >>> chain.states, chain.transition(1)[0].tolist(), chain.marginal(1).tolist(), chain.length
+    (('a', 'b'), [0.3, 0.7], [0.5, 0.5], 6)
+    >>> MarkovChain.fit(["aababb"])
+    MarkovChain(2 states, length 6, any start)
     """
     add = _smoothing(smoothing)
     read = [_sequence(sequence) for sequence in sequences]
@@ -55,20 +61,39 @@ def fitted(
             f"{int(empty.sum())} of {len(names)} states are never left in the reference sequences, so nothing is known "
             "of what follows them; give smoothing= (say 0.5), longer sequences, or states= without them"
         )
+    first = np.full((1, len(names)), add)
+    np.add.at(first[0], [order[sequence[0]] for sequence in read], 1.0)
+    law, begins = _start(start, _normalised(first)[0], len(read))
     return cls(
         _normalised(weights),
         max(map(len, read)) if length is None else length,
+        law,
         states=names,
-        assumptions=_assumptions(len(read), add, length is None, max(map(len, read))),
+        assumptions=_assumptions(len(read), add, length is None, max(map(len, read)), begins),
     )
 
 
-def _assumptions(sequences: int, add: float, longest: bool, length: int) -> tuple[str, ...]:
-    said = [f"the chain was fitted on {sequences} reference sequences, which count as public"]
+def _start(start: Any, fitted: NDArray[np.float64], sequences: int) -> tuple[Any, str]:
+    """What the chain begins with, and what that assumes."""
+    if not isinstance(start, str):
+        return start, "the law of the first entry is the one that was given"
+    if start not in (FITTED, "any", "stationary"):
+        raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
+    if start == FITTED and sequences > 1:
+        return fitted, "the law of the first entry is that of the first entries of the reference sequences"
+    if start == "stationary":
+        return start, "every sequence begins in the stationary law: it has run for long before its first entry"
+    one = "one reference sequence fits no start: " if start == FITTED else ""
+    return "any", f"{one}every law of the first entry is covered"
+
+
+def _assumptions(sequences: int, add: float, longest: bool, length: int, begins: str) -> tuple[str, ...]:
+    many = f"{sequences} reference sequences" if sequences > 1 else "1 reference sequence"
+    said = [f"the chain was fitted on {many}, which count{'s' * (sequences == 1)} as public", begins]
     if add > 0:
         said.append(
-            f"the guarantee is for the smoothed prior: {add:g} was added to every transition count; "
-            "it is not a guarantee for the chain without smoothing"
+            f"the guarantee is for the smoothed prior: {add:g} was added to every transition count and every count of "
+            "first entries; it is not a guarantee for the chain without smoothing"
         )
     if longest:
         said.append(f"sequences have length {length}, that of the longest reference sequence")

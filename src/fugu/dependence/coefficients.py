@@ -53,25 +53,33 @@ def forward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float:
 
     Rows of states that the entry never takes are left out. 0 if the sequence has no d steps.
     """
-    return max((_variation(kernel, rows) for kernel, rows, _ in _stretches(prior, steps)), default=0.0)
+    return max((_variation(kernel, rows) for _, kernel, rows in _stretches(prior, steps)), default=0.0)
 
 
 def backward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float:
     """The same for the true backward kernels of the given start: P(X_{t-d} = z | X_t = x), the largest over t.
 
     Not the coefficient of the stationary reversal: P = [[.9, .1], [.99, .01]] started at (.25, .75) has .537, the
-    reversal .09.
+    reversal .09. If the chain covers every start, tanh(Delta / 4), which bounds it for each.
 
     >>> chain = MarkovChain([[0.9, 0.1], [0.99, 0.01]], length=5, initial=[0.25, 0.75])
     >>> round(backward_coefficient(chain), 3)
     0.537
     """
-    return max((_variation(back, rows) for _, _, (back, rows) in _stretches(prior, steps)), default=0.0)
+    if not isinstance(prior, (MarkovChain, ChainSet)):
+        raise UsageError(f"expected a MarkovChain or a ChainSet, got {type(prior).__name__}")
+    found = [0.0]
+    for chain in (prior,) if isinstance(prior, MarkovChain) else prior:
+        if chain.free:
+            found.append(free_start_coefficient(chain, steps))
+        else:
+            found += [_variation(*_backward(chain, t, steps, power)) for t, power, _ in _stretches(chain, steps)]
+    return max(found)
 
 
 def free_start_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float:
     """tanh(Delta / 4) of d consecutive kernels, the largest over positions: the backward coefficient for any start."""
-    found = (_tanh_quarter(_diameter(kernel.ratios())) for kernel, _, _ in _stretches(prior, steps, everywhere=True))
+    found = (_tanh_quarter(_diameter(kernel.ratios())) for _, kernel, _ in _stretches(prior, steps, everywhere=True))
     return max(found, default=0.0)
 
 
@@ -121,8 +129,8 @@ def _read(kernel: Any) -> Product:
 
 def _stretches(
     prior: MarkovChain | ChainSet, steps: int, everywhere: bool = False
-) -> Iterator[tuple[Product, Mask, tuple[Product, Mask]]]:
-    """Every distinct stretch of `steps` kernels and its live rows; the backward kernel and its live rows."""
+) -> Iterator[tuple[int, Product, Mask]]:
+    """Every distinct stretch of `steps` kernels: the entry it begins at, their product, and its live rows."""
     if not isinstance(prior, (MarkovChain, ChainSet)):
         raise UsageError(f"expected a MarkovChain or a ChainSet, got {type(prior).__name__}")
     steps = whole(steps, "steps")
@@ -136,13 +144,13 @@ def _stretches(
                 for later in range(t + 1, t + steps):
                     power = power.then(chain.step(later))
             rows = np.ones(chain.size, dtype=bool) if everywhere else chain.supports[0 if chain.stationary else t - 1]
-            yield power, rows, (power, rows) if everywhere else _backward(chain, t, t + steps, power)
+            yield t, power, rows
 
 
-def _backward(chain: MarkovChain, t: int, later: int, power: Product) -> tuple[Product, Mask]:
-    """P(X_t = z | X_later = x) = mu_t(z) K(z, x) / mu_later(x), in row x, in logarithms."""
+def _backward(chain: MarkovChain, t: int, steps: int, power: Product) -> tuple[Product, Mask]:
+    """P(X_t = z | X_later = x) = mu_t(z) K(z, x) / mu_later(x), later = t + steps, in row x, in logarithms."""
     logs, errors = chain.log_marginals
-    first, last = (0, 0) if chain.stationary else (t - 1, later - 1)
+    first, last = (0, 0) if chain.stationary else (t - 1, t + steps - 1)
     rows = chain.supports[last]
     end = np.where(rows, logs[last], 0.0)
     kernel = (logs[first][:, None] + power.logs - end[None, :]).T

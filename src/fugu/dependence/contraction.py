@@ -53,18 +53,34 @@ def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDA
 
     `reach` says which entries are positive, decided without arithmetic; `valid` (k,) which values can occur."""
     n, k, _ = kernels.shape
-    slack = (error + (2 * k + 16) * U)[:, None, None]
-    high = np.where(reach, np.maximum(kernels, _TINY), 0.0) * (1 + slack)
-    low = np.where(reach & (kernels >= _TINY), kernels, 0.0) * (1 - slack)
+    high, low = _outward(kernels, reach, error[:, None, None])
     u = np.broadcast_to(high[:, :, None, :], (n, k, k, k))
     v = np.broadcast_to(low[:, None, :, :], (n, k, k, k))
-    dead = ~(reach[:, :, None, :] | reach[:, None, :, :])
+    both = np.broadcast_to(valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool), (n, k, k))
+    return _sorted(u, v, ~(reach[:, :, None, :] | reach[:, None, :, :]), both)
+
+
+def sort_pairs(kernel: Array, reach: NDArray[np.bool_], error: float, pairs: tuple[NDArray[np.intp], ...]) -> Rows:
+    """The same for some pairs of rows of one kernel: arrays of shape (1, 1, pairs, k)."""
+    high, low = _outward(kernel, reach, np.array(error))
+    x, y = pairs
+    shape = (1, 1, len(x), kernel.shape[-1])
+    dead = ~(reach[x] | reach[y])
+    return _sorted(high[x].reshape(shape), low[y].reshape(shape), dead.reshape(shape), np.ones(shape[:-1], dtype=bool))
+
+
+def _outward(kernels: Array, reach: NDArray[np.bool_], error: Array) -> tuple[Array, Array]:
+    slack = error + (2 * kernels.shape[-1] + 16) * U
+    high = np.where(reach, np.maximum(kernels, _TINY), 0.0) * (1 + slack)
+    return high, np.where(reach & (kernels >= _TINY), kernels, 0.0) * (1 - slack)
+
+
+def _sorted(u: Array, v: Array, dead: NDArray[np.bool_], valid: NDArray[np.bool_]) -> Rows:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(dead, -1.0, np.where(v > 0, u / np.where(v > 0, v, 1.0), np.where(u > 0, np.inf, 0.0)))
     order = np.argsort(-ratio, axis=-1, kind="stable")
-    both = np.broadcast_to(valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool), (n, k, k))
     take = np.take_along_axis
-    return Rows(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), both)
+    return Rows(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), valid)
 
 
 def passed_scalar(rows: Rows, alpha: Array) -> Array:

@@ -15,10 +15,15 @@ from functools import cached_property
 import numpy as np
 
 from fugu.dependence.chain import MarkovChain
-from fugu.dependence.contraction import Array, U
+from fugu.dependence.contraction import U
+from fugu.dependence.contraction_limit import backward_kernel
 from fugu.dependence.contraction_refine import Refined
-from fugu.dependence.contraction_side import Side, levels
+from fugu.dependence.contraction_side import Levels, Mask, Side, levels
+from fugu.dependence.contraction_start import AnyStart, GivenStart
+from fugu.dependence.contraction_sweep import Sweep
+from fugu.dependence.contraction_sweep_wide import WideLevels, WideSweep
 from fugu.dependence.contraction_wide import Wide, levels_scalar
+from fugu.dependence.stationary import reachable
 from fugu.errors import NotProvable
 from fugu.exact import meant_up
 
@@ -28,8 +33,6 @@ MOST_RECURSION = 5
 """Up to here, and for short chains, the recursion is run from m = 0; above, a bound for all m is refined."""
 _SHORT = 12
 _LEAST_LOG = -650.0
-_POSITIVE = 1e-320
-"""Stands for any smaller positive number; far below the entries whose digits are used."""
 
 
 class Contraction:
@@ -48,10 +51,22 @@ class Contraction:
     def forward(self) -> Side:
         """The later nodes: the transition kernels."""
         chain, supports = self.chain, np.asarray(self.chain.supports)
-        if chain.homogeneous:
-            return Side([chain.transition(1)], [np.asarray(supports.any(axis=0))])
+        if chain.homogeneous and (closed := self._closed()) is not None:
+            return Side([chain.transition(1)], [closed])
         kernels = [chain.transition(self.length - m) for m in range(1, self.length)]
         return Side(kernels, [supports[self.length - 1 - m] for m in range(self.length)])
+
+    def _closed(self) -> Mask | None:
+        """The values that a homogeneous chain can take, now or later; None where each place has its own.
+
+        The set must be closed under transitions, beyond the last entry too: a value that is left out has no bound, and
+        one that leads to it would seem to lose nothing there. Up to 12 values the pairs that occur cost no more for it.
+        With one number for all pairs, a short chain whose values do not occur together is looked at place by place."""
+        supports = np.asarray(self.chain.supports)
+        closed: Mask = np.asarray(reachable(self.chain.transition(1) > 0)[supports[0]].any(axis=0))
+        together = bool(np.array_equal(supports[-1], closed))
+        alike = self.chain.size <= MOST_PAIRWISE or together or self.length > 4 * self.chain.size
+        return closed if alike else None
 
     @cached_property
     def backward(self) -> Side:
@@ -63,8 +78,8 @@ class Contraction:
         error = float(np.max(errors)) * 1.01 + 2000 * U
         laws = np.where(supports, np.exp(np.where(supports, logs, 0.0)), 0.0)
         if chain.stationary:
-            return Side([_reversed(laws[0], chain.transition(1), laws[0])], [supports[0]], error)
-        kernels = [_reversed(laws[m - 1], chain.transition(m), laws[m]) for m in range(1, self.length)]
+            return Side([backward_kernel(laws[0], chain.transition(1), laws[0])], [supports[0]], error)
+        kernels = [backward_kernel(laws[m - 1], chain.transition(m), laws[m]) for m in range(1, self.length)]
         return Side(kernels, list(supports), error)
 
     def __call__(self, epsilon: float) -> float:
@@ -81,8 +96,8 @@ class Contraction:
         A true F grows with the number of further nodes (f may ignore some), so the settled one bounds all."""
         if not self.chain.stationary:
             raise NotProvable("a bound for every length needs a stationary chain; state the length")
-        if self._wide:
-            total = self._wide[0].pairs(epsilon, None) + self._wide[1].pairs(epsilon, None)
+        if len(self._tables) > 1:
+            total = np.sum([table.pairs(epsilon, None) for table in self._tables.values()], axis=0)
         else:
             found = [levels(side, epsilon, None) for side in (self.forward, self.backward)]
             if not all(f.settled for f in found):
@@ -92,49 +107,62 @@ class Contraction:
         return self._sum(epsilon, worst)
 
     @cached_property
-    def _wide(self) -> tuple[Wide | Refined, Wide | Refined] | None:
-        """The two sides where one table serves all nodes; None where the recursion runs node by node."""
-        sides, k = (self.forward, self.backward), self.chain.size
-        if not all(s.same for s in sides) or k <= MOST_RECURSION or (k <= MOST_PAIRWISE and self.length <= _SHORT):
+    def _alike(self) -> bool:
+        """Whether one table serves all nodes of a side whose kernel is the same everywhere."""
+        k = self.chain.size
+        return k > MOST_PAIRWISE or (k > MOST_RECURSION and self.length > _SHORT)
+
+    @cached_property
+    def _tables(self) -> dict[str, Wide | Refined]:
+        """A table for each side that is the same everywhere."""
+        kind: type[Wide] | type[Refined] = Refined if self.chain.size <= MOST_PAIRWISE else Wide
+        sides = (
+            {"later": self.forward} if not self.chain.stationary else {"later": self.forward, "earlier": self.backward}
+        )
+        return {name: kind(side) for name, side in sides.items() if side.same and self._alike}
+
+    @cached_property
+    def _sweep(self) -> Sweep | WideSweep | None:
+        """The earlier side of a chain that is not stationary; None where its steps differ and its start is given."""
+        chain = self.chain
+        if chain.stationary or not (chain.free or chain.homogeneous):
             return None
-        kind = Refined if k <= MOST_PAIRWISE else Wide
-        return kind(sides[0]), kind(sides[1])
+        start = AnyStart(chain) if chain.free else GivenStart(chain)
+        return Sweep(start) if chain.size <= MOST_PAIRWISE else WideSweep(start)
+
+    def _levels(self, name: str, epsilon: float) -> Levels | WideLevels:
+        """The losses through the later or the earlier nodes, by their number."""
+        most = self.length - 1
+        if name in self._tables:
+            return Levels([self._tables[name].pairs(epsilon, most)], True)
+        if name == "earlier" and self._sweep is not None:
+            return self._sweep.levels(epsilon, most)
+        side = self.forward if name == "later" else self.backward
+        return levels(side, epsilon, most) if self.chain.size <= MOST_PAIRWISE else levels_scalar(side, epsilon, most)
 
     def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
-        if self._wide:  # the same bound for every node
-            most = self.length - 1
-            total = self._wide[0].pairs(epsilon, most) + self._wide[1].pairs(epsilon, most)
-            return self._sum(epsilon, float(np.max(total[self._pairs(0)], initial=0.0)))
-        solve = levels if self.chain.size <= MOST_PAIRWISE else levels_scalar
-        later = solve(self.forward, epsilon, self.length - 1)
-        earlier = solve(self.backward, epsilon, self.length - 1)
-        worst, seen = 0.0, set()
-        for i in nodes:
-            at = min(self.length - i, len(later.values) - 1), min(i - 1, len(earlier.values) - 1)
-            if at in seen and self.chain.stationary:
-                continue
-            seen.add(at)
-            total = later.at(self.length - i) + earlier.at(i - 1)
-            worst = max(worst, float(np.max(total[self._pairs(i - 1)], initial=0.0)))
+        """The largest bound over these nodes; those between two settled ends are alike, and one of them is asked."""
+        later, earlier = (self._levels(name, epsilon) for name in ("later", "earlier"))
+        first, last = len(earlier), self.length + 1 - len(later)
+        some = [i for i in nodes if i <= first or i >= last] if len(nodes) > 1 else nodes
+        most = {i: later.most(self.length - i) + earlier.most(i - 1) for i in some}
+        worst = 0.0
+        for i in sorted(some, key=lambda i: -most[i]):
+            if most[i] <= worst:
+                break
+            pairs = self._pairs(i - 1)
+            ahead = later.at(self.length - i, pairs)
+            asked = pairs & (ahead + earlier.most(i - 1) > worst)
+            total = ahead + earlier.at(i - 1, asked)
+            worst = max(worst, float(np.max(total, where=asked, initial=0.0)))
         return self._sum(epsilon, worst)
 
-    def _pairs(self, row: int) -> Array:
+    def _pairs(self, row: int) -> Mask:
         """Ordered pairs of different values that node `row` + 1 can take."""
         supports = np.asarray(self.chain.supports)
         valid = supports[min(row, len(supports) - 1)]
-        pairs: Array = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
+        pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
         return pairs
 
     def _sum(self, epsilon: float, worst: float) -> float:
         return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon
-
-
-def _reversed(before: Array, kernel: Array, after: Array) -> Array:
-    """mu_(t-1)(y) P(y, x) / mu_t(x) in row x; the ratio of the marginals first, so that nothing is lost to underflow.
-
-    What is positive stays positive: zeros are told apart by the kernel, not by arithmetic."""
-    live = (before[:, None] > 0) & (kernel > 0) & (after[None, :] > 0)
-    with np.errstate(under="ignore"):
-        ratio = before[:, None] / np.where(after > 0, after, 1.0)[None, :]
-        out: Array = np.where(live, np.maximum(ratio * kernel, _POSITIVE), 0.0).T
-    return out

@@ -103,9 +103,16 @@ class Levels:
     values: list[Array]
     settled: bool
 
-    def at(self, m: int) -> Array:
-        """An upper bound on F_m."""
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def at(self, m: int, _: Mask | None = None) -> Array:
+        """An upper bound on F_m, for all pairs."""
         return self.values[min(m, len(self.values) - 1)]
+
+    def most(self, m: int) -> float:
+        """The same over all pairs."""
+        return float(self.at(m).max())
 
 
 def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:

@@ -12,6 +12,7 @@ all m, every F_m is at most min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha),
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -48,15 +49,31 @@ class Frontier:
         return cls(*_corners(a[new], b[new]), slack)
 
     def passed(self, alpha: float) -> float:
-        """l_d(alpha), rounded up; at most alpha. The totals of u and v are within `slack` of 1."""
-        with np.errstate(under="ignore"):
-            q = float(np.exp(-alpha))
-        up, down = q * (1 + 4 * U) + 1e-290, q * (1 - 4 * U)
-        top = self.a + up * np.maximum(1 + self.slack - self.a, 0)
-        bottom = self.b + down * np.maximum(1 - self.slack - self.b, 0)
-        with np.errstate(divide="ignore"):
-            found = float(np.log(np.max(top / bottom, initial=(1 + self.slack) / (1 - self.slack))))
-        return min(alpha, found * (1 + 4 * U) + 16 * U) if np.isfinite(found) else alpha
+        """l_d(alpha), rounded up; at most alpha."""
+        return float(Frontiers([self]).passed(np.array([alpha]))[0])
+
+
+class Frontiers:
+    """Several frontiers, asked at once."""
+
+    def __init__(self, fronts: list[Frontier]) -> None:
+        self.a, self.b = (np.concatenate([getattr(f, name) for f in fronts]) for name in ("a", "b"))
+        sizes = [f.a.size for f in fronts]
+        self.at = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
+        self.which = np.repeat(np.arange(len(fronts)), sizes)
+        slack = np.array([f.slack for f in fronts])
+        self.even = (1 + slack) / (1 - slack)  # what the whole set gives: the totals of u and v are within `slack` of 1
+        self.rest_a = np.maximum(1 + slack[self.which] - self.a, 0)
+        self.rest_b = np.maximum(1 - slack[self.which] - self.b, 0)
+
+    def passed(self, alphas: Array) -> Array:
+        """l_d(alpha), one alpha for each frontier, rounded up; at most alpha."""
+        with np.errstate(under="ignore", divide="ignore"):
+            q = np.exp(-alphas)
+            top = self.a + (q * (1 + 4 * U) + 1e-290)[self.which] * self.rest_a
+            best = np.maximum.reduceat(top / (self.b + (q * (1 - 4 * U))[self.which] * self.rest_b), self.at)
+            found = np.log(np.maximum(best, self.even)) * (1 + 4 * U) + 16 * U
+        return np.asarray(np.minimum(alphas, found))
 
 
 def _corners(a: Array, b: Array) -> tuple[Array, Array]:
@@ -99,6 +116,11 @@ class Wide:
                 plain = plain @ kernel
             reach = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
 
+    @cached_property
+    def all(self) -> Frontiers:
+        """The frontiers of all d together."""
+        return Frontiers(self.fronts)
+
     def _rows(self, n: int) -> Rows:
         if n in self.kept:
             return self.kept[n]
@@ -106,11 +128,11 @@ class Wide:
 
     def alpha(self, epsilon: float, nodes: int | None) -> float:
         """A bound on alpha_m for all m up to `nodes` (None: for every m; inf if none is found)."""
-        alphas = [_up(epsilon)]
+        alphas, own = [_up(epsilon)], np.array([_up(d * epsilon) for d in DS])
         for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
-            usable = [(d, f) for d, f in zip(DS, self.fronts, strict=True) if d <= m]
-            new = min(_up(_up(d * epsilon) + f.passed(alphas[m - d])) for d, f in usable)
-            alphas.append(min(new, _up((m + 1) * epsilon)))
+            beyond = np.array([alphas[m - d] if d <= m else np.inf for d in DS])
+            new = np.where(np.isfinite(beyond), own + self.all.passed(beyond), np.inf).min() * (1 + 4 * U)
+            alphas.append(min(float(new), _up((m + 1) * epsilon)))
             if m >= 4 and (bound := self._settled(alphas, epsilon)) is not None:
                 return bound
         return max(alphas) if nodes is not None else float("inf")
@@ -121,26 +143,36 @@ class Wide:
         bound = max(alphas) + 2 * step + 1e-12 * (1 + alphas[-1])
         if step > 1e-4 * alphas[-1]:
             return None
-        holds = any(
-            _up(_up(d * epsilon) + f.passed(bound)) <= bound for d, f in zip(DS, self.fronts, strict=True)
-        ) and all(a <= bound for a in alphas)
-        return bound if holds else None
+        return bound if self.holds(bound, epsilon) and all(a <= bound for a in alphas) else None
+
+    def holds(self, bound: float, epsilon: float, more: float = 0.0) -> bool:
+        """bound >= d eps + l_d(bound) + more for some d: if it bounds enough nodes, it bounds all beyond."""
+        own = np.array([_up(d * epsilon) for d in DS])
+        passed = self.all.passed(np.full(len(DS), bound))
+        return bool(np.any((own + passed + more) * (1 + 4 * U) <= bound))
 
     def pairs(self, epsilon: float, nodes: int | None) -> Array:
         """F(x, x') for every number of further nodes up to `nodes`; rounded up."""
-        alpha = self.alpha(epsilon, nodes)
+        cap = np.inf if nodes is None else _up(nodes * epsilon)
+        return self.pairs_at(self.alpha(epsilon, nodes), epsilon, cap)
+
+    def best(self, alpha: float, epsilon: float) -> list[int]:
+        """The places in DS of the few numbers d that are tried pair by pair: the best ones by the scalar bound."""
+        scores = (np.array(DS) - 1) * epsilon + self.all.passed(np.full(len(DS), alpha))
+        return [int(n) for n in np.argsort(scores)[:_KEPT]]
+
+    def pairs_at(self, alpha: float, epsilon: float, cap: float, more: float = 0.0) -> Array:
+        """F(x, x') for a number alpha that bounds the losses beyond, at most `cap`; `more` is added to what passes."""
         valid = self.side.valid_at(0)
         apart = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
-        cap = np.inf if nodes is None else _up(nodes * epsilon)
         if not np.isfinite(alpha):
             return np.where(apart, cap, 0.0)
-        scores = [_up((d - 1) * epsilon) + f.passed(alpha) for d, f in zip(DS, self.fronts, strict=True)]
         best = np.where(apart, cap, 0.0)
-        for n in np.argsort(scores)[:_KEPT]:
+        for n in self.best(alpha, epsilon):
             rows = self._rows(int(n))
             if len(self.kept) < 2 * _KEPT:
                 self.kept[int(n)] = rows
-            found = passed_scalar(rows, np.array([alpha]))[0]
+            found = passed_scalar(rows, np.array([alpha]))[0] + more
             best = np.minimum(best, _up(1.0) * (_up((DS[n] - 1) * epsilon) + found))
         return np.where(apart, best, 0.0)
 

@@ -28,6 +28,8 @@ class HiddenMarkov:
       given Y_t.
     - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.
 
+    The start is that of `MarkovChain`: a law, "stationary", or "any" (not for `protect="observed"`).
+
     >>> weather = HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
     >>> weather.pairs().size
     4
@@ -40,6 +42,11 @@ class HiddenMarkov:
             raise UnknownName("thing to protect", protect, ("hidden", "observed"))
         self.chain = MarkovChain(transition, length, initial)
         self.emission = laws(emission, "emission")
+        if self.chain.free and protect == "observed":
+            raise NotProvable(
+                "what an observed entry says of the hidden states depends on the start, and no bound for every start "
+                "is proved here; state initial= the law of the first hidden state, or protect the hidden states"
+            )
         if self.emission.values.ndim != 2 or self.emission.values.shape[0] != self.chain.size:
             raise BadLaw(f"emission needs one row for each of the {self.chain.size} hidden states")
         self.protect = protect
@@ -52,17 +59,19 @@ class HiddenMarkov:
         return f"{about}, against any two values; releases are per-entry DP in the observed entries"
 
     def pairs(self) -> MarkovChain:
-        """The chain of (X_t, Y_t): P((x, y) -> (x', y')) = P(x, x') E(x', y')."""
+        """The chain of (X_t, Y_t): P((x, y) -> (x', y')) = P(x, x') E(x', y'); pairs with E(x, y) = 0 are left out."""
         emit = self.emission.values
-        seen = emit.shape[1]
+        seen, some = emit.shape[1], emit.ravel() > 0
         steps = [self.chain.transition(t) for t in range(1, 2 if self.chain.homogeneous else self.chain.length)]
-        blocks = [np.repeat((p[:, :, None] * emit[None]).reshape(len(p), -1), seen, axis=0) for p in steps]
-        start: Any = "stationary"
-        if not self.chain.stationary:
-            start = (self.chain.marginal(1)[:, None] * emit).ravel()
+        whole = [np.repeat((p[:, :, None] * emit[None]).reshape(len(p), -1), seen, axis=0) for p in steps]
+        blocks = [block[np.ix_(some, some)] for block in whole]
+        start: Any = "any" if self.chain.free else "stationary"
+        if not self.chain.stationary and not self.chain.free:
+            start = (self.chain.marginal(1)[:, None] * emit).ravel()[some]
             start = start / start.sum()
         kernel = blocks[0] if self.chain.homogeneous else np.stack(blocks)
-        states = [(x, y) for x in self.chain.states for y in range(seen)]
+        pairs = [(x, y) for x in self.chain.states for y in range(seen)]
+        states = [pair for pair, used in zip(pairs, some, strict=True) if used]
         return MarkovChain(kernel / kernel.sum(axis=-1, keepdims=True), self.chain.length, start, states)
 
     def quilts(self, node: int) -> Quilts:

@@ -67,11 +67,13 @@ class ChainQuilts:
             for d in range(lefts):
                 behind = chain.step(t - 1 - d) if behind is None else chain.step(t - 1 - d).then(behind)
                 back.append(behind)
-        logs, errors = chain.log_marginals
-        row = 0 if chain.stationary else t - 1
+        shift = np.zeros((size, size))
         with np.errstate(invalid="ignore"):
-            shift = padded(logs[row][None, :] - logs[row][:, None], 2 * float(np.ravel(errors)[row]))
-            left = [b.column_ratios(self.support(t - d)) + shift for d, b in enumerate(back, 1)]
+            if not chain.free:
+                logs, errors = chain.log_marginals
+                row = 0 if chain.stationary else t - 1
+                shift = padded(logs[row][None, :] - logs[row][:, None], 2 * float(np.ravel(errors)[row]))
+            left = [b.left_ratios(self.support(t - d), chain.free) + shift for d, b in enumerate(back, 1)]
         empty = np.zeros((0, size, size))
         return (np.stack(left) if left else empty), (np.stack(right) if right else empty)
 

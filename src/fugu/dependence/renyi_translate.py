@@ -24,6 +24,7 @@ from fugu.dependence.chain import MarkovChain
 from fugu.dependence.contraction import Array, U
 from fugu.dependence.contraction_chain import Contraction
 from fugu.dependence.contraction_side import Mask, Side, _Products
+from fugu.dependence.contraction_start import AnyStart
 from fugu.dependence.influence import influence
 from fugu.dependence.renyi_group import Cost, group_cost, up, zcdp_cost
 from fugu.errors import NotProvable
@@ -70,15 +71,22 @@ def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
     return out
 
 
+def _any_start(chain: MarkovChain, far: int) -> list[list[Array]]:
+    """The same for the earlier nodes whatever the start is: D_alpha <= D_inf <= D(x, x') of `contraction_start`."""
+    start = AnyStart(chain)
+    return [[start.diameter(m, d)[0] for d in range(1, min(m, far) + 1)] for m in range(1, chain.length)]
+
+
 def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
     """The bound above at one order, the largest over entries and ordered pairs of possible values."""
     length, k = chain.length, chain.size
     whole = cost(length)
     parts = Contraction(chain)
-    alike = parts.forward.same and parts.backward.same
+    alike = parts.forward.same and chain.stationary
     far = max(1, min(_MOST_FAR, length - 1, _MOST_WORK // (k**3 * (1 if alike else length))))
     costs = np.array([cost(b) for b in range(1, 2 * far + 2)])
-    later, earlier = (_table(s, length - 1, far, alpha) for s in (parts.forward, parts.backward))
+    later = _table(parts.forward, length - 1, far, alpha)
+    earlier = _any_start(chain, far) if chain.free else _table(parts.backward, length - 1, far, alpha)
     supports = np.asarray(chain.supports)
     worst, seen = 0.0, set()
     for i in range(1, length + 1):
@@ -102,7 +110,7 @@ def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
 
 def _choices(table: list[list[Array]], m: int, far: int, k: int) -> list[tuple[int, Array]]:
     """(distance, divergence) of the boundaries on one side; distance m + 1 means none, and no divergence."""
-    some: list[Array] = [] if m == 0 else (table[0] if len(table) == 1 else table[m - 1])[: min(m, far)]
+    some: list[Array] = [] if m == 0 else table[min(m, len(table)) - 1][: min(m, far)]
     found = list(enumerate(some, start=1))
     return [*found, (m + 1, np.zeros((k, k)))] if m <= far else found
 

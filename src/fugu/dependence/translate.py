@@ -182,6 +182,22 @@ def members(prior: Any) -> list[Any] | None:
 
 
 def _chain_bound(chain: MarkovChain) -> Bound:
+    """The translation under one chain; its tables and answers are kept with the chain."""
+    kept = chain._kept
+    if "bound" not in kept:
+        kept["bound"], kept["answers"] = _new_chain_bound(chain), {}
+    bound: Bound = kept["bound"]
+    answers: dict[Fraction, float] = kept["answers"]
+
+    def known(epsilon: Fraction) -> float:
+        if epsilon not in answers:
+            answers[epsilon] = bound(epsilon)
+        return answers[epsilon]
+
+    return known
+
+
+def _new_chain_bound(chain: MarkovChain) -> Bound:
     solve = Contraction(chain)
     steps = 1 if chain.homogeneous else chain.length
     most = min(_MOST_B, _MOST_CURVE_WORK // (chain.size**3 * steps))

@@ -39,7 +39,7 @@ class VaryingWindows:
             ]
         for t, kernel in enumerate(self._kernels, 1):
             self._right[t].append(kernel.ratios())
-            self._left[t + d].append(kernel.column_ratios(self.chain.supports[t - 1]))
+            self._left[t + d].append(kernel.left_ratios(self.chain.supports[t - 1], self.chain.free))
 
     def _node(self, i: int, b: int) -> float:
         seen = self.chain.supports[i - 1]
@@ -47,9 +47,11 @@ class VaryingWindows:
         if not pairs.any():
             return 0.0
         left, right = self._left[i], self._right[i]
-        logs, errors = self.chain.log_marginals
-        law = np.where(seen, logs[i - 1], 0.0)
-        start = law[None, :] - law[:, None] + (2.02 * errors[i - 1] + 16 * UNIT * largest(law))
+        start = np.zeros(pairs.shape)
+        if not self.chain.free:
+            logs, errors = self.chain.log_marginals
+            law = np.where(seen, logs[i - 1], 0.0)
+            start = law[None, :] - law[:, None] + (2.02 * errors[i - 1] + 16 * UNIT * largest(law))
         leak = np.full(pairs.shape, np.inf)
         for d in range(max(1, b + 1 - self.length + i), min(b, i - 1) + 1):
             leak = np.minimum(leak, left[d - 1] + right[b - d])

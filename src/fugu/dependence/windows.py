@@ -7,7 +7,8 @@ nearest entries X_{i-l} and X_{i+r} matter, so (Bai et al., corrected Definition
     R_r(x, x') = max_y log P^r(x, y) / P^r(x', y),    U_l(x, x') = max_z log P^l(z, x) / P^l(z, x'),
     c_i(x, x') = log mu_i(x') - log mu_i(x),
 
-z over the values that X_{i-l} can take, x and x' over those of X_i. A window that reaches the left end drops U_l and
+z over the values that X_{i-l} can take, x and x' over those of X_i. If every start is to be covered, U_l + c_i becomes
+its supremum over them (`Product.left_ratios`). A window that reaches the left end drops U_l and
 c_i together; one that reaches the right end drops R_r. H that is no window is never better: the window between its
 nearest outsiders is smaller and leaks the same. Leaks fall as l or r grow, so windows of exactly b entries suffice.
 """
@@ -88,7 +89,7 @@ class Windows:
             self._right.append(self._power.ratios())
             self._right_most = np.append(self._right_most, self._right.at(d).max())
             for table, kind in zip(self._left, kinds, strict=True):
-                table.append(self._power.column_ratios(kind))
+                table.append(self._power.left_ratios(kind, self.chain.free))
             if len(kinds) > 1:
                 back = self._support[np.maximum(np.arange(self.length) - d, 0)]
                 old = self._support if d == 1 else self._groups
@@ -101,7 +102,9 @@ class Windows:
         return pairs & ~np.eye(len(seen), dtype=bool)
 
     def _start(self, nodes: Nodes) -> Array:
-        """c_i for the entries i, rounded up; 0 where it means nothing."""
+        """c_i for the entries i, rounded up; 0 where it means nothing, or where U covers every start."""
+        if self.chain.free:
+            return np.zeros((len(nodes), self.chain.size, self.chain.size))
         logs, errors = self.chain.log_marginals
         at = np.zeros(1, dtype=np.int64) if self.chain.stationary else nodes - 1
         law = np.where(np.isfinite(logs[at]), logs[at], 0.0)

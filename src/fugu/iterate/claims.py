@@ -22,9 +22,13 @@ _CHOSEN = (
     "public, and chosen without looking at private values: the number of records, their order, groups, the two labels, "
     "the declared bounds, all parameters"
 )
-_PUBLIC = (
-    _CHOSEN,
-    "that the data are fit to train on (finite numbers, a target with more than one value) is public",
+_FIT = "that the data are fit to train on (finite numbers, a target with more than one value) is public"
+_READ = (
+    "each record is read by itself, whatever it holds, by the public rules under 'reading': a number beyond its bounds "
+    "counts as the bound unless it says missing, a cell that is missing or no number as the number named there, a "
+    "label that is neither of the two, or missing, as the one of them named there"
+)
+_LAST = (
     "only the final model is published: no weights in between, no second training on the same records",
     FLOAT_MODEL,
 )
@@ -44,9 +48,9 @@ def neighbours(private: str, prior: Prior) -> str:
     return f"{said}; both within the declared bounds, and at most {plain(as_fraction(share))} times their range apart"
 
 
-def assumptions(private: str, prior: Prior) -> tuple[str, ...]:
-    """What must be true for the guarantee to mean what it says."""
-    said = [*_PUBLIC]
+def assumptions(private: str, prior: Prior, reading: bool) -> tuple[str, ...]:
+    """What must be true for the guarantee to mean what it says; `reading`: whether every record has a reading."""
+    said = [_CHOSEN, _READ if reading else _FIT, *_LAST]
     if prior.gaussian:
         said.append("the unit of the prior's distances is the declared range, of the features and of the target alike")
         said.append(

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.iterate.accountant import NoisySGD
 from fugu.iterate.choices import choose, penalty_and_radius, together
 from fugu.iterate.claims import SECRETS
+from fugu.iterate.inputs import Features, Labels, numbers_of, read, rules, target_of
 from fugu.iterate.losses import Loss
 from fugu.iterate.priors import Groups, Prior
 from fugu.iterate.reading import prior_from
 from fugu.iterate.record import TrainingCertificate
-from fugu.iterate.scaling import Scaling
+from fugu.iterate.scaling import Scaling, TargetScaling
 from fugu.iterate.training import Objective, train
 
 try:
@@ -28,11 +30,8 @@ except ImportError as error:
     ) from error
 
 Floats = NDArray[np.float64]
-_HARMLESS = (
-    "Input ", "Found ", "X has ", "y should be a 1d array", "The feature names ", "Unknown label type: ",
-    "setting an array element with a sequence",
-)  # fmt: skip
-"""How those messages of scikit-learn begin that speak of shapes, names and missing values, and quote no value."""
+_HARMLESS = ("X has ", "The feature names ", "Feature names ")
+"""How those messages of scikit-learn begin that speak of names and of the number of features."""
 
 
 class PrivateLinear(BaseEstimator):  # type: ignore[misc]
@@ -43,20 +42,36 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _read(self, X: Any, y: Any) -> tuple[Floats, Any]:
-        """X and y as arrays; errors of scikit-learn become fugu's, without the values that some of them quote."""
-        numeric = not self._loss().labels
-        rows, targets = self._checked(X, y, dtype=np.float64, ensure_min_samples=2, y_numeric=numeric)
-        return rows, targets
-
-    def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
+    def _features(self, X: Any, least: int, reset: bool) -> Features:
+        """X as columns, once its shape and its names are those expected; no cell is looked at."""
+        found = Features.of(X)
+        rows, size = found.rows, len(found.columns)
+        for count, what, needed in ((size, "feature", 1), (rows, "sample", least)):
+            if count < needed:
+                told = f"Found array with {count} {what}(s) (shape=({rows}, {size}))"
+                raise BadTable(f"{told} while a minimum of {needed} is required.")
         try:
-            found = validate_data(self, X, *y, **options)
-            return (found[0], found[1].astype(np.float64)) if options.get("y_numeric") else found
-        except (ValueError, OverflowError) as error:
+            validate_data(self, X if found.frame else np.broadcast_to(0.0, (rows, size)), reset=reset,
+                          skip_check_array=True)  # fmt: skip
+        except ValueError as error:
             raise BadTable(plainly(str(error))) from None
+        return found
 
-    def _train(self, rows: Floats, targets: Floats, prior: Prior, noiseless: bool) -> Floats:
+    def _opened(
+        self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any
+    ) -> tuple[Scaling, Floats, NDArray[Any], Prior, Schema]:
+        """Everything public first; then the records, each read by itself."""
+        found, cells = self._features(X, 2, True), target_of(y)
+        if len(cells) != found.rows:
+            raise BadTable(f"Found input variables with inconsistent numbers of samples: [{found.rows}, {len(cells)}]")
+        scaling = Scaling.of(len(found.columns), self.bounds, self.max_norm, self.fit_intercept)
+        prior = self._believed(found.rows, order, groups)
+        schema, name = rules(found.texts, scaling, target)
+        rows, targets = read(found.columns, cells, schema, name)
+        self._missing = scaling.middle
+        return scaling, scaling.rows(rows), targets, prior, schema
+
+    def _train(self, rows: Floats, targets: Floats, prior: Prior, reading: Schema, noiseless: bool) -> Floats:
         """Choose, prove, train; sets what can be said about the training."""
         budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
         if noiseless:
@@ -64,8 +79,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
             return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
         proved = accountant.for_budget(budget)
         certificate = TrainingCertificate.issue(
-            type(self).__name__, budget, objective, proved, getattr(getattr(prior, "chain", None), "assumptions", ())
-        )
+            type(self).__name__, budget, objective, proved,
+            getattr(getattr(prior, "chain", None), "assumptions", ()), reading,
+        )  # fmt: skip
         weights = train(rows, targets, objective, proved)
         self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
         self.noise_ = float(proved.noise)
@@ -121,28 +137,24 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def _linear(self, X: Any) -> Floats:
         """coef.x + intercept for each row."""
         check_is_fitted(self, "coef_")
-        found = self._checked(X, dtype=np.float64, reset=False)
-        return np.asarray(found @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
+        found = numbers_of(self._features(X, 1, False).columns, self._missing)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(found @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
+        tags.input_tags.allow_nan = tags.input_tags.string = True  # every cell has a reading
         return tags
 
 
 def plainly(message: str) -> str:
-    """What scikit-learn has to say about the data, unless it quotes them.
+    """What scikit-learn has to say about names and shapes, unless it might quote a value.
 
-    >>> plainly("Expected 2D array, got 1D array instead:\\narray=[0.123].\\nReshape your data")
-    'X must have two dimensions, rows and features. Reshape your data, for example with reshape(-1, 1)'
+    >>> plainly("could not convert string to float: 'ward 7'")
+    'X must be an array, a frame or a list of rows'
     """
-    if message.startswith("Expected 2D array"):
-        return "X must have two dimensions, rows and features. Reshape your data, for example with reshape(-1, 1)"
-    if message.startswith("Complex data not supported"):
-        return "Complex data not supported: X and y must hold real numbers"
-    if message.startswith("This ") and message.endswith("the target y is None."):
-        return "fit requires y to be passed, but the target y is None"
-    return message if message.startswith(_HARMLESS) else "X and y must hold numbers; encode categories first"
+    return message if message.startswith(_HARMLESS) else "X must be an array, a frame or a list of rows"
 
 
 def _check_order(order: Any, records: int, distinct: bool) -> None:

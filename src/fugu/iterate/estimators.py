@@ -6,10 +6,18 @@ epsilon, delta: the budget; the least noise that is proved for it is added.
 prior: what adversaries believe about the other records: "independent", "group" (any dependence at all), "groups" (with
     fit(groups=)), "ar1:0.3", "mixing:0.3", or a prior of `fugu.iterate`, a `fugu.MarkovChain`, a `ChainSet`.
 bounds (low, high) or max_norm: the declared range of the features, see `fugu.iterate.scaling`.
+target_bounds (of a regression): the declared range of the target.
+classes (of a classifier, needed): the two labels. `classes_` has them sorted. other: the one of them that any other
+    label, or a missing one, counts as; None: the one that stands first in `classes`.
 clip: the norm to which the gradient of each record is clipped. penalty |w|^2 / 2, epochs, batch_size, learning_rate,
     radius (of the ball that holds the scaled weights): None chooses from the sizes of the data and epsilon alone.
 private: "both", or only the "features", or only the "target" of the records; the rest is public.
 ordered: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times, all different.
+
+Every record is read by itself, whatever it holds, and no record decides how another one is read, or whether there is a
+model: numbers beyond the bounds count as the bound (a row longer than max_norm as one of that length); a cell that is
+missing, masked or no number counts as the middle of its bounds (as 0 under max_norm); 1, 1.0 and "1" are one number
+and one label. Only what is public is refused: parameters, shapes, names of features, `order` and `groups`.
 
 After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate`), accountant_ (a `NoisySGD`), noise_.
 """
@@ -21,13 +29,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadTable, UsageError
-from fugu.iterate.estimator_base import Floats, PrivateLinear, plainly
+from fugu.data.schema import Schema
+from fugu.iterate.estimator_base import Floats, PrivateLinear
+from fugu.iterate.inputs import Labels
 from fugu.iterate.losses import Hinge, Logistic, Loss, Squared
-from fugu.iterate.scaling import Scaling, TargetScaling
+from fugu.iterate.scaling import TargetScaling
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
-from sklearn.utils.multiclass import check_classification_targets  # isort: skip
 
 
 class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
@@ -74,14 +82,13 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         """Train on rows X and numbers y."""
         return self._fit(X, y, order, groups)
 
-    def _fit(self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False) -> LinearRegression:
-        found, numbers = self._read(X, y)
-        scaling = Scaling.of(found.shape[1], self.bounds, self.max_norm, self.fit_intercept)
+    def _fit(
+        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
+        reading: Schema | None = None,
+    ) -> LinearRegression:  # fmt: skip
         target = TargetScaling.of(self.target_bounds, self.fit_intercept)
-        if np.all(numbers == numbers[0]):
-            raise BadTable("the target has one value only (or there is one sample): there is nothing to learn")
-        prior = self._believed(len(found), order, groups)
-        weights = self._train(scaling.rows(found), target.values(numbers), prior, noiseless)
+        scaling, rows, numbers, prior, own = self._opened(X, y, target, order, groups)
+        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless)
         coef, intercept = target.back(*scaling.back(weights))
         self.coef_, self.intercept_ = coef, intercept
         return self
@@ -100,12 +107,14 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         """Train on rows X and labels y."""
         return self._fit(X, y, order, groups)
 
-    def _fit(self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False) -> Any:
-        found, labels = self._read(X, y)
-        scaling = Scaling.of(found.shape[1], self.bounds, self.max_norm, self.fit_intercept)
-        self.classes_, signs = _two_classes(labels, self.classes)
-        prior = self._believed(len(found), order, groups)
-        weights = self._train(scaling.rows(found), signs, prior, noiseless)
+    def _fit(
+        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
+        reading: Schema | None = None,
+    ) -> Any:  # fmt: skip
+        labels = Labels.of(self.classes, self.other)
+        scaling, rows, places, prior, own = self._opened(X, y, labels, order, groups)
+        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless)
+        self.classes_ = labels.classes
         coef, intercept = scaling.back(weights)
         self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
         return self
@@ -128,7 +137,10 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 class LogisticRegression(_Classifier):
     """Logistic regression with clipped gradients for two classes, private for correlated records.
 
-    `classes`: the two labels, if they should not be read from the data; a label that may be absent is then no news.
+    >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
+    >>> model = LogisticRegression(epsilon=2, bounds=(-1, 1), classes=("no", "yes"))
+    >>> model.fit(X, np.where(X[:, 0] > 0, "yes", "no")).predict([[-1], [1]]).tolist()
+    ['no', 'yes']
     """
 
     def __init__(
@@ -140,6 +152,7 @@ class LogisticRegression(_Classifier):
         bounds: Any = None,
         max_norm: Any = None,
         classes: Any = None,
+        other: Any = None,
         clip: float = 0.5,
         penalty: float | None = None,
         epochs: int | None = None,
@@ -151,7 +164,7 @@ class LogisticRegression(_Classifier):
         ordered: bool = False,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
-        self.bounds, self.max_norm, self.classes = bounds, max_norm, classes
+        self.bounds, self.max_norm, self.classes, self.other = bounds, max_norm, classes, other
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
         self.private, self.ordered = private, ordered
@@ -177,6 +190,7 @@ class LinearSVC(_Classifier):
         bounds: Any = None,
         max_norm: Any = None,
         classes: Any = None,
+        other: Any = None,
         width: float = 1.0,
         clip: float = 1.0,
         penalty: float | None = None,
@@ -189,31 +203,10 @@ class LinearSVC(_Classifier):
         ordered: bool = False,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
-        self.bounds, self.max_norm, self.classes, self.width = bounds, max_norm, classes, width
+        self.bounds, self.max_norm, self.classes, self.other, self.width = bounds, max_norm, classes, other, width
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
         self.private, self.ordered = private, ordered
 
     def _loss(self) -> Loss:
         return Hinge(self.width)
-
-
-def _two_classes(labels: Any, classes: Any) -> tuple[NDArray[Any], Floats]:
-    """The two classes in order, and the labels as -1 and 1; no message names a label."""
-    found = np.asarray(labels)
-    try:
-        check_classification_targets(labels)
-        known = np.unique(found if classes is None else np.asarray(classes))
-    except ValueError as error:
-        raise BadTable(plainly(str(error))) from None
-    except TypeError:
-        raise BadTable("labels must be of one kind, all texts or all whole numbers, none of them missing") from None
-    if classes is not None and known.size != 2:
-        raise UsageError("classes must hold two different labels")
-    if known.size > 2:
-        raise BadTable("Only binary classification is supported. The type of the target is multiclass")
-    if known.size < 2:
-        raise BadTable("the target has one class only: give classes=, the two labels, or data with both")
-    if not np.all(np.isin(found, known)):
-        raise BadTable("the target holds a label that is not in classes")
-    return known, np.where(found == known[1], 1.0, -1.0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from fugu.dependence.chain import MarkovChain
 from fugu.dependence.chains import ChainSet
+from fugu.dependence.skipped import skipped
 from fugu.errors import UsageError
 from fugu.exact import Real, as_fraction, float_up
 from fugu.guarantee.numbers import is_number, plain
@@ -135,7 +136,9 @@ class Chained(Windows):
         return self._known[forward, k]
 
     def words(self) -> str:
-        return f"the records depend on each other only through a state that follows {self.chain!r}"
+        told = f"the records depend on each other only through a state that follows {self.chain!r}"
+        never = skipped(self.chain)
+        return f"{told}; not protected, as they are never taken: {', '.join(never)}" if never else told
 
     def parameters(self) -> dict[str, Any]:
         chains = self.chain.chains if isinstance(self.chain, ChainSet) else (self.chain,)
@@ -144,8 +147,10 @@ class Chained(Windows):
 
 def _written(chain: MarkovChain) -> dict[str, Any]:
     kernels: Floats = np.array([chain.transition(t) for t in range(1, 2 if chain.homogeneous else chain.length)])
+    named = {} if chain.states == tuple(range(chain.size)) else {"states": list(chain.states)}
     return {
+        **(named if all(isinstance(state, str | int) for state in chain.states) else {}),
         "transition": (kernels[0] if chain.homogeneous else kernels).tolist(),
-        "initial": "stationary" if chain.stationary else chain.marginal(1).tolist(),
+        "initial": "any" if chain.free else "stationary" if chain.stationary else chain.marginal(1).tolist(),
         "length": chain.length,
     }

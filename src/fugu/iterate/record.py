@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu._version import __version__
+from fugu.data.schema import Schema
 from fugu.errors import CertificateError, NotProvable
 from fugu.exact import read_number
 from fugu.files import write_text
@@ -40,6 +41,8 @@ _PATIENCE = 20.0
 """Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
 _REQUIRED = ("schema", "kind", "version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior",
              "neighbours", "assumptions", "digest")  # fmt: skip
+_READING = "reading"
+"""How cells become numbers, a schema: in certificates of the estimators, not in those issued for other trainings."""
 _NUMBERS = ("learning_rate", "lipschitz", "smoothness", "strong_convexity", "noise", "domain", "sensitivity")
 _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "squared": (Squared, ("clip",)),
@@ -61,10 +64,12 @@ class TrainingCertificate:
         objective: Objective,
         accountant: NoisySGD,
         more: tuple[str, ...] = (),
+        reading: Schema | None = None,
     ) -> TrainingCertificate:
         """State what the accountant proves at the budget's epsilon, and refuse if that is not the budget.
 
-        `more`: further assumptions, such as where a chain comes from."""
+        `more`: further assumptions, such as where a chain comes from. `reading`: how every record was read; without
+        one, that the data could be trained on is told to be public."""
         proved = Approx(budget.epsilon, accountant.delta_at(budget.epsilon))
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
@@ -83,7 +88,8 @@ class TrainingCertificate:
             "accountant": _accountant_json(accountant),
             "prior": {"words": prior_of(parameters).words(), "parameters": parameters},
             "neighbours": neighbours(private, accountant.prior),
-            "assumptions": [*assumptions(private, accountant.prior), *more],
+            "assumptions": [*assumptions(private, accountant.prior, reading is not None), *more],
+            **({} if reading is None else {_READING: reading.to_json()}),
         }
         return TrainingCertificate({**body, "digest": _digest(body)})
 
@@ -166,7 +172,10 @@ class TrainingCertificate:
         for name, part in parts.items():
             if _text(body[name]) != _text(part):
                 raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
-        needed, said = list(assumptions(private, accountant.prior)), body["assumptions"]
+        if _READING in body and _text(Schema.from_json(body[_READING]).to_json()) != _text(body[_READING]):
+            raise CertificateError("the part 'reading' of the certificate is no schema that fugu writes")
+        needed = list(assumptions(private, accountant.prior, _READING in body))
+        said = body["assumptions"]
         if not isinstance(said, list) or said[: len(needed)] != needed or not all(isinstance(x, str) for x in said):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")
         own = MODELS[objective.loss.name]
@@ -199,7 +208,7 @@ def check(body: Any) -> None:
         raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
     if type(body["version"]) is not int or body["version"] != VERSION:
         raise CertificateError("the certificate is of a version that this version of fugu does not know")
-    if len(body) > len(_REQUIRED):
+    if not body.keys() <= {*_REQUIRED, _READING}:
         raise CertificateError("the certificate has parts that this version of fugu does not know")
     if _digest({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
         raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")

@@ -3,7 +3,7 @@
 A mean, a range or a standard deviation learnt from private rows is itself a release. Here the user declares `bounds`
 (a low and a high value for each feature) or `max_norm` (a bound on the length of a row), and what lies beyond is moved
 to the nearest point of the box, or of the ball: a projection onto a convex set, hence 1-Lipschitz. Rows then have
-norm at most 1, in floats too: everything is shrunk by 1e-12, which is more than all roundings together.
+norm at most 1, in floats too: everything is shrunk by more than all roundings together, so that no row is too long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from fugu.errors import UsageError
 
 Floats = NDArray[np.float64]
-_SHRINK = 1 - 1e-12
 _LEAST, _MOST = 1e-150, 1e150
 """Declared lengths beyond these would underflow or overflow on the way."""
 
@@ -50,7 +49,7 @@ class Scaling:
                 "give either bounds=(low, high), numbers or one for each feature, or max_norm=, a bound on the length "
                 "of a row: a scaling learnt from private data would not be private"
             )
-        share = _SHRINK / math.sqrt(2) if intercept else _SHRINK
+        share = _shrink(size) / math.sqrt(2) if intercept else _shrink(size)
         if max_norm is not None:
             longest = _number(max_norm, "max_norm")
             if not _LEAST <= longest <= _MOST:
@@ -71,9 +70,18 @@ class Scaling:
         return math.sqrt(2) if self.intercept else 2.0
 
     @property
+    def middle(self) -> Floats:
+        """What a missing feature counts as: the middle of its bounds, or 0 in a ball."""
+        return np.zeros(len(self.centre)) if self.low is None or self.high is None else self.low / 2 + self.high / 2
+
+    @property
     def columns(self) -> int:
         """How many weights there are."""
         return len(self.centre) + self.intercept
+
+    @property
+    def _constant(self) -> float:
+        return _shrink(len(self.centre)) / math.sqrt(2)
 
     def rows(self, features: Floats) -> Floats:
         """The scaled rows, with the constant feature last."""
@@ -83,14 +91,14 @@ class Scaling:
             inside = _into_ball(features, self.max_norm) * self.factor
         if not self.intercept:
             return np.ascontiguousarray(inside)
-        return np.hstack([inside, np.full((len(inside), 1), _SHRINK / math.sqrt(2))])
+        return np.hstack([inside, np.full((len(inside), 1), self._constant)])
 
     def back(self, weights: Floats) -> tuple[Floats, float]:
         """Coefficients and intercept in the units of the features."""
         size = len(self.centre)
         per_unit = self.factor / (self.max_norm or 1.0)
         coef = weights[:size] * per_unit
-        constant = float(weights[size]) * _SHRINK / math.sqrt(2) if self.intercept else 0.0
+        constant = float(weights[size]) * self._constant if self.intercept else 0.0
         return coef, constant - float(coef @ self.centre)
 
 
@@ -131,6 +139,11 @@ class TargetScaling:
     def back(self, coef: Floats, intercept: float) -> tuple[Floats, float]:
         """Coefficients and intercept in the units of the target."""
         return coef * self.half, intercept * self.half + self.centre
+
+
+def _shrink(size: int) -> float:
+    """Adding up `size` squares may add size 2^-53 of their sum; no row of whatever content may fail for that."""
+    return 1 - 1e-12 - size * 2.0**-52
 
 
 def _into_ball(features: Floats, longest: float) -> Floats:

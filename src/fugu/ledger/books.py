@@ -32,6 +32,8 @@ class Entry:
     guarantee: Guarantee
     note: str
     at: str
+    skipped: tuple[str, ...] = ()
+    """Secrets of probability 0 under the prior: the guarantee does not speak of them."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def history(view: View, data: str | None = None) -> list[Entry]:
     for (name, request), asked in view.state.asked.items():
         if data is None or name == data:
             charge = Charge.parse(asked.charge)
-            found.append(Entry(name, request, asked.state, charge.kind, charge.guarantee, asked.note, asked.at))
+            terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
+            found.append(Entry(name, request, asked.state, *terms))
     return found
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+from fugu.dependence.skipped import skipped
 from fugu.errors import BadBudget, BudgetExceeded, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.ledger import accountant, books, requests
@@ -24,6 +25,8 @@ from fugu.ledger.registration import declared_block, known_already, register
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
+
+_TURNS = 4
 
 
 class Ledger:
@@ -178,21 +181,29 @@ class Ledger:
             return what(view, *args)
 
     def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
-        """Put the charge on disk, or find it there; the stored value if the request is settled already."""
-        found, before = self._read(self._find, request, question, charge.block)
-        if found is not None:
-            return str(found)
-        if self._terms.prior is not None:  # translate before others are locked out; what is found is kept
-            with suppress(NotProvable):
-                self._total([*before, Counted(charge, 1, 1 << 62, planned)])
-        self._step("reserving")
-        refused: FuguError | None = None
-        with self._file.writing(lambda step: self._step(f"charge {step}")) as to:
-            found, before = self._find(to, request, question, charge.block)
-            if (self.data, request) in to.state.asked and to.state.asked[self.data, request].state in CHARGED:
-                return None if found is None else str(found)
-            refused = self._refusal(before, charge, planned)
-            requests.enter(to, self.data, request, (charge.text(), question, int(planned)), refused)
+        """Put the charge on disk, or find it there; the stored value if the request is settled already.
+
+        What has to be translated with the prior is translated before, while nobody is locked out, and kept; if others
+        have charged the data meanwhile, once more. Only after several such turns it is done inside the lock."""
+        for turn in range(_TURNS):
+            found, before = self._read(self._find, request, question, charge.block)
+            if found is not None:
+                return str(found)
+            if self._terms.prior is not None:
+                with suppress(NotProvable):
+                    self._total([*before, Counted(charge, 1, 1 << 62, planned)])
+            self._step("reserving")
+            refused: FuguError | None = None
+            with self._file.writing(lambda step: self._step(f"charge {step}")) as to:
+                found, now = self._find(to, request, question, charge.block)
+                if (self.data, request) in to.state.asked and to.state.asked[self.data, request].state in CHARGED:
+                    return None if found is None else str(found)
+                if self._terms.prior is not None and now != before and turn + 1 < _TURNS:
+                    continue  # another caller has charged the data between the look and the lock
+                refused = self._refusal(now, charge, planned)
+                asked = (charge.text(), question, int(planned))
+                requests.enter(to, self.data, request, asked, refused, skipped(self._terms.prior))
+            break
         if refused is not None:
             raise refused
         return None

@@ -10,12 +10,22 @@ from fugu.ledger.state import REFUSED, RESERVED, SETTLED
 from fugu.ledger.store import Writing
 
 
-def enter(to: Writing, data: str, request: str, asked: tuple[str, str, int], refused: FuguError | None) -> None:
-    """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why."""
+def enter(
+    to: Writing,
+    data: str,
+    request: str,
+    asked: tuple[str, str, int],
+    refused: FuguError | None,
+    skipped: tuple[str, ...] = (),
+) -> None:
+    """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why.
+
+    `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing."""
     state = RESERVED if refused is None else REFUSED
     note = "" if refused is None else _why(refused)
     told = dict(zip(("charge", "question", "planned", "note"), (*asked, note), strict=True))
-    to.append(state, {"dataset": data, "request": request, **told})
+    more = {"skipped": list(skipped)} if skipped else {}
+    to.append(state, {"dataset": data, "request": request, **told, **more})
 
 
 def finish(to: Writing, data: str, request: str, state: str, value: str | None, note: str) -> str | None:

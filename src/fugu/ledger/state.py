@@ -40,6 +40,8 @@ class Asked:
     at: str
     sha256: str | None = None
     value: tuple[int, int] | None = None
+    skipped: tuple[str, ...] = ()
+    """Secrets of probability 0 under the prior."""
 
 
 @dataclass
@@ -99,7 +101,8 @@ class State:
             raise ValueError(event.kind)
         told = (str(body["charge"]), str(body["question"]), int(body.get("planned", 0)), str(body.get("note", "")))
         self.asked.pop(name, None)  # a refused request that is asked again goes to the end of the history
-        self.asked[name] = Asked(event.kind, *told, event.seq, event.at)
+        skipped = tuple(map(str, body.get("skipped", ())))
+        self.asked[name] = Asked(event.kind, *told, event.seq, event.at, skipped=skipped)
         if event.kind == RESERVED:
             counted = self.sums.setdefault(name[0], {}).setdefault(told[0], [0, event.seq, 1])
             counted[0] += 1

@@ -56,6 +56,23 @@ def take_once(once: Once) -> None:
         ) from None
 
 
+def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
+    """What a certificate says of an epsilon for each entry under a prior: its Pufferfish epsilon, and what is left out.
+
+    log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
+    with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
+
+    >>> from fugu.dependence import MarkovChain
+    >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
+    >>> round(said["epsilon"], 12), said["skipped"]
+    (0.5, ["'dead' at entry 1"])
+    """
+    from fugu.dependence.skipped import skipped
+    from fugu.dependence.translate import translate
+
+    return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
+
+
 @dataclass(frozen=True, eq=False)
 class PerEntryRelease:
     """What went out, and what it costs: `charge` is what a ledger adds up before any translation."""

@@ -72,7 +72,7 @@ def check_shares(certificate: Certificate) -> None:
 
     The pairs of ranges g .. h and g + K .. h + K must cover 0 .. n - K (or what lies between the stated least and
     largest number), and each law must be that of g records with the property and n - h without, its mean that of g:
-    docs/proofs/shares.md says why every two numbers at most K apart then look alike."""
+    docs/proofs/correlated.md says why every two numbers at most K apart then look alike."""
     stated = certificate.body.get("property")
     if stated is None:
         return

@@ -1,8 +1,9 @@
 """Sequences of one or several users, read into a declared domain. Entries are all positions of all sequences.
 
-Neighbouring data sets differ in one entry, replaced by any value of the domain. So the number of users and the
-lengths are public; states and bounds are declared, never read off the data. What the data hold outside the domain is
-mapped into it where the caller said how, as part of the query, and refused otherwise: then by a message without it.
+Neighbouring data sets differ in one entry, replaced by anything whatever. So the number of users and the lengths are
+public; states and bounds are declared, never read off the data. Each entry is read by itself, and every one has its
+place in the domain: what is not declared counts as a declared state, a number outside as the nearest bound, what is no
+number as a declared one. That is part of the query, and stands in the certificate. No entry is refused.
 """
 
 from __future__ import annotations
@@ -10,49 +11,71 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 
-from fugu.errors import BadTable, MissingValues, UsageError
+from fugu.data.cells import OTHER, Categories, is_missing, number_of, text_of
+from fugu.data.field import Field
+from fugu.data.private import Private, open_private
+from fugu.data.schema import Schema
+from fugu.errors import BadTable, UsageError
 from fugu.exact import Real, as_fraction
 
 _NESTED = (list, tuple, np.ndarray)
+_ENTRY = "entries"
+_LONGEST = 1000
 Codes = tuple[tuple[int, ...], ...]
 Figures = tuple[tuple[Fraction, ...], ...]
+T = TypeVar("T")
 
 
 def split_users(sequences: object) -> list[list[Any]]:
-    """One list of entries per user, from a flat sequence (one user), a list or a mapping of sequences, or an array.
+    """One list of entries per user: of a mapping or an array, or of a list of which every item is a list.
+
+    Any other list is the sequence of one user, and a list in it is an odd entry. The shape is public, and refused if it
+    is none; what the entries are does not matter.
 
     >>> split_users(["a", "b"]), split_users({"u": ["a"], "v": ("b", "a")})
     ([['a', 'b']], [['a'], ['b', 'a']])
     """
     if isinstance(sequences, Mapping):
-        sequences = list(sequences.values())
-    elif hasattr(sequences, "to_list"):
-        sequences = sequences.to_list()
-    if isinstance(sequences, str | bytes) or not isinstance(sequences, _NESTED):
+        users = [_row(row) for row in sequences.values()]
+        if not all(isinstance(user, _NESTED) for user in users):
+            raise BadTable("a mapping of sequences holds a list of entries for each user")
+        return _checked(users)
+    given = _row(sequences)
+    if not isinstance(given, _NESTED) or (isinstance(given, np.ndarray) and given.ndim not in (1, 2)):
         raise BadTable(
             "sequences are a list of entries (one user), or a list or mapping of such lists, got "
             f"{type(sequences).__name__}"
         )
-    rows = [row.to_list() if hasattr(row, "to_list") else row for row in sequences]
-    nested = [isinstance(row, _NESTED) for row in rows]
-    if any(nested) and not all(nested):
-        raise BadTable("some items are sequences and some are not; give one list of entries, or a list of lists")
-    users = [_entries(row) for row in rows] if any(nested) else [_entries(rows)]
-    if not users or any(not user for user in users):
+    rows = [_row(row) for row in given]
+    nested = bool(rows) and all(isinstance(row, _NESTED) for row in rows)
+    return _checked(rows if nested else [given])
+
+
+def _row(row: Any) -> Any:
+    return row.to_list() if hasattr(row, "to_list") else row
+
+
+def _checked(users: Sequence[Any]) -> list[list[Any]]:
+    if any(isinstance(user, np.ndarray) and user.ndim != 1 for user in users):
+        raise BadTable("the sequence of a user has one dimension")
+    found = [_entries(user) for user in users]
+    if not found or not all(found):
         raise BadTable("an empty sequence has no entry; leave such users out (lengths are public)")
-    return users
+    return found
 
 
-def _entries(row: Any) -> list[Any]:
-    entries = row.tolist() if isinstance(row, np.ndarray) else list(row)
-    if any(isinstance(entry, _NESTED) for entry in entries):
-        raise BadTable("an entry is one state or one number, not a list")
-    return [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
+def _entries(user: Any) -> list[Any]:
+    """The entries of one user; an array's short floats and times as they are, the rest as plain values."""
+    plain = isinstance(user, np.ndarray) and (user.dtype.kind not in "fcMmV" or user.dtype == np.float64)
+    return list(user.tolist()) if plain else list(user)
 
 
 def is_label(thing: object) -> bool:
@@ -60,19 +83,28 @@ def is_label(thing: object) -> bool:
     return isinstance(thing, str | int) or (isinstance(thing, float) and not math.isnan(thing))
 
 
-def is_missing(entry: object) -> bool:
-    """None, NaN, or the missing marks of pandas."""
-    if isinstance(entry, float):
-        return math.isnan(entry)
-    return entry is None or type(entry).__name__ in ("NAType", "NaTType")
+def _opened(users: list[list[Any]], known: Field) -> Private:
+    """All entries, one after another, as a private table of one column: the one door."""
+    return open_private({_ENTRY: list(chain.from_iterable(users))}, Schema({_ENTRY: known}, absent=()), (_ENTRY,))
+
+
+def _parted(entries: list[T], users: list[list[Any]]) -> tuple[tuple[T, ...], ...]:
+    """Split again by the lengths, which are public."""
+    rest = iter(entries)
+    return tuple(tuple(islice(rest, len(user))) for user in users)
 
 
 @dataclass(frozen=True)
 class States:
-    """The declared states of an entry; with `other`, a declared state that takes in whatever else the data hold.
+    """The declared states of an entry. Whatever else the data hold, a missing entry too, counts as the state `other`:
+    the first one unless declared (or the one called "(other)").
 
-    >>> States(("home", "work", "other"), other="other").read(["home", "gym"])
-    ((0, 2),)
+    States are compared as categories are everywhere: 1, 1.0 and "1" are one state, "V27.0" and "V27" are two.
+
+    >>> States(("home", "work", "other"), other="other").read(["home", "gym", None])
+    ((0, 2, 2),)
+    >>> States((1, 2)).read([2, "2", 2.0, 1.5, float("nan"), [1]])
+    ((1, 1, 1, 0, 0, 0),)
     """
 
     names: Sequence[Hashable]
@@ -84,36 +116,38 @@ class States:
         names = tuple(n.item() if isinstance(n, np.generic) else n for n in self.names)
         if not all(is_label(n) for n in names):
             raise UsageError("a state is a text or a number; None, NaN, dates and lists are none")
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise UsageError("at least two states are needed, each declared once")
         object.__setattr__(self, "names", names)
-        if self.other is not None and self.other not in names:
+        labels = set(self.categories.values)
+        if len(names) < 2 or len(labels) < len(names):
+            raise UsageError("at least two states are needed, each declared once; 1 and '1' are one state")
+        chosen = self.other if self.other is not None else OTHER if OTHER in labels else names[0]
+        if OTHER in labels and text_of(chosen) != OTHER:
+            raise UsageError(f"the state {OTHER!r} is what undeclared entries count as; give no other, or rename it")
+        if not is_label(chosen) or self.categories.place(text_of(chosen)) < 0:
             raise UsageError(f"other={self.other!r} must be one of the declared states")
+        object.__setattr__(self, "other", names[self.code(chosen)])
 
     def __len__(self) -> int:
         return len(self.names)
 
+    @cached_property
+    def categories(self) -> Categories:
+        """The states as categories, to compare with."""
+        return Categories([text_of(name) for name in self.names])
+
     def code(self, state: Hashable) -> int:
-        """The place of a declared state."""
-        if state not in self.names:
+        """The place of a declared state; "1" also names the number 1."""
+        place = self.categories.place(text_of(state)) if is_label(state) else -1
+        if place < 0:
             raise UsageError(f"state {state!r} is not declared; declared are {list(self.names)[:8]}")
-        return self.names.index(state)
+        return place
 
     def read(self, sequences: object) -> Codes:
-        """Each entry as the place of its state."""
-        place = {name: i for i, name in enumerate(self.names)}
-        spare = -1 if self.other is None else place[self.other]
+        """Each entry as the place of its state, or of `other`; a total function of each entry alone."""
         users = split_users(sequences)
-        try:
-            codes = tuple(tuple(place.get(entry, spare) for entry in user) for user in users)
-        except TypeError:
-            raise BadTable("an entry is neither text nor number; states are hashable values") from None
-        if any(min(user) < 0 for user in codes):
-            raise BadTable(
-                "the sequences hold a state that is not declared (or a missing one); declare it, or give other=<state> "
-                "to count it as that one"
-            )
-        return codes
+        opened = _opened(users, Field("category", self.categories.values))
+        places = opened.places(_ENTRY, self.categories.values)
+        return _parted(np.where(places < 0, self.code(self.other), places).tolist(), users)
 
     def plain(self, data: Codes) -> tuple[tuple[Hashable, ...], ...]:
         """The sequences of states again, as a user's own function sees them."""
@@ -121,16 +155,16 @@ class States:
 
     def describe(self) -> dict[str, Any]:
         """The domain, for a certificate."""
-        other = {} if self.other is None else {"undeclared entries count as": self.other}
-        return {"states": list(self.names), **other}
+        return {"states": list(self.names), "undeclared entries count as": self.other}
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers between declared bounds. Values outside, infinities too, are clipped; NaN and None become `missing`.
+    """Numbers between declared bounds. Values outside, infinities too, are clipped; what is missing, or no number,
+    counts as `missing`: the middle of the bounds unless declared.
 
-    >>> Numbers(0, 10, missing=5).read([1.5, 99, float("nan")])
-    ((Fraction(3, 2), Fraction(10, 1), Fraction(5, 1)),)
+    >>> Numbers(0, 10, missing=5).read([1.5, 99, float("nan"), "2.5", "V27.0"])
+    ((Fraction(3, 2), Fraction(10, 1), Fraction(5, 1), Fraction(5, 2), Fraction(5, 1)),)
     """
 
     low: Real
@@ -146,7 +180,9 @@ class Numbers:
                 raise UsageError(f"{name} must be a finite number, got {number!r}") from None
         if not self.low < self.high:
             raise UsageError(f"bounds must be increasing, got {float(self.low):g} and {float(self.high):g}")
-        if self.missing is not None and not self.low <= self.missing <= self.high:
+        if self.missing is None:
+            object.__setattr__(self, "missing", (as_fraction(self.low) + as_fraction(self.high)) / 2)
+        elif not self.low <= self.missing <= self.high:
             raise UsageError("missing must be a number within the bounds")
 
     @property
@@ -155,22 +191,16 @@ class Numbers:
         return as_fraction(self.high) - as_fraction(self.low)
 
     def read(self, sequences: object) -> Figures:
-        """Each entry as the exact number it stands for, within the bounds."""
-        seen: dict[Any, Fraction] = {}
-        return tuple(tuple(self._figure(entry, seen) for entry in user) for user in split_users(sequences))
+        """Each entry as the exact number it stands for, within the bounds; a total function of each entry alone."""
+        users = split_users(sequences)
+        return _parted(_opened(users, Field("number")).images(_ENTRY, self._figure), users)
 
-    def _figure(self, entry: Any, seen: dict[Any, Fraction]) -> Fraction:
-        if is_missing(entry):
-            if self.missing is None:
-                raise MissingValues("the sequences have missing values; fill them in, or give missing=<number>")
-            return as_fraction(self.missing)
-        if isinstance(entry, bool) or not isinstance(entry, int | float | Fraction):
-            raise BadTable("an entry is not a number; a sum or mean needs numbers")
-        key = type(entry), entry  # 0.1 == Fraction(0.1), but they are read as different numbers
-        if key not in seen:
-            clipped = self.low if entry <= self.low else self.high if entry >= self.high else entry
-            seen[key] = min(max(as_fraction(clipped), as_fraction(self.low)), as_fraction(self.high))
-        return seen[key]
+    def _figure(self, entry: Any) -> Fraction:
+        number = exact_cell(entry)
+        if number is None:
+            return as_fraction(self.missing or 0)
+        low, high = as_fraction(self.low), as_fraction(self.high)
+        return low if number <= low else high if number >= high else as_fraction(number)
 
     def plain(self, data: Figures) -> Figures:
         """The sequences as a user's own function sees them: clipped, exact."""
@@ -178,5 +208,22 @@ class Numbers:
 
     def describe(self) -> dict[str, Any]:
         """The domain, for a certificate."""
-        missing = {} if self.missing is None else {"missing entries count as": str(self.missing)}
-        return {"clipped to": [str(self.low), str(self.high)], **missing}
+        return {"clipped to": [str(self.low), str(self.high)], "missing entries count as": str(self.missing)}
+
+
+def exact_cell(cell: Any) -> Fraction | float | None:
+    """The number that a cell is or spells, exactly (a float is its decimal), or an infinity; None if it is none.
+
+    >>> exact_cell(0.1), exact_cell("1e3"), exact_cell(10**400) == 10**400, exact_cell("1e999"), exact_cell("V27.0")
+    (Fraction(1, 10), Fraction(1000, 1), True, inf, None)
+    """
+    if is_missing(cell):
+        return None
+    if isinstance(cell, int | Fraction):
+        return Fraction(cell)
+    if isinstance(cell, np.integer) and not isinstance(cell, np.timedelta64):
+        return Fraction(int(cell))
+    if isinstance(cell, Decimal) and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
+        return Fraction(cell)
+    number = number_of(cell)
+    return None if math.isnan(number) else number if math.isinf(number) else as_fraction(number)

@@ -16,7 +16,7 @@ from fugu.exact import Real, as_fraction, float_up
 from fugu.noise.bits import BitSource
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
-from fugu.queries.sequence_sums import rounded
+from fugu.queries.sequence_sums import nearest_double, rounded
 
 _STEPS = 1024
 
@@ -93,7 +93,7 @@ class Lipschitz(SequenceQuery):
             raise BadNoise("the query's values are not whole multiples of the step, as whole=True says; leave it out")
         rate = epsilon * self.grid / self.sensitivity
         noise = laplace_sampler(rate).draw(self.dimension, source).tolist()
-        drawn = [float((rounded(v, self.grid) + n) * self.grid) for v, n in zip(values, noise, strict=True)]
+        drawn = [nearest_double((rounded(v, self.grid) + n) * self.grid) for v, n in zip(values, noise, strict=True)]
         slack = Fraction(0) if self.whole else Fraction(1, 2)
         half = float_up((as_fraction(error_bound(rate, self.dimension)) + slack) * self.grid)
         return Drawn(drawn[0] if self.dimension == 1 else np.array(drawn), None, (-half, half))

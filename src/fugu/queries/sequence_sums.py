@@ -8,6 +8,7 @@ mass ~ exp(-epsilon |k| / n), no more than without rounding.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -100,7 +101,19 @@ def noised_sum(
     rate = epsilon * step / sensitivity
     index = rounded(exact, step) + int(laplace_sampler(rate).draw(1, source)[0])
     half = float_up((as_fraction(error_bound(rate)) + Fraction(1, 2)) * step / over)
-    return Drawn(float(index * step / over), None, (-half, half))
+    return Drawn(nearest_double(index * step / over), None, (-half, half))
+
+
+def nearest_double(exact: Fraction) -> float:
+    """The nearest finite double: a sum beyond the doubles is no error, which would tell of the data.
+
+    >>> nearest_double(Fraction(10) ** 400)
+    1.7976931348623157e+308
+    """
+    try:
+        return float(exact)
+    except OverflowError:
+        return sys.float_info.max if exact > 0 else -sys.float_info.max
 
 
 def rounded(exact: Fraction, step: Fraction) -> int:

@@ -178,7 +178,7 @@ def proved_words(model: PropertyModel) -> str:
     if model.proved.every:
         return (
             f"proved to look alike: every two shares k/{model.size} that differ by at most {said(model.tolerance)}, "
-            f"which are numbers of records that differ by at most {model.swapped} (docs/proofs/shares.md)"
+            f"which are numbers of records that differ by at most {model.swapped} (docs/proofs/correlated.md)"
         )
     listed = "; ".join(f"{model.labels[i]} and {model.labels[j]}" for i, j in model.pairs)
     return f"proved to look alike: {listed}; nothing is proved for other shares"

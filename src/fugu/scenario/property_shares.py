@@ -5,8 +5,8 @@ numbers differ by at most K = floor(n t). Proving one pair says nothing of the o
 100 may be too little for 5 and 15. Without shares of the user's own, numbers from 0 to n are gone through:
 
 - where the law of the statistics is normal with a mean and a covariance that are affine in k, every two numbers that
-  differ by at most K are covered (docs/proofs/shares.md): a pair that is nearer loses no more than one at distance K,
-  and all pairs (k, k + K) with g <= k <= h lose no more than the pair in which h - g records are left out;
+  differ by at most K are covered (docs/proofs/correlated.md): a pair that is nearer loses no more than one at distance
+  K, and all pairs (k, k + K) with g <= k <= h lose no more than the pair in which h - g records are left out;
 - otherwise the pairs (k, k + K) of a list of numbers are proved, and nothing is said of others."""
 
 from __future__ import annotations

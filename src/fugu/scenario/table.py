@@ -224,9 +224,7 @@ def _assumptions(
     found = [
         INDEPENDENT,
         f"beliefs: {kind} of {query.publish} in the reference given each secret of {spec.text}",
-        PRIVATE_NUMBERS
-        if public_prior
-        else "the reference is not the data to be released",
+        PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
     if query.missing == "drop":

@@ -1,0 +1,369 @@
+"""One private record, whatever it holds, moves its own contribution and nothing else, through every door there is.
+
+`open_private` is the one function that opens private data. `DOORS` lists the functions that call it, each with the test
+that replaces one record by a hostile one; a new caller without an entry fails here, and so does a new place that reads
+a table in any other way. Columns: every other row is identical. Statistics: the number before noise moves by at most
+its sensitivity. Exit codes, messages, labels, types, shapes, files and certificates are identical.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hostile import CELLS, CONTAINERS, TEXTS, as_csv, as_dict, random_cell
+from typer.testing import CliRunner
+
+import fugu
+import fugu.cli.app as cli
+from fugu.data import Column, Schema, private
+from fugu.data.field import Field
+from fugu.errors import BadTable, FuguError
+from fugu.mechanism import mechanism as releasing
+from fugu.noise.bits import RngBits
+from fugu.publish.column import open_column
+from fugu.queries.answer import prepare
+from fugu.scenario.query import Query
+from hunting import search
+
+SRC = Path(fugu.__file__).parent
+HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_training_doors.py"
+DOORS = {
+    "publish/column.py:open_column": HERE,
+    "mechanism/intake.py:as_column": HERE,
+    "mechanism/intake.py:as_rows": HERE,
+    "queries/answer.py:prepare": HERE,
+    "data/sequences.py:open_sequences": SEQUENCES,
+    "queries/sequence_data.py:_opened": SEQUENCES,
+    "iterate/inputs.py:read": TRAINING,
+    "cli/train_data.py:rows": TRAINING,
+}
+"""Every function that opens private data, and where one record of it is replaced."""
+OTHER_READERS = {
+    "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
+    "cli/property.py:property_": "a reference, which is public",
+    "scenario/property.py:_needed": "a reference, which is public",
+}
+"""Functions that read whole tables without a schema: of public data only."""
+
+
+def calls(names):
+    """Which functions of the source call one of these names: "room/file.py:function"."""
+    found = set()
+    for path in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+                if any(getattr(f, "id", getattr(f, "attr", None)) in names for f in called):
+                    found.add(f"{path.relative_to(SRC)}:{node.name}")
+    return found
+
+
+def test_every_function_that_opens_private_data_has_a_case():
+    assert calls({"open_private"}) == set(DOORS)
+    for file in set(DOORS.values()):
+        assert (Path(__file__).parent / file).is_file()
+
+
+def test_tables_are_read_in_no_other_way():
+    readers = calls({"read_table"}) - {"data/schema.py:open"}
+    assert readers == set(OTHER_READERS)
+
+
+# --- what is published, and how it is read ---------------------------------------------------------------------------
+
+N = 60
+REFERENCE = {
+    "s": ["a", "b"] * N,
+    "v": [0, 1, 2, 3, 1, 2, 5, 4] * (N // 4),
+    "f": [0.5, 1.25, 2.0, 0.5, 3.75, 2.0] * (N // 3),
+    "size": ["low", "mid", "mid", "high", "low", "high"] * (N // 3),
+    "code": ["250.00", "401.9", "8", "250.00", "8", "401.9"] * (N // 3),
+    "icd": ["250.0", "250.00", "V27.0", "8", "V27.0", "250.0"] * (N // 3),
+    "zip": [1234567, 1234568, 99, 1234567, 99, 5] * (N // 3),
+    "ok": [True, False, True, True, False, True] * (N // 3),
+    "g": ["x", "y", "x"] * (2 * N // 3),
+}
+TODAY = {name: [cells[(7 * i + 3) % (2 * N)] for i in range(24)] for name, cells in REFERENCE.items()}
+ROW = 11
+COLUMNS = (
+    {"publish": "v"},
+    {"publish": "v", "bins": 3},
+    {"publish": "v", "bins": [0, 2, 4, 6]},
+    {"publish": "v", "missing": 2},
+    {"publish": "v", "missing": "drop"},
+    {"publish": "f"},
+    {"publish": "zip"},
+    {"publish": "ok"},
+    {"publish": "size", "bins": ["low", "mid", "high"]},
+    {"publish": "size", "bins": ["low", "mid", "high"], "missing": "mid"},
+    {"publish": "v", "schema": Schema({"v": {"kind": "number", "bounds": (0, 4), "step": 1, "outside": "missing"}})},
+)
+STATISTICS = (
+    ("count(v=1)", 1, {}),
+    ("count(zip=1234567)", 1, {}),
+    ("count(code=250.00)", 1, {}),
+    ("count(icd=250.0)", 1, {}),
+    ("count(ok=True)", 1, {}),
+    ("sum(v)", 10, {"bounds": (0, 5), "step": 0.5}),
+    ("mean(f)", 8, {"bounds": (0, 4), "step": 0.5, "missing": 1}),
+    ("histogram(v)", 2, {}),
+    ("histogram(code)", 2, {}),
+    ("histogram(icd)", 2, {}),
+    ("histogram(f)", 2, {"bins": [0, 1, 2, 4]}),
+    ("histogram(size)", 2, {"by": "g"}),
+    ("crosstab(size, ok)", 2, {}),
+    ("sum(v)", 5, {"bounds": (0, 5), "step": 1, "by": "g"}),
+)
+
+
+def silent(**asked):
+    return fugu.calibrate(fugu.Scenario.from_table(REFERENCE, **{"protect": "s", **asked}), fugu.Pure(0.5))
+
+
+def column_of(mechanism, table):
+    """`open_column`: what noise is added to, row by row."""
+    found = Query.from_json(mechanism.context.query).of_private(open_column(mechanism, table))
+    return found, (found.dtype, found.shape)
+
+
+def parts_of(query, more, table):
+    """`prepare`: the exact numbers of every group, and all that is public about them."""
+    prepared = prepare(table, query, "s", fugu.Pure(1), REFERENCE, **more)
+    shown = [part.shown(np.zeros_like(part.exact)) for part in prepared.parts.values()]
+    proofs = [part.mechanism.certificate.body for part in prepared.parts.values()]
+    return np.concatenate([part.exact for part in prepared.parts.values()]), (list(prepared.parts), shown, proofs)
+
+
+def replaced(name, cell, row=ROW):
+    return {**TODAY, name: [*TODAY[name][:row], cell, *TODAY[name][row + 1 :]]}
+
+
+def outcome(call, *args):
+    """What a call gives, or what it says no with."""
+    try:
+        return call(*args)
+    except FuguError as error:
+        return None, (type(error).__name__, str(error))
+
+
+def column_violations(mechanism, container, cells, folder):
+    """Hostile cells that another row, a type, a shape or an error can tell of."""
+    name = mechanism.context.query["publish"]
+    base = outcome(column_of, mechanism, container(TODAY, folder))
+    found = []
+    for cell in cells:
+        table = container(replaced(name, cell), folder)
+        if table is None:
+            continue
+        values, public = outcome(column_of, mechanism, table)
+        same = public == base[1] and np.array_equal(np.delete(values, ROW), np.delete(base[0], ROW), equal_nan=True)
+        if not same:
+            found.append(cell)
+    return found
+
+
+def statistic_violations(query, sensitivity, more, container, cells, folder, name=None):
+    """Hostile cells that move a number further than stated, or anything public at all."""
+    name = name or re.search(r"\((\w+)", query)[1]
+    base = outcome(parts_of, query, more, container(TODAY, folder))
+    found = []
+    for cell in cells:
+        table = container(replaced(name, cell), folder)
+        if table is None:
+            continue
+        values, public = outcome(parts_of, query, more, table)
+        if public != base[1] or np.abs(values - base[0]).sum() > sensitivity:
+            found.append(cell)
+    return found
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("asked", COLUMNS, ids=lambda a: " ".join(f"{k}={str(v)[:20]}" for k, v in a.items()))
+def test_one_row_of_a_column(asked, container, tmp_path):
+    assert column_violations(silent(**asked), container, CELLS, tmp_path) == []
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("query", "sensitivity", "more"), STATISTICS, ids=lambda x: str(x)[:30])
+def test_one_row_of_a_statistic(query, sensitivity, more, container, tmp_path):
+    if "icd" in query and container.__name__ == "inferred_pandas":
+        pytest.skip("pandas may make numbers of these codes, which is refused at the schema: see below")
+    assert statistic_violations(query, sensitivity, more, container, CELLS[::3] + CELLS[1::3], tmp_path) == []
+
+
+def test_a_frame_of_numbers_is_refused_at_the_schema_whatever_its_cells():
+    for cells in ([250.0] * 24, [1.0] * 24, np.full(24, np.nan)):
+        with pytest.raises(BadTable, match="two categories .* are the same number"):
+            parts_of("histogram(icd)", {}, {**TODAY, "icd": np.array(cells)})
+
+
+def test_values_in_memory_are_read_by_the_query_unless_they_were_mapped():
+    """Raw values of a binned column went out as they were: stated 0.05, true 0.68."""
+    mechanism = silent(publish="v", bins=[0, 2, 4, 6])
+    assert mechanism._column([0, 1, 5, "3", None], False)[0].tolist() == [1, 1, 5, 3, 3]
+    assert mechanism._column([1, 3], True)[0].tolist() == [1, 3]
+    ordering = silent(publish="size", bins=["low", "mid", "high"])
+    assert ordering._column(["high", "low", "never"], False)[0].tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda c: type(c).__name__)
+def test_one_value_of_an_array_or_of_vectors(cell):
+    mechanism = silent(publish="v")
+    base = mechanism._column([1, 2, 3, 4], False)[0]
+    moved = mechanism._column([1, 2, cell, 4], False)[0]
+    assert np.array_equal(np.delete(moved, 2), np.delete(base, 2)) and np.isfinite(moved).all()
+    pair = fugu.LawPair(fugu.Discrete([[0, 0], [1, 1]], [1, 3]), fugu.Discrete([[0, 0], [1, 1]], [3, 1]))
+    vectors = fugu.calibrate(pair, fugu.Pure(0.5))
+    rows = np.empty((3, 2), dtype=object)
+    rows[:] = [[0, 1], [1, 1], [0, 0]]
+    rows[1, 0] = cell if not isinstance(cell, np.ndarray) else None
+    found = vectors._column(rows, False)[0]
+    assert found[[0, 2]].tolist() == [[0, 1], [0, 0]] and found[1, 1] == 1 and np.isfinite(found).all()
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fixed(monkeypatch):
+    """The bits of the operating system, the same ones for every release."""
+    monkeypatch.setattr(releasing, "OS", RngBits(np.random.default_rng(0)))
+
+    def start():
+        monkeypatch.setattr(releasing, "OS", RngBits(np.random.default_rng(0)))
+
+    return start
+
+
+def command(folder, *asked):
+    """Exit code, everything printed, and every file written, without the column itself."""
+    args = ["release", folder / "t.csv", "--reference", folder / "ref.csv", "--protect", "s", "--epsilon", "1", "-o",
+            folder / "out.csv", "--no-ledger", "--force", *asked]  # fmt: skip
+    found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"})
+    if found.exception is not None and not isinstance(found.exception, SystemExit | FuguError):
+        raise found.exception
+    files = {p.name: p.read_text() for p in folder.glob("out.*")}
+    column = files.pop("out.csv", "").splitlines()
+    certificate = json.loads(files.pop("out.certificate.json", "{}"))
+    return column, (found.exit_code, str(found.exception), found.output, sorted(files), certificate)
+
+
+def test_one_row_of_a_released_file(tmp_path, fixed):
+    as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
+    binned, ordered = ("--publish", "v", "--bins", "0,2,4,6"), ("--publish", "size", "--bins", "low,mid,high")
+    for asked in (("--publish", "v"), binned, ordered):
+        as_csv(TODAY, tmp_path)
+        fixed()
+        base, public = command(tmp_path, *asked)
+        assert public[0] == 0 and len(base) == 25
+        for cell in ("V27.0", "", "inf", "1e308", '"', "a\nb", b"\xff\xfe", "9" * 400, "2.5"):
+            as_csv(replaced(asked[1], cell), tmp_path)
+            fixed()
+            column, said = command(tmp_path, *asked)
+            assert said == public
+            assert [x for k, x in enumerate(column) if k != ROW + 1] == [x for k, x in enumerate(base) if k != ROW + 1]
+
+
+def test_one_row_of_a_file_behind_a_statistic(tmp_path, fixed):
+    as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
+    for query, more in (("count(code=250.00)", ()), ("histogram(v)", ()), ("mean(f)", ("--bounds", "0,4"))):
+        as_csv(TODAY, tmp_path)
+        fixed()
+        base, public = command(tmp_path, "--query", query, "--json", *more)
+        assert public[0] == 0
+        for cell in ("V27.0", "", "inf", "1e308", "a\nb", b"\xff\xfe", "9" * 400):
+            as_csv(replaced(re.search(r"\((\w+)", query)[1], cell), tmp_path)
+            fixed()
+            column, said = command(tmp_path, "--query", query, "--json", *more)
+            assert said[0] == 0 and said[4] == public[4] and len(column) == len(base)
+            assert [line.split(",")[0] for line in column if "(" in line or " " in line] == [
+                line.split(",")[0] for line in base if "(" in line or " " in line
+            ]
+
+
+# --- random tables and random cells ----------------------------------------------------------------------------------
+
+
+@search("one row through every door of columns and statistics", quick=40)
+def test_random_rows_move_alone(rng, tmp_path):
+    container = CONTAINERS[int(rng.integers(len(CONTAINERS)))]
+    cells = [random_cell(rng) for _ in range(6)]
+    if rng.integers(2):
+        assert column_violations(silent(**COLUMNS[int(rng.integers(len(COLUMNS)))]), container, cells, tmp_path) == []
+    else:
+        query, sensitivity, more = STATISTICS[int(rng.integers(len(STATISTICS)))]
+        if not ("icd" in query and container.__name__ == "inferred_pandas"):
+            assert statistic_violations(query, sensitivity, more, container, cells, tmp_path) == []
+    return len(cells)
+
+
+# --- the harness sees the defects that were there --------------------------------------------------------------------
+
+
+def typed_from_cells(self, name, raw, decimal=".", absent=("",)):
+    """The old way: a column's type is guessed from its cells."""
+    texts = [str(cell) for cell in raw.to_list()]
+    numbers = [re.fullmatch(r"-?\d+(\.\d+)?", text) is not None for text in texts]
+    if all(numbers):
+        return Column.of(name, [float(text) for text in texts])
+    return Column(name, np.array(texts, dtype=object), np.zeros(len(texts), dtype=bool))
+
+
+def test_the_harness_sees_a_type_guessed_from_private_cells(monkeypatch, tmp_path):
+    """Codes such as 250.00 where one "V27.0" turns numbers into text."""
+    monkeypatch.setattr(Field, "read", typed_from_cells)
+    assert statistic_violations("count(code=8)", 1, {}, as_csv, ["V27.0"], tmp_path) == ["V27.0"]
+    assert column_violations(silent(publish="v"), as_csv, ["moon"], tmp_path) == ["moon"]
+
+
+def test_the_harness_sees_one_value_that_moves_every_count(monkeypatch, tmp_path):
+    """A histogram of integers at epsilon 0.1 where one record of value 1.5 moves every count."""
+
+    def labels(schema, table, name, given):
+        values = table.exact(name).values.tolist()
+        whole = all(isinstance(v, float) and v == int(v) for v in values if np.isfinite(v))
+        texts = [str(int(v)) if whole else str(v) for v in values]
+        return np.array([list(given).index(t) if t in given else -1 for t in texts])
+
+    monkeypatch.setattr(private, "places", labels)
+    assert statistic_violations("histogram(v)", 2, {}, as_dict, [1.5, 2], tmp_path) == [1.5]
+
+
+def test_the_harness_sees_an_exit_code_that_tells_of_a_category(monkeypatch, tmp_path):
+    """An ordering whose exit code says whether a rare category occurs."""
+
+    def strict(self, name, raw, decimal=".", absent=("",)):
+        cells, codes = raw.factors()
+        if any(cell not in self.values for cell in cells):
+            raise BadTable("a category outside the ordering")
+        return Column(name, np.array(cells, dtype=object)[codes], np.zeros(len(codes), dtype=bool))
+
+    mechanism = silent(publish="size", bins=["low", "mid", "high"])
+    monkeypatch.setattr(Field, "read", strict)
+    assert column_violations(mechanism, as_dict, ["rare", "low"], tmp_path) == ["rare"]
+
+
+def test_the_harness_sees_a_private_median_in_place_of_a_missing_cell(monkeypatch, tmp_path):
+    def median(schema, table, name):
+        found = table.exact(name).floats()
+        found[np.isnan(found)] = np.nanmedian(found)
+        return found - (0 if np.nanmax(found) < 50 else np.nanmedian(found))
+
+    monkeypatch.setattr(private, "numbers", median)
+    assert column_violations(silent(publish="v"), as_dict, [None, 100], tmp_path) == [100]
+
+
+def test_six_digits_are_seven(tmp_path):
+    """count(zip=1234567) was always 0: six digits were compared. Reference "1.0" and private "1" are one category."""
+    exact, _ = parts_of("count(zip=1234567)", {}, TODAY)
+    assert exact.tolist() == [TODAY["zip"].count(1234567)] and exact[0] > 0
+    texts = {**REFERENCE, "v": [f"{v}.0" for v in REFERENCE["v"]]}
+    prepared = prepare(TODAY, "histogram(v)", "s", fugu.Pure(1), texts)
+    (part,) = prepared.parts.values()
+    assert part.exact[-1] == 0 and part.exact.sum() == 24
+    assert len(TEXTS) > 30
