@@ -29,6 +29,8 @@ ALLOCATE, HUNTED = (
 ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
 BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 SHARES = "calibration/test_property_shares.py"
+SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
+THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
 READER = "data/test_sequences_reader.py"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 START, FORGETS = "dependence/test_chain_start.py", "dependence/test_chain_forgets.py"
@@ -40,6 +42,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("decimal to nearest", "return math.ceil(exact / unit)", "return round(exact / unit)"),
     ("float up to nearest", "else math.nextafter(nearest, math.inf)", "else nearest"),
     ("decimals by tolerance", "if np.array_equal(m / 10.0**k, values):", "if np.allclose(m / 10.0**k, values):"),
+    ("exponents worked out", "if len(exponent) > 8 or abs(int(exponent)) > _MOST_DIGITS:", NO, SHORT),
+    ("truth for a number", "if type(x) is int:", "if isinstance(x, int):", THINGS),
     ["balls.py", "test_rounding_mutants.py"],
     ("upper end to nearest", "while not arb(nearest) >= end:", "while False:"),
     ("fraction through a float", "return arb(fmpq(x.numerator, x.denominator))", "return arb(float(x))"),
@@ -251,6 +255,26 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["mechanism/certificate.py", f"{FORGED} {CERTIFICATE}"],
     ("digest unread", 'if k != "digest"}) != body["digest"]:', 'if k != "digest"}) is None:'),
     ("fingerprint unread", 'if _sha256(body["families"]) != body["fingerprint"]:', NO),
+    ["files.py", "test_files.py"],
+    ("through a link", "if found is not None and not stat.S_ISREG(found.st_mode):", NO),
+    ("onto a ledger", "if (found is not None and _is_ledger(target)) or _beside_ledger(target):", NO),
+    ("open to all while written", "flags, 0o600, dir_fd=folder)", "flags, 0o666, dir_fd=folder)"),
+    ("rights that the old file had not", "0o666 & ~mask & os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode", "0o666 & ~mask"),
+    ("table overwritten", "if name is not None and _one(Path(path), Path(name)):", NO),
+    ("a fixed name", 'f".fugu-{secrets.token_hex(8)}.tmp"', '".fugu.tmp"'),
+    ["data/engine.py", "data/test_engine.py"],
+    ("living folders swept", "fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass"),
+    ("nothing swept", "shutil.rmtree(folder, ignore_errors=True)\n            finally", "pass\n            finally"),
+    ("the parent's folder after a fork", "_own[0] == os.getpid() and", ""),
+    ["mechanism/documents.py", "auditing/test_documents.py"],
+    ("names twice", "if len(found) < len(pairs):", NO),
+    ("any depth", "if depth > _MOST_DEEP:", NO),
+    ("arithmetic without an end", "    except _UNREADABLE as error:\n        raise CertificateError(\n", "    except ZeroDivisionError as error:\n        raise CertificateError(\n"),
+    ["visible.py", "cli/test_screens.py src/fugu/visible.py"],
+    ("signs that turn the writing around", '"Cc", "Cf", "Cs", "Zl", "Zp"', '"Cc", "Cs", "Zl", "Zp"'),
+    ["report/shell.py", "report/test_policy.py"],
+    ("any inline script", "script-src {allowed};", "script-src 'unsafe-inline';"),
+    ("data that ends its element", '.replace("<", "\\\\u003c")', ""),
     ["mechanism/checks.py", f"{FORGED} {CERTIFICATE}"],
     ("noise without a lattice", "if (lattice is None and noise.scale > 0) or", "if"),
     ("noise of another grid", "or (lattice is not None and lattice.grid != noise.grid):", "or False:"),
@@ -450,8 +474,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("dry run that writes", "    if not dry_run:\n", "    if True:\n"),
     ("no noise by default", "private, allow_no_noise=allow_no_noise)", "private, allow_no_noise=True)"),
     ("beliefs of the private table", "reference or table, publish", "table, publish"),
-    ["cli/options.py", CLI],
-    ("table overwritten", "if name is not None and (file.resolve() == Path(name).resolve() or _one(file, Path(name))):", NO),
     ["cli/app.py", CLI],
     ("exit code", "sys.exit(error.exit_code)", "sys.exit(1)"),
     ["cli/verifying.py", CLI],

@@ -18,7 +18,8 @@ from typing import TextIO
 from fugu.errors import UsageError
 
 PathLike = str | os.PathLike[str]
-_LEDGER = b"SQLite format 3\x00"
+_LEDGERS = (b"fugu ledger ", b"SQLite format 3\x00")
+"""How ledgers begin: today's, and those of version 0.1."""
 _BESIDE = ("-wal", "-shm", "-journal", "-claims")
 """Files that belong to the ledger whose name they continue."""
 _MASK = threading.Lock()
@@ -31,12 +32,12 @@ def write_text(path: PathLike, text: str) -> None:
 
 
 @contextmanager
-def writing(path: PathLike) -> Iterator[TextIO]:
+def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
     """A file to be written that takes its name once it is complete and on disk; an error leaves what was there.
 
     It is made under a random name in the same folder, exclusively and for its owner alone (0600), and never through
-    a link. When it is complete it gets the mode of the umask, but no permission that the file it replaces had not.
-    """
+    a link. When it is complete it gets the mode of the umask, but no permission that the file it replaces had not;
+    `private` keeps it at 0600 until `give_name`."""
     target = check_target(path)
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -47,7 +48,7 @@ def writing(path: PathLike) -> Iterator[TextIO]:
         with _created(draft, folder) as out:
             yield out
             out.flush()
-            os.fchmod(out.fileno(), _mode(target.name, folder))
+            os.fchmod(out.fileno(), 0o600 if private else _mode(target.name, folder))
             os.fsync(out.fileno())
         check_target(path)  # again: writing may have taken long
         os.rename(draft, target.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -60,6 +61,28 @@ def writing(path: PathLike) -> Iterator[TextIO]:
     finally:
         with suppress(OSError):
             os.unlink(draft, dir_fd=folder)
+        os.close(folder)
+
+
+def give_name(file: PathLike, path: PathLike) -> None:
+    """Let a complete private file in the same folder take its name, and the mode that `writing` would give it."""
+    target = check_target(path)
+    try:
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _refused(target, error) from None
+    try:
+        source = os.open(Path(file).name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            os.fchmod(source, _mode(target.name, folder))
+        finally:
+            os.close(source)
+        os.rename(Path(file).name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+        with suppress(OSError):
+            os.fsync(folder)
+    except OSError as error:
+        raise _refused(target, error) from None
+    finally:
         os.close(folder)
 
 
@@ -114,10 +137,10 @@ def _mode(name: str, folder: int) -> int:
 
 
 def _is_ledger(path: Path) -> bool:
-    """Whether the file begins as SQLite's do; one that cannot be read is not taken for harmless."""
+    """Whether the file begins as ledgers do; one that cannot be read is not taken for harmless."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(_LEDGER)) == _LEDGER
+            return file.read(max(map(len, _LEDGERS))).startswith(_LEDGERS)
     except OSError as error:
         raise _refused(path, error) from None
 

@@ -8,10 +8,10 @@ import stat
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from fugu.data import engine, read_table
+from fugu.data.sources import Relation
 from fugu.errors import BadTable
 
 SPILL = """
@@ -74,19 +74,25 @@ def test_every_process_has_its_own_folder():
 
 
 def test_no_table_is_called_damaged_for_want_of_memory(tmp_path, monkeypatch):
-    file = tmp_path / "wide.csv"
-    names = np.random.default_rng(1).integers(0, 2**60, (300_000, 3)).tolist()
-    file.write_text("name,x\n" + "\n".join(f"{a:x}{b:x},{c}" for a, b, c in names) + "\n")
-    real = engine.connect
+    import duckdb
 
-    def small():
-        db = real()
-        db.execute("SET memory_limit='12MB'; SET threads=1; SET max_temp_directory_size='1MB'")
-        return db
+    class Full:
+        columns, types = ["x"], ["BIGINT"]
 
-    monkeypatch.setattr("fugu.data.files.connect", small)
-    with pytest.raises(BadTable, match="memory"):
-        read_table(file)
+        def project(self, _):
+            raise duckdb.OutOfMemoryException("row 7: Ann")
+
+    with pytest.raises(BadTable, match="enough memory"):
+        Relation(Full()).fetch(("x",))
+    file = tmp_path / "t.csv"
+    file.write_text("x\n1\n")
+
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("fugu.data.files._chunks", full)
+    with pytest.raises(BadTable, match="enough memory"):
+        read_table(file).column("x")
 
 
 def test_other_errors_keep_their_words():

@@ -6,7 +6,6 @@ between, the same request finds that very file again, and never draws a second t
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from fugu.cli.charging import Account
 from fugu.data import write_csv
 from fugu.data.private import Private
 from fugu.errors import AlreadyReleased
-from fugu.files import write_text
+from fugu.files import give_name, write_text
 from fugu.mechanism import Mechanism, Release
 
 
@@ -33,8 +32,7 @@ class Draft:
         if self.file == self.target:
             return
         if self.file.name.endswith(_PENDING):
-            os.chmod(self.file, 0o666 & ~_mask())
-            os.replace(self.file, self.target)
+            give_name(self.file, self.target)
         else:
             _copy(self.file, self.target)
 
@@ -52,9 +50,8 @@ def drawn_once(
     def produce() -> dict[str, Any]:
         nonlocal made
         made = True
-        if not pending.is_file():  # else an earlier call drew it and was cut short
-            write_csv(pending, {name: drawn.values})
-            os.chmod(pending, 0o600)
+        if pending.is_symlink() or not pending.is_file():  # else an earlier call drew it and was cut short
+            write_csv(pending, {name: drawn.values}, private=True)
         return {"file": str(target.absolute()), "sha256": _sha256(pending), "rows": len(drawn)}
 
     receipt = account.spend(private, mechanism, produce)
@@ -80,9 +77,3 @@ def _sha256(path: Path) -> str:
 
 def _copy(source: Path, target: Path) -> None:
     write_text(target, source.read_text(encoding="utf-8"))
-
-
-def _mask() -> int:
-    found = os.umask(0o077)
-    os.umask(found)
-    return found

@@ -50,13 +50,13 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
     return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
 
 
-def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object]) -> None:
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, private: bool = False) -> None:
     """Write columns of one length under a header; numbers in shortest exact form, missing as an empty cell.
 
     The file appears whole or not at all (`fugu.files`)."""
     table = Table(columns)
     cells = [table.exact(name) for name in table.columns]
-    with writing(path) as out:
+    with writing(path, private=private) as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(table.columns)
         for start in range(0, len(table), _CHUNK):
@@ -102,6 +102,8 @@ def _csv(file: Path, dialect: Dialect) -> Table:
                 found.append(np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column)))
     except csv.Error:  # an unbalanced quote, most often
         raise _ragged(file, names) from None
+    except MemoryError as error:
+        raise refused(error, "") from None
     except (OSError, EOFError, zlib.error):
         raise BadTable(f"{str(file)!r} cannot be read to its end; it may be damaged, or not a gzip file") from None
     none = np.zeros(0, dtype=np.int64)

@@ -36,8 +36,10 @@ def load_json(path: str | os.PathLike[str], most_bytes: int) -> Any:
             if known.st_size > most_bytes:
                 raise CertificateError(f"{source.name!r} is larger than any certificate")
             text = file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise CertificateError(f"no certificate file {source.name!r}") from None
     except (OSError, ValueError):
-        raise CertificateError(f"no certificate file {source.name!r}, or it cannot be read") from None
+        raise CertificateError(f"the file {source.name!r} cannot be read; check its permissions") from None
     try:
         found = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
     except CertificateError:

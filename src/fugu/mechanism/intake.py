@@ -77,4 +77,3 @@ def _listed(values: object) -> Any:
 
 def _no_length(values: object) -> bool:
     return type(values).__name__ in ("NAType", "NaTType", "MaskedConstant") or not hasattr(values, "__len__")
-

@@ -57,9 +57,7 @@ def _labelled(laws: Iterable[Item | VectorFamily | NormalPair]) -> Iterator[tupl
         if isinstance(item, Analytic | NormalPair):
             yield item.label, ((item, 0), (item, 1))
         else:
-            yield from (
-                (label, ((item, i), (item, j))) for (i, j), label in zip(item.pairs, item.labels, strict=True)
-            )
+            yield from ((label, ((item, i), (item, j))) for (i, j), label in zip(item.pairs, item.labels, strict=True))
 
 
 def _differ(one: Place, other: Place, comparable: bool) -> bool:

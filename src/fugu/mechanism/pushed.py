@@ -78,7 +78,5 @@ def _one_law(a: Item, b: Item) -> bool:
         return False
     alike = (a.pairs, a.labels, a.errors) == (b.pairs, b.labels, b.errors) and len(a.laws) == len(b.laws)
     return (
-        alike
-        and np.array_equal(a.points, b.points)
-        and all(p.same_as(q) for p, q in zip(a.laws, b.laws, strict=True))
+        alike and np.array_equal(a.points, b.points) and all(p.same_as(q) for p, q in zip(a.laws, b.laws, strict=True))
     )

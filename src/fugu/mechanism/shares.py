@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, CertificateError
+from fugu.exact import read_number, read_whole
 from fugu.laws.classes import RecordLaw, mixed_law
 from fugu.laws.multinormal import MultivariateNormal
 
@@ -60,7 +61,7 @@ def clipped(column: Column, stated: Stated | None) -> Column:
     if stated is None or not any(stated["limits"]):
         return column
     low, high = (
-        np.array([side * math.inf if ends is None else float(Fraction(ends[place])) for ends in stated["limits"]])
+        np.array([side * math.inf if ends is None else float(read_number(ends[place])) for ends in stated["limits"]])
         for place, side in ((0, -1), (1, 1))
     )
     return np.asarray(np.clip(column, low, high) if column.ndim > 1 else np.clip(column, low[0], high[0]))
@@ -80,7 +81,7 @@ def check_shares(certificate: Certificate) -> None:
     if not stated["limits"] or len(stated["limits"]) != dimension or len(stated["statistics"]) != dimension:
         raise CertificateError("the certificate's statistics and their ends are not of its dimension")
     for ends in stated["limits"]:
-        if ends is not None and not Fraction(ends[0]) <= Fraction(ends[1]):
+        if ends is not None and not read_number(ends[0]) <= read_number(ends[1]):
             raise CertificateError("the ends of a statistic in the certificate are not in order")
     if certificate.kind == "correlated":
         if labels != [pair.label for pair in certificate.normal_pairs]:
@@ -90,9 +91,9 @@ def check_shares(certificate: Certificate) -> None:
 
 
 def _check_every(certificate: Certificate, stated: Stated) -> None:
-    n, near = int(stated["size"]), Fraction(stated["tolerance"])
+    n, near = read_whole(stated["size"]), read_number(stated["tolerance"])
     apart = math.floor(n * near)
-    cells = {share["name"]: (int(share["from"]), int(share["to"])) for share in stated["shares"]}
+    cells = {share["name"]: (read_whole(share["from"]), read_whole(share["to"])) for share in stated["shares"]}
     ranges = sorted((cells[a], cells[b]) for a, b in stated["pairs"])
     starts = [first for first, _ in ranges]
     whole = (
@@ -110,11 +111,9 @@ def _check_every(certificate: Certificate, stated: Stated) -> None:
 
 def _affine(certificate: Certificate, stated: Stated, cells: dict[str, tuple[int, int]]) -> bool:
     """Whether each law is the one that its range and the laws of one record of each class make."""
-    n = int(stated["size"])
+    n = read_whole(stated["size"])
     one, other = (
-        RecordLaw(
-            tuple(Fraction(x) for x in found["mean"]), tuple(tuple(Fraction(x) for x in row) for row in found["cov"])
-        )
+        RecordLaw(tuple(map(read_number, found["mean"])), tuple(tuple(map(read_number, row)) for row in found["cov"]))
         for found in stated["records"]
     )
     for law in (one, other):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fugu.exact import read_number
 from fugu.guarantee.weakness import weaknesses
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def exact_chance(certificate: Certificate) -> float:
     Of noise that is never drawn it is 0. Correlated noise is at least eight steps wide, or none."""
     if certificate.kind == "mixed":
         first, second = (exact_chance(part) for part in certificate.parts)
-        share = float(Fraction(certificate.body["share"]))
+        share = float(read_number(certificate.body["share"]))
         return share * first + (1 - share) * second
     if certificate.kind == "analysis":
         return 0.0
