@@ -121,6 +121,8 @@ def test_ordinary_laws_are_not_widened() -> None:
     pair = fugu.LawPair(fugu.Discrete([0, 1], [2.3e-308, 1.0]), fugu.Discrete([0, 1], [0.25, 0.75]))
     family = families([pair])[0]
     assert widened(family) is family
+    apart = fugu.LawPair(fugu.Discrete([0, 1], [5e-324, 1.0]), fugu.Discrete([0, 1], [1.0, 5e-324]))
+    assert fugu.delta(fugu.Laplace(0), apart, 0) == 1  # a probability still
     same = fugu.Discrete([0, 1], [5e-324, 1.0])
     assert fugu.epsilon(fugu.Laplace(0), fugu.LawPair(same, fugu.Discrete([0, 1], [5e-324, 1.0]))) < 1e-15
     # an atom that underflowed costs nothing where noise covers it
