@@ -236,3 +236,30 @@ def test_the_installed_command_exits_with_the_code_of_the_error(tmp_path):
     assert subprocess.run([command[0], "--version"], capture_output=True, text=True, check=True).stdout.startswith(
         "fugu "
     )
+
+
+def test_cents_from_a_small_table_end_in_a_mechanism(tmp_path):
+    """200 rows of money: the search of Gaussian noise used to ask for gigabytes, and the command for a traceback."""
+    rng = np.random.default_rng(3)
+    rows = [f"{'ab'[k % 2]},{x:.2f}" for k, x in enumerate(rng.lognormal(10, 1, 200).tolist())]
+    path = tmp_path / "money.csv"
+    path.write_text("s,x\n" + "\n".join(rows) + "\n")
+    asked = [path, "--publish", "x", "--protect", "s", "--epsilon", "0.5", "--delta", "1e-6", "--json"]
+    found = Result("calibrate", *asked)
+    assert found.code == 0 and json.loads(found.out)["scale"] > 0
+    rows = json.loads(Result("compare", *asked).out)["rows"]
+    assert {row["method"] for row in rows if row["proven"]} >= {"exact", "l1", "wasserstein"}
+
+
+def test_components_and_grid_of_a_comparison(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = [f"{'ab'[k % 2]},{x:.0f}" for k, x in enumerate(rng.normal(10, 2, 400).tolist())]
+    path = tmp_path / "whole.csv"
+    path.write_text("s,x\n" + "\n".join(rows) + "\n")
+    asked = [path, "--publish", "x", "--protect", "s", "--epsilon", "1", "--delta", "0.01", "--json"]
+    found = Result("compare", *asked, "--prior", "mixture", "--components", "2", "--grid", "1/2")
+    assert found.code == 0 and any(row["proven"] for row in json.loads(found.out)["rows"])
+    told = json.loads(Result("calibrate", *asked, "--prior", "mixture", "--components", "2", "--grid", "1/2").out)
+    assert told["grid"] == "1/2"
+    wrong = Result("compare", *asked, "--components", "2")
+    assert wrong.code == 2 and "components" in wrong.message

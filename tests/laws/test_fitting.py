@@ -67,3 +67,34 @@ def test_the_certificate_says_whose_belief_it_is_and_shows_the_empirical_loss_be
         calibrate(Scenario.from_table(TABLE, publish="x", protect="s"), Approx(0.5, 0.01)).certificate.body["empirical"]
         is None
     )
+
+
+def test_no_component_is_narrower_than_the_resolution() -> None:
+    """Whole numbers with spikes: a likelihood without a floor fits a standard deviation of 0.01 or less to them."""
+    rng = np.random.default_rng(0)
+    values = np.concatenate([np.full(3000, 9.0), np.full(2000, 10.0), np.rint(rng.normal(12, 2, 3000))])
+    for components in ("bic", 3, 5):
+        law = NormalMixture.fit(values, components=components)
+        assert min(law.stds) >= 1 / np.sqrt(12) * (1 - 1e-9)
+    shared = NormalMixture.fit_shared({"a": values, "b": values[::2]}, components=5)
+    assert all(min(law.stds) >= 1 / np.sqrt(12) * (1 - 1e-9) for law in shared.values())
+    # in tenths the same law, ten times narrower
+    tenth = NormalMixture.fit(values / 10, components=3)
+    assert np.allclose(np.array(tenth.stds) * 10, NormalMixture.fit(values, components=3).stds, rtol=1e-6)
+
+
+def test_a_fine_resolution_changes_no_fit() -> None:
+    from sklearn.mixture import GaussianMixture
+
+    plain = GaussianMixture(2, random_state=0, n_init=1, reg_covar=1e-6 * float(np.var(TWO))).fit(TWO[:, None])
+    law = NormalMixture.fit(TWO, components=2)
+    assert np.allclose(sorted(law.stds), sorted(np.sqrt(plain.covariances_[:, 0, 0])), rtol=1e-9)
+
+
+def test_the_floor_is_never_above_the_spread_of_the_values() -> None:
+    from fugu.laws.fitting import least_std
+
+    rare = np.array([0.0] * 99 + [1.0])
+    assert least_std(rare) == pytest.approx(rare.std())
+    assert least_std(np.array([5.0, 5.0])) == 0
+    assert NormalMixture.fit(rare, components=1).std() <= 1.01 * rare.std() * np.sqrt(2)

@@ -256,3 +256,25 @@ def test_writing_is_whole_or_not_at_all(tmp_path):
 def test_importing_the_room_loads_neither_plotly_nor_jinja():
     code = "import sys, fugu.report; sys.exit(any(m in sys.modules for m in ('plotly', 'jinja2')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_pages_of_laws_out_of_reach_are_drawn_on_a_coarser_lattice():
+    """Gaussian noise on a range of 10^12 steps, and normal laws 10^9 apart: no array of that size is made."""
+    import tracemalloc
+
+    import fugu
+    from fugu.report import page
+
+    v = [0, 1, 1e12]
+    far = fugu.LawPair(fugu.Discrete(v, [1, 2, 3]), fugu.Discrete(v, [2, 1, 3]))
+    bells = fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(1e9, 1))
+    made = [
+        fugu.calibrate(far, fugu.Renyi(1.5, 1e-9), noise="gaussian", method="transport"),
+        fugu.calibrate(bells, fugu.Renyi(1.5, 1e-9), noise="gaussian", method="wasserstein"),
+        fugu.calibrate(bells, fugu.Pure(0.5)),
+    ]
+    tracemalloc.start()
+    for mechanism in made:
+        assert "</html>" in page(mechanism.certificate)
+    assert tracemalloc.get_traced_memory()[1] < 500 * 2**20
+    tracemalloc.stop()

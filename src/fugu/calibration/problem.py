@@ -58,7 +58,7 @@ def _smooth(given: tuple[Item, ...], budget: AnyBudget, kind: str) -> Problem:
         # translates by whole steps stay translates: a grid that divides the shift makes the pure scale exact
         if budget.epsilon:
             scale = float(shared / as_fraction(budget.epsilon))
-            finest = max(min(finest, scale / FINER), scale / MOST_STEPS)
+            finest = max(min(finest, scale / FINER), 4 * scale / MOST_STEPS)
         return on(given, Lattice(shared / max(1, math.ceil(shared / Fraction(finest)))))
     natural = on(given, Lattice(short_step(finest)))
     try:

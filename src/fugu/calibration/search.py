@@ -29,7 +29,10 @@ def least_scale(loss: Callable[[float], float], target: float, upper: float) -> 
         if math.isinf(high):
             raise NotProvable("the noise that this budget asks for is beyond the range of doubles; rescale the values")
     else:
-        raise NotProvable("no scale within reach meets the budget; it is below what floating point can tell from zero")
+        raise NotProvable(
+            "no scale within reach meets the budget; it is below what floating point can tell from zero: ask for a "
+            "larger epsilon or delta"
+        )
     while high > _SMALLEST:
         # the loss of distant laws falls like 1 / scale: jump there, and a little below
         guess = min(high / 2, 0.98 * high * at_high / target) if 0 < at_high < target else high / 8

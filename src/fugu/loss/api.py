@@ -68,7 +68,7 @@ def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
         from fugu.loss.vector_api import vector_delta_at
 
         return vector_delta_at(noise, known, as_fraction(epsilon))
-    return max(worst_reading(item, lambda read: _delta(read, noise, epsilon)) for item in items(known))
+    return min(1.0, max(worst_reading(item, lambda read: _delta(read, noise, epsilon)) for item in items(known)))
 
 
 def _pure(item: Item, noise: Noise) -> float:

@@ -28,7 +28,7 @@ def vector_epsilon(noise: Noise, pairs: tuple[LawPair, ...]) -> float:
 def vector_delta_at(noise: Noise, pairs: tuple[LawPair, ...], epsilon: Fraction) -> float:
     """A proved delta(epsilon), by bounds that hold for continuous and for lattice noise (`vector_delta`)."""
     families, drawn = _on_lattice(noise, pairs)
-    return _worst(families, lambda f: vector_delta(f, drawn, epsilon))
+    return min(1.0, _worst(families, lambda f: vector_delta(f, drawn, epsilon)))
 
 
 def vector_divergence(noise: Noise, pairs: tuple[LawPair, ...], alpha: Fraction) -> float:

@@ -13,6 +13,7 @@ from fugu.calibration.method import ARITHMETIC, OUT_OF_RANGE, AnyBudget, Proposa
 from fugu.calibration.problem import short_step
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import least_proved, with_scale
+from fugu.calibration.reach import std
 from fugu.calibration.sealing import kind_of, require_drawn
 from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
@@ -101,8 +102,9 @@ def lattice_for(given: tuple[VectorFamily, ...], budget: AnyBudget, kind: str, g
         return Lattice(as_grid(grid))
     lattice = Lattice.holding([family.points for family in given])
     if lattice is None:
-        spreads = [float(s) for family in given for s in np.std(family.points, axis=0) if s > 0]
-        return Lattice(short_step(min(spreads, default=1.0) / 64))
+        columns = [column for family in given for column in family.points.T]
+        spreads = [std(np.full(len(c), 1 / len(c)), c, np.zeros(len(c))) for c in columns]
+        return Lattice(short_step(min((s for s in spreads if s > 0), default=1.0) / 64))
     if any(family.translates for family in given):
         found = propose(tuple(family.on(lattice) for family in given), budget, kind)
         steps = min((p.steps for p in found.values()), default=math.inf)
