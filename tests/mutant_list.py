@@ -27,6 +27,10 @@ ALLOCATE, HUNTED = (
     "iterate/test_accountant_hunt.py",
 )
 ACCOUNT = f"iterate/test_accountant_inputs.py {HUNTED}"
+DOORS = "doors/test_training_doors.py"
+ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient"
+ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
+ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -405,4 +409,28 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("gradient outside the ball", "inside = objective.project(weights)", "inside = weights"),
     ("noise scaled by the rate", "weights += scale * stream()", "weights += rate * scale * stream()"),
     ("noise 3 % too small", "weights += scale * stream()", "weights += 0.97 * scale * stream()"),
+    ["iterate/inputs.py", ONE_TARGET],
+    ("another label is in no class", "outside=self.other, missing=self.other)", "missing=self.other)"),
+    ("a missing label is in no class", "outside=self.other, missing=self.other)", "outside=self.other)"),
+    ("a missing label is known by its code", "Schema(fields, absent=()), name", "Schema(fields), name",
+     "iterate/test_estimators.py"),
+    ("labels looked up", "if classes is None:", "if classes is None and other is not None:",
+     "iterate/test_estimators.py::test_labels_are_declared_before_any_is_looked_at"),
+    ["iterate/scaling.py", "iterate/test_training_regressions.py"],
+    ("long rows of very many features", "1 - 1e-12 - size * 2.0**-52", "1 - 1e-12"),
+    ["iterate/estimator_base.py", ONE_TARGET],
+    ("classes of the reading forgotten", "getattr(getattr(prior, \"chain\", None), \"assumptions\", ()), reading,",
+     "getattr(getattr(prior, \"chain\", None), \"assumptions\", ()),", "iterate/test_training_certificate.py"),
+    ["cli/train_reading.py", ONE_LINE],
+    ("another label is in no class", "outside=chosen(None if said is None else said.outside),", "outside=None,",
+     "cli/test_train.py"),
+    ("columns of the private table", "if public is None and not seen.fields:", NO, "cli/test_train.py"),
+    ["cli/train_data.py", ONE_LINE],
+    ("a private label is refused", "wanted, whole = self.wanted, self.schema.open(table)",
+     "wanted, whole = self.wanted, self.schema.open(table); self._check_public(whole, where)"),
+    ["data/cells.py", ONE_ROW],
+    ("one complex cell spoils a column", "return number_of(cell.real) if cell.imag == 0 else math.nan",
+     "return math.nan"),
+    ("one text spoils truth values", "return number_of(cell, decimal) if truth is None else truth",
+     "return number_of(cell, decimal)", "iterate/test_estimators.py"),
 ]  # fmt: skip
