@@ -118,7 +118,7 @@ def test_units_in_which_floats_fail_are_refused_by_the_declaration_and_not_by_th
 
 @pytest.mark.parametrize("size", [1, 10_000, 3_000_001])
 def test_no_row_is_refused_for_its_length_however_many_features_it_has(size):
-    """Before, records at the corner of the box were refused from about 3 million features on: squares add up by then."""
+    """Before, records at the corner of the box were refused from about 3 million features on: roundings add up."""
     corner = Scaling.of(size, bounds=(-1, 1)).rows(np.ones((2, size)))
     lengths = np.einsum("ij,ij->i", corner, corner)
     assert np.all(lengths <= 1) and np.all(lengths > 1 - 1e-8)
