@@ -32,6 +32,10 @@ SHARES = "calibration/test_property_shares.py"
 SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
 THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
 READER = "data/test_sequences_reader.py"
+DOORS = "doors/test_training_doors.py"
+ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient"
+ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
+ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 START, FORGETS = "dependence/test_chain_start.py", "dependence/test_chain_forgets.py"
 FALSE_CHAIN = "dependence/test_chain_attack.py::test_fewer_entries_than_states"
@@ -557,4 +561,28 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["ledger/ledger.py", START],
     ("chain: the ledger does not name what it skips", "refused, skipped(self._terms.prior))", "refused)"),
     ("chain: charges that changed meanwhile are not noticed", "if before is not None and found != before:", NO),
+    ["iterate/inputs.py", ONE_TARGET],
+    ("another label is in no class", "outside=self.other, missing=self.other)", "missing=self.other)"),
+    ("a missing label is in no class", "outside=self.other, missing=self.other)", "outside=self.other)"),
+    ("a missing label is known by its code", "Schema(fields, absent=()), name", "Schema(fields), name",
+     "iterate/test_estimators.py"),
+    ("labels looked up", "if classes is None:", "if classes is None and other is not None:",
+     "iterate/test_estimators.py::test_labels_are_declared_before_any_is_looked_at"),
+    ["iterate/scaling.py", "iterate/test_training_regressions.py"],
+    ("long rows of very many features", "1 - 1e-12 - size * 2.0**-52", "1 - 1e-12"),
+    ["iterate/estimator_base.py", ONE_TARGET],
+    ("classes of the reading forgotten", "getattr(getattr(prior, \"chain\", None), \"assumptions\", ()), reading,",
+     "getattr(getattr(prior, \"chain\", None), \"assumptions\", ()),", "iterate/test_training_certificate.py"),
+    ["cli/train_reading.py", ONE_LINE],
+    ("another label is in no class", "outside=chosen(None if said is None else said.outside),", "outside=None,",
+     "cli/test_train.py"),
+    ("columns of the private table", "if public is None and not seen.fields:", NO, "cli/test_train.py"),
+    ["cli/train_data.py", ONE_LINE],
+    ("a private label is refused", "wanted, whole = self.wanted, self.schema.open(table)",
+     "wanted, whole = self.wanted, self.schema.open(table); self._check_public(whole, where)"),
+    ["data/cells.py", ONE_ROW],
+    ("one complex cell spoils a column", "return number_of(cell.real) if cell.imag == 0 else math.nan",
+     "return math.nan"),
+    ("one text spoils truth values", "return number_of(cell, decimal) if truth is None else truth",
+     "return number_of(cell, decimal)", "iterate/test_estimators.py"),
 ]  # fmt: skip

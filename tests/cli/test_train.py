@@ -202,12 +202,12 @@ def test_a_public_parquet_table_is_compared_on_itself(tmp_path, trainings):
     assert [count for where, count, _ in trainings if where == "estimator_base"] == [300]
 
 
-def test_two_labels_are_declared_or_of_public_rows():
+def test_two_labels_are_declared_or_of_public_rows(trainings):
     for more in (LABELS, ["--reference", "past.csv", "--folds", "2"]):
         told = train("today.csv", *HIGH, *more, "--json").told
         assert told["model"]["model"] == "LogisticRegression" and told["model"]["classes"] == ["n", "y"]
     told = train("today.csv", *HIGH, "--classes", "y,no", "--json").told  # "n" counts as the first
-    assert told["model"]["classes"] == ["no", "y"]
+    assert told["model"]["classes"] == ["no", "y"] and trainings[-1][2].tolist() == [1.0] * 300
     assert told["model"]["reading"]["columns"]["high"] == {
         "kind": "category", "values": ["y", "no"], "outside": "y", "missing": "y",
     }  # fmt: skip

@@ -395,6 +395,8 @@ def test_another_label_and_a_missing_one_count_as_the_first_class_or_as_the_one_
             found = quiet(kind, [*LABELS[:-1].tolist(), label], classes=classes, other=other)
             assert np.array_equal(found.coef_, same.coef_) and found.classes_.tolist() == ["no", "yes"]
     wrong = quiet(kind, [*LABELS[:-1].tolist(), "yes"])
+    words = np.where(LABELS == "yes", "NA", "no")
+    assert np.array_equal(quiet(kind, words, classes=("NA", "no"), other="no").coef_, -quiet(kind, LABELS).coef_)
     assert not np.array_equal(wrong.coef_, quiet(kind, [*LABELS[:-1].tolist(), "no"]).coef_)
     assert quiet(kind, np.repeat("yes", 400)).classes_.tolist() == ["no", "yes"]  # one class only: no refusal
 

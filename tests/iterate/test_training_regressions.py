@@ -116,6 +116,14 @@ def test_units_in_which_floats_fail_are_refused_by_the_declaration_and_not_by_th
     assert Scaling.of(1, bounds=(1, math.nextafter(1, 2))).rows(np.array([[1.0], [2.0]])).max() <= 1
 
 
+@pytest.mark.parametrize("size", [1, 10_000, 3_000_001])
+def test_no_row_is_refused_for_its_length_however_many_features_it_has(size):
+    """Before, records at the corner of the box were refused from about 3 million features on: roundings add up."""
+    corner = Scaling.of(size, bounds=(-1, 1)).rows(np.ones((2, size)))
+    lengths = np.einsum("ij,ij->i", corner, corner)
+    assert np.all(lengths <= 1) and np.all(lengths > 1 - 1e-8)
+
+
 # what fit is told beside the data
 
 
