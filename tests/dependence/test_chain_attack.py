@@ -10,10 +10,9 @@ from lp_oracle import best_translation
 import fugu
 from fugu.dependence.contraction_chain import Contraction
 from fugu.dependence.contraction_side import Side, levels
+from hunting import search
 
 CASES = 500
-MANY = 2_000
-"""Cases of the slow search; `attack(rng, count)` runs as many as there is time for."""
 
 
 def test_random_chains_of_every_kind():
@@ -22,10 +21,11 @@ def test_random_chains_of_every_kind():
     assert not broken, broken[0]
 
 
-@pytest.mark.slow
-def test_many_random_chains_of_every_kind():
-    ran, broken = attack(np.random.default_rng(2), MANY)
-    assert sum(ran.values()) == MANY and not broken, broken[0]
+@search("chains of every kind against all mechanisms", quick=2)
+def test_many_random_chains_of_every_kind(rng):
+    ran, broken = attack(rng, 10)
+    assert not broken, broken[0]
+    return sum(ran.values())
 
 
 def cycles(count=5):

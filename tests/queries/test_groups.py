@@ -9,7 +9,7 @@ from fugu import Pure
 from fugu.data import Table
 from fugu.errors import UsageError
 from fugu.queries import answer
-from fugu.queries.groups import require_public_groups
+from fugu.queries.grouping import require_public_groups
 from fugu.scenario.secrets import read_protect
 
 N = 60

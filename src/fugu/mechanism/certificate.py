@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.errors import BadLaw, CertificateError, UsageError
+from fugu.errors import BadLaw, CertificateError, FuguError, UsageError
 from fugu.exact import read_number, read_whole
 from fugu.files import write_text
 from fugu.guarantee import Guarantee

@@ -205,9 +205,11 @@ def _reading(
     declared = (schema or Schema({})).only((*statistic.columns, *(n for n in (by, unit) if n is not None)))
     if unit is not None and unit not in declared.fields:
         declared = declared.with_field(unit, Field("identifier"))
-    if by is not None and by not in declared.fields and (by not in reference.columns or not reference.is_numeric(by)):
+    numeric = by is not None and by in reference.columns and reference.is_numeric(by)
+    if by is not None and by not in declared.fields and not numeric:
         declared = declared.with_field(by, Field("identifier"))  # its groups are public: none is joined to "(other)"
-    found = declared.completed(reference, declared.fields.keys() | set(statistic.columns), numbers=statistic.columns)
+    wanted = (*statistic.columns, *declared.fields, *([by] if by is not None and numeric else []))
+    found = declared.completed(reference, wanted, numbers=statistic.columns)
     if missing is None:
         return found
     for name in statistic.columns:

@@ -80,11 +80,11 @@ class Sums:
         inside = laws_in_group(self.codes, self.secrets, group.known, self.top)
         if inside is None:
             return self._sealed([Shifted(self.top)], PLAIN, ())
-        told = "two adversaries: one who believes the pooled laws, one who believes the laws given the group"
-        return self._sealed(*self._pairs({"": pooled, ", given the group": inside}, rows), (told,))
+        told = "two adversaries: 1 believes the pooled laws, 2 believes the laws given the group"
+        return self._sealed(*self._pairs({"adversary 1: ": pooled, "adversary 2: ": inside}, rows), (told,))
 
     def _pairs(self, beliefs: Mapping[str, RecordLaws], rows: int) -> tuple[list[LawPair], str]:
-        found = [sum_pairs(laws, rows, self.budget, told) for told, laws in beliefs.items()]
+        found = [sum_pairs(laws, rows, self.budget, who) for who, laws in beliefs.items()]
         return [pair for pairs, _ in found for pair in pairs], found[0][1]
 
     def _sealed(self, pairs: Any, note: str, more: tuple[str, ...]) -> Additive:

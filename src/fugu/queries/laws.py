@@ -52,7 +52,7 @@ def laws_in_group(codes: NDArray[np.int64], secrets: Mapping[str, Mask], rows: M
     return record_laws(codes[rows], {label: mask[rows] for label, mask in inside.items()}, top)
 
 
-def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, told: str = "") -> tuple[list[LawPair], str]:
+def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, who: str = "") -> tuple[list[LawPair], str]:
     """The laws of the sum of `rows` records given each secret of one of them, and what they rest on.
 
     Given secret s the sum is X_s + (rows - 1) pooled records, independent. A pure budget needs exact laws, and its loss
@@ -66,7 +66,7 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, told: str = ""
         others = laws.pooled.iid_sum(rows - 1, method="auto" if _has_delta(budget) else "exact")
         totals = {name: sum_of([law, others]) for name, law in laws.given.items()}
         note = f"one record's law and {rows - 1} independent others"
-    return [LawPair(totals[a], totals[b], f"{a} vs {b}{told}") for a, b in combinations(totals, 2)], note
+    return [LawPair(totals[a], totals[b], f"{who}{a} vs {b}") for a, b in combinations(totals, 2)], note
 
 
 def _has_delta(budget: Pure | Approx) -> bool:
