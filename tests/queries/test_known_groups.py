@@ -35,7 +35,8 @@ def total(law, others, rows):
 
 def believed(table, secret, column, top, **known):
     """P(code | secret, known) by counting; of a record of which no secret is known for None."""
-    rows = [i for i, s in enumerate(table["s"]) if secret in (None, s) and all(table[c][i] == v for c, v in known.items())]
+    held = [secret in (None, s) for s in table["s"]]
+    rows = [i for i, h in enumerate(held) if h and all(table[c][i] == v for c, v in known.items())]
     return np.bincount([table[column][i] for i in rows], minlength=top + 1) / max(len(rows), 1)
 
 

@@ -1,0 +1,181 @@
+"""A schema is public, total, and the same function for files and frames."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fugu
+from fugu.data import Schema
+from fugu.data.cells import Categories, distinct, is_missing, number_of, number_text, text_of
+from fugu.data.private import open_private
+from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
+
+NUMBER = {"kind": "number", "bounds": (0, 10), "step": 0.5, "missing": 4}
+WARD = {"kind": "category", "values": ["a", "b"], "outside": "b"}
+ANY = st.one_of(
+    st.none(), st.text(max_size=8), st.integers(), st.floats(), st.booleans(), st.binary(max_size=4), st.decimals(),
+    st.fractions(), st.dates(), st.complex_numbers(), st.lists(st.integers(), max_size=2), st.timedeltas(), st.times(),
+)  # fmt: skip
+
+
+def filled(schema, table, name):
+    return schema.fields[name].filled(schema.read(table, [name]).exact(name)).values.tolist()
+
+
+@given(st.lists(ANY, min_size=1, max_size=12))
+def test_every_cell_has_a_number_a_category_and_a_place_and_each_is_its_own(cells):
+    schema = Schema({"x": NUMBER, "w": WARD, "o": {"kind": "ordered", "values": [1, 2, 5], "outside": "nearest"}})
+    for name in ("x", "w", "o"):
+        whole = filled(schema, {name: cells}, name)
+        assert whole == [filled(schema, {name: [cell]}, name)[0] for cell in cells]
+    assert all(0 <= x <= 10 and (2 * x).is_integer() for x in filled(schema, {"x": cells}, "x"))
+    assert set(filled(schema, {"w": cells}, "w")) <= {"a", "b", "(other)"}
+    assert set(filled(schema, {"o": cells}, "o")) <= {"1", "2", "5"}
+
+
+@given(ANY)
+def test_numbers_and_texts_of_cells_never_raise(cell):
+    assert isinstance(number_of(cell), float) and isinstance(is_missing(cell), bool)
+    assert is_missing(cell) or isinstance(text_of(cell), str)
+    found, codes = distinct([cell, cell, "x"])
+    assert codes.tolist()[0] == codes.tolist()[1] and len(found) in (1, 2)
+
+
+@given(st.floats(allow_nan=False))
+def test_the_text_of_a_number_is_the_number(x):
+    assert number_of(number_text(x)) == x
+    if math.isfinite(x) and x == int(x) and abs(x) < 1e15:
+        assert number_text(x) == str(int(x)) == text_of(int(x))
+
+
+@pytest.mark.parametrize(
+    "cells", [[1, 2, 3, 1], [0.5, 2.0, 1e20, -3.25], [True, False, True, True], ["x", "y", "x", "z"]]
+)
+def test_a_file_and_every_frame_of_it_give_the_same(cells, tmp_path):
+    data = {"c": cells, "s": ["p", "q", "p", "q"]}
+    schema = Schema.from_table(data)
+    pd.DataFrame(data).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
+    pl.DataFrame(data).write_parquet(tmp_path / "t.parquet")
+    pl.DataFrame(data).write_csv(tmp_path / "p.csv")
+    expected = filled(schema, data, "c")
+    frames = [
+        pd.DataFrame(data), pd.DataFrame(data).convert_dtypes(), pd.DataFrame(data).astype(object), pl.DataFrame(data),
+        pl.DataFrame(data).lazy(), pl.DataFrame(data).to_arrow(), {k: np.array(v) for k, v in data.items()},
+        pd.DataFrame(data).astype({"c": str}), {k: [*map(str, v)] for k, v in data.items()},
+        *(tmp_path / name for name in ("t.csv", "t.csv.gz", "t.parquet", "p.csv")), str(tmp_path / "t.csv"),
+    ]  # fmt: skip
+    for frame in frames:
+        assert filled(schema, frame, "c") == expected
+
+
+def test_one_missing_cell_that_turns_a_column_into_floats_changes_nothing():
+    schema = Schema.from_table({"c": ["1", "2", "x"]})
+    assert filled(schema, pd.DataFrame({"c": [1, 2, None]}), "c") == ["1", "2", "(other)"]
+    assert filled(schema, pd.DataFrame({"c": [1, 2, 2]}), "c") == ["1", "2", "2"]
+    numbers = Schema.from_table({"c": [1, 2, 7]})
+    assert filled(numbers, pd.DataFrame({"c": [1, 2, None]}), "c") == [1.0, 2.0, 2.0]
+
+
+def test_categories_that_are_one_number_are_told_apart_by_letters_or_refused():
+    schema = Schema({"c": {"kind": "category", "values": ["250.0", "250.00"]}})
+    assert filled(schema, {"c": ["250.00", "250.0", "250"]}, "c") == ["250.00", "250.0", "(other)"]
+    for column in (np.array([250.0]), np.array([1]), pd.Series([1.5]), pl.Series([7])):
+        with pytest.raises(BadTable, match="give a file, or text"):
+            schema.read({"c": column})
+    assert Categories(["250.0", "250.00"]).twins and not Categories(["250.0", "V250"]).twins
+
+
+def test_a_declared_schema_says_all_and_the_reference_says_the_rest():
+    reference = {"chol": ["200", "300", "250", "?"], "ward": ["a", "b", "a", "c"], "id": [1, 2, 3, 4]}
+    schema = Schema({"chol": {"kind": "number", "bounds": (100, 260)}}).completed(reference)
+    assert schema.fields["chol"].typical == 250 and schema.fields["ward"].values == ("a", "b", "c")
+    assert filled(schema, {"chol": ["9999", "", "150"]}, "chol") == [260, 250, 150]
+    assert schema.fields["id"].kind == "number"
+    with pytest.raises(ColumnNotFound, match="did you mean 'chol'"):
+        Schema({}).completed(reference, ["choll"])
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ({"x": {"kind": "numbr"}}, UnknownName),
+        ({"x": {"kind": "number", "values": [1]}}, UnknownName),
+        ({"x": {"kind": "number", "bounds": (3, 1)}}, UsageError),
+        ({"x": {"kind": "number", "bounds": (0, math.inf)}}, UsageError),
+        ({"x": {"kind": "number", "step": 1}}, UsageError),
+        ({"x": {"kind": "number", "bounds": (0, 1), "missing": 2}}, UsageError),
+        ({"x": {"kind": "number", "missing": "text"}}, UsageError),
+        ({"x": {"kind": "number", "outside": "nearest"}}, UnknownName),
+        ({"x": {"kind": "category", "values": ["a", "a"]}}, UsageError),
+        ({"x": {"kind": "category", "values": []}}, UsageError),
+        ({"x": {"kind": "category", "values": ["a"], "outside": "b"}}, UnknownName),
+        ({"x": {"kind": "ordered"}}, UsageError),
+        ({"x": {"kind": "ordered", "values": ["a", "b"], "outside": "nearest"}}, UsageError),
+        ({"x": {"kind": "ordered", "values": ["a", "b"], "missing": "(other)"}}, UnknownName),
+        ({1: {"kind": "number"}}, UsageError),
+        ([], UsageError),
+    ],
+)
+def test_a_schema_that_says_too_little_or_too_much_is_refused(told, error):
+    with pytest.raises(error):
+        Schema(told)
+
+
+def test_a_schema_survives_its_file_and_its_json(tmp_path):
+    schema = Schema({"x": NUMBER, 'od"d\tname': WARD, "t": {"kind": "time"}, "id": {"kind": "identifier"}},
+                    separator=";", decimal=",", encoding="latin-1", header=["a", "b"], absent=("", "-"))  # fmt: skip
+    schema.save(tmp_path / "s.toml")
+    assert Schema.load(tmp_path / "s.toml") == schema == Schema.from_json(json.loads(json.dumps(schema.to_json())))
+    for text in ("", "[schema", "[schema]\ncolumns = 3\n", "[other]\nx = 1\n", "[schema]\nnonsense = 1\n"):
+        (tmp_path / "bad.toml").write_text(text)
+        with pytest.raises(UsageError):
+            Schema.load(tmp_path / "bad.toml")
+    with pytest.raises(UsageError):
+        Schema.load(tmp_path / "none.toml")
+
+
+def test_files_in_other_dialects(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe;w\n1,5;a\n-;b\n".encode("latin-1"))
+    schema = Schema({"größe": {"kind": "number", "missing": 9}, "w": WARD}, ";", ",", "latin-1", absent=("-",))
+    assert filled(schema, path, "größe") == [1.5, 9.0]
+    path.write_text("7,a\n8,b\n")
+    bare = Schema({"x": NUMBER, "w": WARD}, header=False)
+    assert filled(bare, path, "x") == [7.0, 8.0]
+    with pytest.raises(BadTable, match="has 2 columns, and the schema names 3"):
+        Schema({"x": NUMBER, "w": WARD, "z": WARD}, header=False).read(path)
+    for wrong in ({"separator": ";;"}, {"separator": '"'}, {"encoding": "no-such"}, {"decimal": "'"}, {"absent": "NA"}):
+        with pytest.raises(UsageError):
+            Schema({"x": NUMBER}, **wrong)
+
+
+def test_an_error_about_a_private_table_shows_no_record(tmp_path):
+    (tmp_path / "t.csv").write_text("SENTINEL,93177,F\nx,1,M\n")
+    schema = Schema({"chol": NUMBER})
+    with pytest.raises(BadTable, match=r"3 columns.*--no-header") as caught:
+        open_private(tmp_path / "t.csv", schema, ["chol"])
+    assert "93177" not in str(caught.value) and "SENTINEL" not in str(caught.value)
+    (tmp_path / "t.csv").write_text("93177,93177\n1,2\n")
+    with pytest.raises(BadTable) as caught:
+        open_private(tmp_path / "t.csv", schema, ["chol"])
+    assert "93177" not in str(caught.value)
+
+
+def test_the_certificate_carries_the_schema():
+    table = {"s": ["a", "b"] * 30, "v": [0, 1, 2] * 20}
+    scenario = fugu.Scenario.from_table(table, "v", "s", schema=Schema({"v": {"kind": "number", "bounds": (0, 5)}}))
+    body = fugu.calibrate(scenario, fugu.Pure(0.5)).certificate.body
+    assert body["reading"]["columns"]["v"] == {"kind": "number", "bounds": [0.0, 5.0], "typical": 1.0}
+    assert Schema.from_json(body["reading"]).fields["v"].bounds == (0.0, 5.0)
+    again = fugu.Scenario.from_recipe(table, body["recipe"])
+    assert again.schema == scenario.schema and fugu.verify(fugu.Certificate(body), again).holds
