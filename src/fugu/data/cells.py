@@ -49,6 +49,8 @@ def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one
     """
     if isinstance(cell, str):
         return _spelt(str.strip(cell), decimal)
+    if isinstance(cell, np.timedelta64):  # numpy calls it a whole number, and refuses to make one of it
+        return math.nan
     if isinstance(cell, np.floating):
         return float(str(cell)) if cell.itemsize < 8 else float(cell)  # a short float means its shortest decimal
     if isinstance(cell, bool | int | float | np.bool_ | np.integer | Fraction):
@@ -71,7 +73,7 @@ def meant(cell: object, decimal: str = ".") -> float:
     >>> meant("True"), meant("false"), meant("yes")
     (1.0, 0.0, nan)
     """
-    truth = _TRUTHS.get(str.strip(cell).lower()) if isinstance(cell, str) else None
+    truth = _TRUTHS.get(text_of(cell).lower()) if isinstance(cell, str | bytes) else None
     return number_of(cell, decimal) if truth is None else truth
 
 
@@ -85,6 +87,8 @@ def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of
         return str.strip(cell)
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
+    if isinstance(cell, timedelta | np.datetime64 | np.timedelta64):
+        return str(cell)
     if isinstance(cell, int | np.integer):
         whole = int(cell)
         return str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
@@ -92,8 +96,6 @@ def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of
         return cell.decode("utf-8", "replace").strip()
     if isinstance(cell, date | time):
         return cell.isoformat()
-    if isinstance(cell, timedelta | np.datetime64 | np.timedelta64):
-        return str(cell)
     if isinstance(cell, Decimal) and not cell.is_nan() and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
         exact = format(cell, "f")
         return (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
