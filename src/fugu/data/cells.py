@@ -73,7 +73,7 @@ def meant(cell: object, decimal: str = ".") -> float:
     >>> meant("True"), meant("false"), meant("yes")
     (1.0, 0.0, nan)
     """
-    truth = _TRUTHS.get(str.strip(cell).lower()) if isinstance(cell, str) else None
+    truth = _TRUTHS.get(text_of(cell).lower()) if isinstance(cell, str | bytes) else None
     return number_of(cell, decimal) if truth is None else truth
 
 
