@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from fugu.cli import picture
 from fugu.cli.console import comparison_table, escape, out, progress
 from fugu.data import read_table, write_csv
 from fugu.errors import AlreadyReleased
+from fugu.ledger import fingerprints
 from fugu.publish import release_column
 
 _EPSILON = 0.5
@@ -62,9 +64,10 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     )
 
     out.rule("[bold]3  One release")
-    with progress():
+    with progress(), tempfile.TemporaryDirectory() as books:
         private = read_table(today)
-        released = release_column(mechanism, private)
+        with fugu.Ledger(Path(books) / "ledger.db", budget, data="today", fingerprint=fingerprints(private)) as ledger:
+            released = ledger.spend("chol", mechanism, lambda: release_column(mechanism, private))
     true = private.column("chol")
     write_csv(folder / "chol.csv", {"chol": released.values})
     mechanism.certificate.save(folder / "chol.certificate.json")
