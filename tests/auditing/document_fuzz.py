@@ -221,12 +221,24 @@ def demanding(rng: random.Random, body: dict[str, Any]) -> tuple[dict[str, Any],
     return body, "; ".join(told)
 
 
+_WORDS = ("digest", "fugu", "version", "fingerprint", "schema", "scales", "empirical", "recipe", "query", "reading")
 _WHOLE_PARTS = ("points", "steps", "records", "batch_size", "length", "columns", "labels", "dimension")
 
 
 def _kind_of(body: Any, way: tuple[Any, ...]) -> str:
     part = _get(body, way)
-    if way[0] in ("digest", "fugu", "version", "fingerprint", "schema", "scales", "empirical", "recipe", "query"):
+    if way[0] in (
+        "digest",
+        "fugu",
+        "version",
+        "fingerprint",
+        "schema",
+        "scales",
+        "empirical",
+        "recipe",
+        "query",
+        "reading",
+    ):
         return ""
     if isinstance(part, int | float) and not isinstance(part, bool):
         return "whole" if any(name in way for name in _WHOLE_PARTS) and isinstance(part, int) else "number"
