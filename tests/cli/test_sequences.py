@@ -261,8 +261,9 @@ def test_the_reference_must_be_another_table(folder):
         (("--protect", "place"), "--protect: not for sequences"),
         (("--delta", "1e-6"), "--delta: not for sequences"),
         (("--allow-no-noise",), "--allow-no-noise: not for sequences"),
-        (("--ledger", "x.db"), "--ledger DB --request ID"),
-        (("--budget", "2"), "--budget and --data are about a ledger"),
+        (("--ledger", "x.db", "--no-ledger"), "--no-ledger goes without"),
+        (("--ledger", "file:x.db"), "not an address"),
+        (("--budget", "2", "--no-ledger"), "--no-ledger goes without"),
         (("--length", "59"), "less than the longest sequence"),
         (("--bounds", "0,1"), "--bounds are for mean"),
         (("--other", "moon"), "'moon' is not one of the reference"),
@@ -295,7 +296,6 @@ def test_queries_and_options_of_the_other_routes_are_refused(folder):
     )
     assert "say what is secret" in run(*table)[1]
     assert "--smoothing: for sequences only" in run(*table, "--protect", "place", "--smoothing", "1")[1]
-    assert "--ledger DB --request ID" in run(*table, "--protect", "place", "--ledger", "l.db")[1]
     assert not (folder / "o.csv").exists()
 
 

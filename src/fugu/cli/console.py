@@ -82,6 +82,11 @@ def _finite(content: Any) -> Any:
 def save_csv(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
     """Write a CSV file, and say aloud if a spreadsheet would take a label in it for a formula; no cell is changed."""
     write_csv(path, columns)
+    warn_of_formulas(path, columns)
+
+
+def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
+    """Say which columns of a file hold labels that a spreadsheet would run."""
     found = formula_columns(columns)
     if found:
         err.print(

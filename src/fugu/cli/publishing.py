@@ -8,7 +8,7 @@ from pathlib import Path
 import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import Account
-from fugu.cli.console import print_json, progress, save_csv, say
+from fugu.cli.console import print_json, progress, save_csv, say, warn_of_formulas
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema
 from fugu.errors import BadTable
@@ -76,6 +76,7 @@ def publish_column(
             save_csv(target, {asked.publish: drawn.values})  # last: no value is written without what covers it
         else:
             draft.publish()
+            warn_of_formulas(target, {asked.publish: drawn.values})
         summary["files"] = {name: str(path) for name, path in files.items()}
         summary["ledger"] = None if account is None else account.told()
     if as_json:

@@ -83,7 +83,8 @@ def release(
         )
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
     warn_of_private_counts(public_prior)
-    reading = options.schema(schema, no_header)
+    sequences = state is not None or order is not None
+    reading = options.schema(schema, no_header and not sequences)
     data = Path(table).name if data is None else data
     budget = options.budget(epsilon, delta, alpha)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
@@ -99,7 +100,7 @@ def release(
     account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
     if account is None and not dry_run:
         err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
-    if state is not None or order is not None:
+    if sequences:
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
