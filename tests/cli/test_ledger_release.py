@@ -135,6 +135,26 @@ def test_a_release_that_was_cut_short_is_finished_with_its_own_draw(folder, monk
     assert (folder / "out.csv").read_bytes() == drawn and not pending.exists()
 
 
+def test_what_another_run_left_is_never_published(folder, monkeypatch):
+    """Killed before the charge is settled: the draft is not the release of whoever comes next, and it does not stay."""
+
+    def killed(self, *args):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("fugu.ledger.ledger.Ledger._settle", killed)
+    with pytest.raises(ZeroDivisionError):
+        release(folder, "r1", "--allow-no-noise", epsilon="100")
+    monkeypatch.undo()
+    (left,) = (p for p in folder.iterdir() if p.name.endswith(".pending"))
+    exact = left.read_bytes()
+    head, *rows = (folder / "today.csv").read_text().split()
+    (folder / "b.csv").write_text("\n".join([head, *rows[:30]]) + "\n")
+    assert release(folder, "r1", table="b.csv", ledger="l2.db", epsilon="0.05")[0] == 0
+    assert (folder / "out.csv").read_bytes() != exact and len((folder / "out.csv").read_text().split()) == 31
+    assert release(folder, "r1", "--allow-no-noise", "--force", epsilon="100")[0] == 0
+    assert not [name for name in names(folder) if name.endswith(".pending")]
+
+
 def test_a_second_statistic_of_one_table_is_refused_and_says_why(folder):
     def ask(query, out, *more):
         return run("release", folder / "today.csv", "--query", query, "--protect", "s", "--epsilon", "1", "--bounds",

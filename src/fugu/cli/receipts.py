@@ -5,7 +5,10 @@ between, the same request finds that very file again, and never draws a second t
 
 from __future__ import annotations
 
+import glob
 import hashlib
+import json
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,52 +16,57 @@ from typing import Any
 from fugu.cli.charging import Account
 from fugu.data import write_csv
 from fugu.data.private import Private
-from fugu.errors import AlreadyReleased
+from fugu.errors import AlreadyReleased, UsageError
 from fugu.files import give_name, write_text
 from fugu.mechanism import Mechanism, Release
+
+_PENDING = ".pending"
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The published file, complete but not yet under its name."""
+    """The published file, complete but perhaps not yet under its name."""
 
     file: Path
     target: Path
-    fresh: bool
-    """Whether it was drawn by this call, rather than by an earlier one for the same request."""
+    sha256: str
 
     def publish(self) -> None:
-        """Give the file its name."""
+        """Give the file its name; if another run of the same request has done so meanwhile, it is done."""
         if self.file == self.target:
             return
-        if self.file.name.endswith(_PENDING):
-            give_name(self.file, self.target)
-        else:
-            _copy(self.file, self.target)
-
-
-_PENDING = ".pending"
+        try:
+            if self.file.name.endswith(_PENDING) and self.file.parent == self.target.parent:
+                give_name(self.file, self.target)
+            else:
+                write_text(self.target, self.file.read_text(encoding="utf-8"))
+        except (UsageError, OSError):
+            if not _holds(self.target, self.sha256):
+                raise
 
 
 def drawn_once(
     account: Account, mechanism: Mechanism, private: Private, drawn: Release, name: str, target: Path
 ) -> Draft:
-    """Charge the release and put it into a file; for a request that was answered before, the file of that answer."""
-    pending = _pending(target, account.request)
-    made = False
+    """Charge the release and put it into a file; for a request that was answered before, the file of that answer.
+
+    A draft has a random name, which the ledger stores with its digest when the request is settled: only the file that
+    was settled is ever published. What a run leaves that was cut short before is removed by the next one."""
 
     def produce() -> dict[str, Any]:
-        nonlocal made
-        made = True
-        if pending.is_symlink() or not pending.is_file():  # else an earlier call drew it and was cut short
-            write_csv(pending, {name: drawn.values}, private=True)
-        return {"file": str(target.absolute()), "sha256": _sha256(pending), "rows": len(drawn)}
+        stem = _stem(target, account)
+        for old in target.parent.glob(f"{glob.escape(stem)}*{_PENDING}"):  # the ledger lets one run at a time come here
+            old.unlink(missing_ok=True)
+        pending = target.with_name(f"{stem}{secrets.token_hex(8)}{_PENDING}")
+        write_csv(pending, {name: drawn.values}, private=True)
+        told = {"file": str(target.absolute()), "draft": pending.name, "sha256": _sha256(pending)}
+        return {**told, "rows": len(drawn)}
 
     receipt = account.spend(private, mechanism, produce)
     stored = Path(receipt["file"])
-    for place in (pending, target, stored, _pending(stored, account.request)):
-        if place.is_file() and _sha256(place) == receipt["sha256"]:
-            return Draft(place, target, made)
+    for place in (target, stored.with_name(receipt["draft"]), stored):
+        if _holds(place, receipt["sha256"]):
+            return Draft(place, target, receipt["sha256"])
     raise AlreadyReleased(
         f"request {account.request!r} was answered before, with a file of {receipt['rows']} rows that is no longer "
         "where it was written, or was changed. A ledger keeps the SHA-256 of a column and not its values, and nothing "
@@ -66,14 +74,18 @@ def drawn_once(
     )
 
 
-def _pending(target: Path, request: str) -> Path:
-    return target.with_name(f".{target.name}.{hashlib.sha256(request.encode()).hexdigest()[:16]}{_PENDING}")
+def _stem(target: Path, account: Account) -> str:
+    whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
+    return f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
+
+
+def _holds(path: Path, sha256: str) -> bool:
+    try:
+        return path.is_file() and _sha256(path) == sha256
+    except OSError:  # renamed meanwhile
+        return False
 
 
 def _sha256(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _copy(source: Path, target: Path) -> None:
-    write_text(target, source.read_text(encoding="utf-8"))
