@@ -213,7 +213,7 @@ def test_assumptions_say_what_is_taken_for_granted():
         {"s": ["a", "b", None], "x": [1, 2, 3], "id": [1, 2, 3]}, "x", "s", unit="id", public_prior=True, missing="drop"
     )
     assert "unit: id, one row each" in full.assumptions and full.unit == "id" and full.public_prior
-    assert "whether x is missing is treated as public" in full.assumptions
+    assert "whether x is missing, or not a number, is treated as public" in full.assumptions
     assert any("count as public" in a for a in full.assumptions)
     assert any("left out of the beliefs" in a for a in full.assumptions)
     assert "the reference is not the data to be released" not in full.assumptions
@@ -230,7 +230,7 @@ def test_missing_follows_the_policy_said():
     assert dropped.report.missing == (("x", 1), ("s", 1)) and dropped.report.used == 2
     mapped = Scenario.from_table(reference, publish="x", protect="s", missing=0)
     assert counts(laws(mapped)["a"]) == {1: Fraction(1, 2), 0: Fraction(1, 2)}
-    assert not any("is missing is treated as public" in a for a in mapped.assumptions)
+    assert not any("is treated as public" in a for a in mapped.assumptions)
 
 
 def test_secrets_without_rows_are_skipped_and_reported():

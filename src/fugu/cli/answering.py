@@ -64,7 +64,9 @@ class Asks:
         return found
 
 
-def release_query(asked: Asks, account: Account | None, column: Path, dry_run: bool, as_json: bool) -> None:
+def release_query(
+    asked: Asks, account: Account | None, column: Path, force: bool, dry_run: bool, as_json: bool
+) -> None:
     """Charge, answer, write OUT.csv and one certificate for each group, show the numbers with their intervals."""
     with progress():
         prepared = asked.prepared()
@@ -77,6 +79,8 @@ def release_query(asked: Asks, account: Account | None, column: Path, dry_run: b
             say(f"noise scale of each group: {scales}")
             out.print("dry run: nothing was released, charged or written")
         return
+    for path in _certificates(prepared, column):
+        options.fresh(options.target(str(path), asked.table, asked.reference), force)
     cells = _spent(asked, prepared, account)
     files = _save(prepared, cells, column)
     if as_json:
@@ -98,8 +102,9 @@ def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Ce
 
     if account is None:
         return tuple(Cell(*cell) for cell in produce())
-    proofs = sorted([group, m.certificate.body["digest"]] for group, m in prepared.mechanisms.items())
-    stated = json.dumps([str(prepared.statistic), asked.by, proofs])
+    proofs = sorted((group, m.certificate.body["statistic"], m.certificate.fingerprint, m.certificate.body["reading"])
+                    for group, m in prepared.mechanisms.items())  # fmt: skip
+    stated = json.dumps([asked.by, proofs], sort_keys=True)
     charge = Charge(LAW, asked.budget, hashlib.sha256(stated.encode()).hexdigest())
     return tuple(Cell(*cell) for cell in account.spend(prepared.private, charge, produce))
 
@@ -116,14 +121,18 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
 
 def _save(prepared: Prepared, cells: tuple[Cell, ...], column: Path) -> list[str]:
     """Certificates first, the numbers last: no number is written without what covers it."""
-    written = []
-    for number, mechanism in enumerate(prepared.mechanisms.values(), start=1):
-        suffix = ".certificate.json" if len(prepared.mechanisms) == 1 else f".{number}.certificate.json"
-        path = column.with_suffix(suffix)
+    paths = _certificates(prepared, column)
+    for path, mechanism in zip(paths, prepared.mechanisms.values(), strict=True):
         mechanism.certificate.save(path)
-        written.append(str(path))
     save_csv(column, columns_of(cells))
-    return [str(column), *written]
+    return [str(column), *map(str, paths)]
+
+
+def _certificates(prepared: Prepared, column: Path) -> list[Path]:
+    """One file for each group; groups are public."""
+    count = len(prepared.parts)
+    suffixes = [""] if count == 1 else [f".{number}" for number in range(1, count + 1)]
+    return [column.with_suffix(f"{suffix}.certificate.json") for suffix in suffixes]
 
 
 def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx) -> Rich:

@@ -14,7 +14,7 @@ from typing import Any
 import fugu
 from fugu.data import Table
 from fugu.data.private import Private
-from fugu.errors import UsageError
+from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Guarantee
 from fugu.ledger import Marks, fingerprints
 from fugu.ledger.terms import known_budget
@@ -40,7 +40,10 @@ class Account:
         The ledger recognises the table by its rows and columns, whatever it is called and whatever goes out of it."""
         marks = fingerprints(private.whole)
         with fugu.Ledger(self.ledger, self.budget, data=self.data, fingerprint=marks) as ledger:
-            return ledger.spend(self.request, mechanism, produce)
+            try:
+                return ledger.spend(self.request, mechanism, produce)
+            except NotComposable as refusal:
+                raise BudgetRefused(str(refusal)) from None
 
     def told(self) -> dict[str, str]:
         """For certificates and summaries; the place of the ledger stays with the user."""

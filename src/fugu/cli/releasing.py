@@ -133,7 +133,7 @@ def release(
             table, query, protect, budget, reference, by, bounds_of(bounds), step, bins, unit, reading,
             None if missing == "error" else options.missing(missing), allow_no_noise,
         )  # fmt: skip
-        release_query(statistic, account, files["column"], dry_run, as_json)
+        release_query(statistic, account, files["column"], force, dry_run, as_json)
         return
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
-from fugu.data import Schema
+from fugu.data import Schema, Table
 from fugu.data.cells import OTHER, Categories, text_of
 from fugu.data.field import Field
 from fugu.data.sequences import (
@@ -43,7 +43,7 @@ class Columns:
         return schema, read_sequences(opened, *names, schema=schema), opened.columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reading:
     """The reference, the private sequences, and the public rules by which they were read."""
 
@@ -54,6 +54,8 @@ class Reading:
     """The state that unknown ones count as, and missing ones unless the schema says otherwise."""
     rule: str
     """The same, in words."""
+    whole: Table
+    """The table as it stands, for a ledger to recognise it by."""
 
     @staticmethod
     def of(columns: Columns, table: str, reference: str | None, other: str | None) -> Reading:
@@ -63,13 +65,14 @@ class Reading:
         if named and not columns.header:
             schema = replace(schema, header=names)
         spare, rule = _spare(schema.fields[columns.state], columns.state, known, other)
-        private = open_sequences(table, columns.by, columns.order, columns.state, schema)
+        whole = schema.open(table)
+        private = open_sequences(whole, columns.by, columns.order, columns.state, schema)
         if reference is not None and sequences_digest(known) == sequences_digest(private):
             raise PriorNotPublic(
                 "the reference holds the very sequences to be released; give another reference, or --public-prior to "
                 "count what is fitted on them as public"
             )
-        return Reading(schema, known, private, spare, rule)
+        return Reading(schema, known, private, spare, rule, whole)
 
 
 def _spare(known: Field, state: str, reference: Sequences, other: str | None) -> tuple[Hashable, str]:

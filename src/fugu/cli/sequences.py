@@ -158,7 +158,7 @@ def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading: Readi
     if account is None:
         answer: SequenceAnswer = mechanism.release(private)
         return answer
-    marks = marks_of_sequences(reading.schema.open(asked.table), sequences_digest(private))
+    marks = marks_of_sequences(reading.whole, sequences_digest(private))
     with fugu.Ledger(account.ledger, account.budget, data=account.data, prior=chain, fingerprint=marks) as ledger:
         stored: SequenceAnswer = ledger.spend(
             account.request, mechanism, lambda: mechanism.release(private, charged=True)

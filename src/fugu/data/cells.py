@@ -151,8 +151,8 @@ class Categories:
     def place(self, text: str, number: float | None = None) -> int:
         """The place of one text, -1 if it is none of the categories; `number` is given if the cell was one."""
         found = self._place.get(text, -1)
-        if found < 0 and text.lower() in ("true", "false"):
-            found = self._place.get(text.capitalize(), -1)
+        if found < 0 and (word := text.lower()) in ("true", "false"):
+            found = max(self._place.get(word.capitalize(), -1), self._place.get(word, -1))
         if found < 0 and self._numbers:
             found = self._numbers.get(meant(text, self.decimal) if number is None else number, -1)
         return found

@@ -26,7 +26,7 @@ _LARGEST_EXACT = 2.0**53
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """Values as bool, int64, uint64 or float64 (numbers) or as objects (text): never wrapped.
 
@@ -63,6 +63,9 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Column({self.name!r}, {len(self)} rows)"
 
     @property
     def numeric(self) -> bool:

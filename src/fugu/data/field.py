@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real as AnyReal
 from typing import Any, final
 
@@ -117,7 +117,7 @@ class Field:
         if self.kind in ("time", "identifier") or not column.missing.any():
             return column
         values = column.values.copy()
-        values[column.missing] = self.replacement == "True" if self.values == TRUTH else self.replacement
+        values[column.missing] = self.replacement == "True" if values.dtype == bool else self.replacement
         return Column(column.name, values, np.zeros(len(column), dtype=bool))
 
     @property
@@ -177,7 +177,7 @@ class Field:
         texts = np.empty(len(cells) + 1, dtype=object)
         texts[:-1] = [None if _gone(cell, absent) else self._text(cell, decimal) for cell in cells]
         values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
-        if self.values == TRUTH:
+        if self.values == TRUTH and self.kind == "ordered":
             return Column(name, values == "True", missing)
         return Column(name, values, missing)
 
@@ -186,7 +186,7 @@ class Field:
         if self.values is None:
             return text
         number = None if isinstance(cell, str | bytes) else number_of(cell)
-        known = self.categories if decimal == "." else Categories(self.values, decimal)
+        known = self.categories if decimal == "." else _categories(self.values, decimal)
         place = known.place(text, number)
         if place < 0 and self.outside == "nearest":
             place = _nearest(known.numbers, number_of(cell, decimal))
@@ -204,6 +204,11 @@ def _nearest(known: tuple[float, ...], number: float) -> int:
         return -1
     inside = min(max(number, min(known)), max(known))
     return int(np.argmin([abs(value - inside) for value in known]))
+
+
+@lru_cache(maxsize=64)
+def _categories(values: tuple[str, ...], decimal: str) -> Categories:
+    return Categories(values, decimal)
 
 
 def _gone(cell: object, absent: frozenset[str]) -> bool:

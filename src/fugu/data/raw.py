@@ -10,12 +10,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import distinct
+from fugu.data.cells import OTHER, distinct
 from fugu.errors import BadTable
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Raw:
     """Either an array of numbers or truth values with a mask of what is missing, or different cells and each row's
     place among them.
@@ -42,7 +42,7 @@ class Raw:
         if isinstance(series, nw.Series):
             return _from_series(name, series)
         if hasattr(data, "to_pylist"):
-            return _from_cells(data.to_pylist())
+            return _pylist(data)
         if isinstance(data, str | bytes) or not isinstance(data, Iterable):
             raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
         return _from_cells(data)
@@ -76,7 +76,31 @@ def _from_series(name: str, series: nw.Series[Any]) -> Raw:
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
         return _from_array(name, np.ma.array(np.asarray(filled.to_numpy()), mask=missing))
-    return _from_cells(series.to_list())
+    try:
+        return _from_cells(series.to_list())
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException:  # an engine that cannot hand over one of its cells, and may quote it: the others it can
+        return _from_cells(_each(series, len(series)))
+
+
+def _pylist(data: Any) -> Raw:
+    try:
+        return _from_cells(data.to_pylist())
+    except (ValueError, OverflowError, TypeError, ArithmeticError):
+        return _from_cells(_each(data, len(data)))
+
+
+def _each(column: Any, rows: int) -> Iterable[Any]:
+    """Cell by cell; one that its engine cannot hand over is no plain value."""
+    for row in range(rows):
+        try:
+            cell = column[row]
+            yield cell.as_py() if hasattr(cell, "as_py") else cell
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+            raise
+        except BaseException:
+            yield OTHER
 
 
 def _from_array(name: str, array: NDArray[Any]) -> Raw:

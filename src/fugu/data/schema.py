@@ -103,16 +103,21 @@ class Schema:
             known = fields.get(name)
             settled = known if known is not None and _settled(known) else _seen(public, name, self, name in rounded)
             fields[name] = self._ruled(name, settled, raw)
-        return replace(self, columns=fields)
+        return replace(self, columns=fields, header=self._names())
 
     def with_field(self, name: str, known: Field) -> Schema:
         """The same schema with another rule for one column."""
-        return replace(self, columns={**self.fields, name: known})
+        return replace(self, columns={**self.fields, name: known}, header=self._names())
 
     def only(self, names: Iterable[str]) -> Schema:
         """The rules of these columns alone."""
         wanted = set(names)
-        return replace(self, columns={name: known for name, known in self.fields.items() if name in wanted})
+        chosen = {name: known for name, known in self.fields.items() if name in wanted}
+        return replace(self, columns=chosen, header=self._names())
+
+    def _names(self) -> bool | Sequence[str]:
+        """The header for a schema of other columns: names that were the columns' own are written down."""
+        return tuple(self.fields) if self.header is False else self.header
 
     def open(self, table: object) -> Table:
         """The cells of a file or frame as they stand; nothing is converted."""

@@ -45,7 +45,7 @@ def source_of(data: object) -> Source:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """A dict of lists, arrays or series; all must have one length."""
 
@@ -67,7 +67,7 @@ class Columns:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame:
     """Any frame that narwhals reads, eager or lazy."""
 
@@ -89,7 +89,7 @@ class Frame:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Relation:
     """A duckdb relation, run once for all the columns asked for: two runs may order the rows differently."""
 
@@ -105,13 +105,18 @@ class Relation:
         import duckdb
 
         types = dict(zip(self.names, map(str, self.relation.types), strict=True))
-        text = {name for name in names if types[name].startswith(("ENUM", "UUID")) or _is_wide(types[name])}
+        text = {name for name in names if not types[name].startswith(_PLAIN) or _is_wide(types[name])}
         parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in text else quoted(n) for n in names)
         try:
             arrays: dict[str, Any] = self.relation.project(", ".join(parts)).fetchnumpy()
         except duckdb.Error as error:  # its message may quote a cell
             raise refused(error, str(_failed("duckdb", error))) from None
         return {name: _decimals(arrays[name]) if _is_wide(types[name]) else arrays[name] for name in names}
+
+
+_PLAIN = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE",
+          "BOOLEAN", "VARCHAR", "DECIMAL")  # fmt: skip
+"""Types whose every value becomes a Python one. Dates, intervals and the like are read as text: some have none."""
 
 
 def _failed(what: str, error: Exception) -> BadTable:

@@ -199,12 +199,18 @@ class Certificate:
         """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
         return str(self.body["fingerprint"])
 
-    def amended(self, assumptions: tuple[str, ...], unit: str, reading: dict[str, Any] | None = None) -> Certificate:
+    def amended(
+        self,
+        assumptions: tuple[str, ...],
+        unit: str,
+        reading: dict[str, Any] | None = None,
+        statistic: dict[str, Any] | None = None,
+    ) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         sealed = ("schema", "fugu", "families", "fingerprint", "digest")
         body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
-        changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading}
+        changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
         return Certificate.seal({**body, **changed}, self.laws)
 
     def to_json(self) -> str:

@@ -5,6 +5,7 @@ all groups spends no more than releasing one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
-from fugu.data import Schema, Table
+from fugu.data import Column, Schema, Table
 from fugu.data.field import Field
-from fugu.data.private import Private, open_private
+from fugu.data.private import Private, label_of, open_private
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
@@ -185,10 +186,16 @@ def prepare(
     if statistic.kind in ("histogram", "crosstab"):
         return _tables(known, private, statistic, groups, budget, bins, stated)
     how = coding(statistic, reading, bounds, step)
-    sums = Sums(how.read(reading, known), secrets.masks(), how.top, budget, stated, reading, by)
+    masks = secrets.masks()
+    empty = [label for label, mask in masks.items() if not mask.any()]
+    if empty:
+        stated += (f"no reference row holds these secrets, and nothing is promised of them: {', '.join(empty)}",)
+    asked = {"query": str(statistic), "low": str(how.low), "step": str(how.step), "steps": how.top}
+    sums = Sums(how.read(reading, known), masks, how.top, budget, stated, reading, by, asked)
     codes = how.read(reading, private.table)
     parts = {
-        name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(group)) for name, group in groups.items()
+        name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(name, group))
+        for name, group in groups.items()
     }
     return Prepared(statistic, parts, private)
 
@@ -205,11 +212,9 @@ def _reading(
     declared = (schema or Schema({})).only((*statistic.columns, *(n for n in (by, unit) if n is not None)))
     if unit is not None and unit not in declared.fields:
         declared = declared.with_field(unit, Field("identifier"))
-    numeric = by is not None and by in reference.columns and reference.is_numeric(by)
-    if by is not None and by not in declared.fields and not numeric:
-        declared = declared.with_field(by, Field("identifier"))  # its groups are public: none is joined to "(other)"
-    wanted = (*statistic.columns, *declared.fields, *([by] if by is not None and numeric else []))
-    found = declared.completed(reference, wanted, numbers=statistic.columns)
+    if by is not None and by not in declared.fields:
+        declared = declared.with_field(by, Field("identifier"))  # its groups are public: none is joined to another
+    found = declared.completed(reference, (*statistic.columns, *declared.fields), numbers=statistic.columns)
     if missing is None:
         return found
     for name in statistic.columns:
@@ -252,7 +257,8 @@ def _tables(
         note = "changing one record changes the counts by at most 2 in all"
         assert isinstance(found, Additive)
         context = replace(found.context, assumptions=(*stated, note), unit="one record")
-        sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json())
+        told = {"query": str(statistic), "cells": labels, "group": name}
+        sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json(), told)
         counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
         parts[name] = _counts(name, labels, counts, replace(found, context=context, certificate=sealed))
     return Prepared(statistic, parts, private)
@@ -269,8 +275,12 @@ def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanis
 
 
 def _same(known: Table, private: Private, columns: tuple[str, ...]) -> bool:
-    """Whether the reference is the private table, as far as the query looks."""
+    """Whether the reference holds the rows of the private table, in any order, as far as the query looks."""
     if len(known) != len(private):
         return False
-    pairs = [(known.exact(name), private.table.exact(name)) for name in columns]
-    return all(np.array_equal(a.values, b.values) and np.array_equal(a.missing, b.missing) for a, b in pairs)
+    one, two = (Counter(zip(*(_labels(t.exact(n)) for n in columns), strict=True)) for t in (known, private.table))
+    return one == two
+
+
+def _labels(column: Column) -> list[str | None]:
+    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]

@@ -24,7 +24,7 @@ from fugu.mechanism import Additive
 from fugu.queries.laws import ALONE, LEAST_ROWS, Mask, RecordLaws, laws_in_group, record_laws, sum_pairs
 
 OTHERS = "the other records of a group follow the pooled law of the reference, whatever the group"
-OTHERS_HERE = "the other records of a group follow the law of that group in the reference"
+OTHERS_HERE = "for adversary 2 the other records of a group follow the law of that group in the reference"
 PLAIN = (
     "plain differential privacy: one record may hold anything within the bounds, and no belief is used, since a secret "
     f"has fewer than {LEAST_ROWS} rows of this group in the reference"
@@ -52,8 +52,14 @@ def find_groups(reference: Table, private: Private, by: str | None) -> dict[str,
     if by not in reference.columns:
         return {label: Group(codes == k, None) for k, label in enumerate(labels)}
     known_codes, known_names = reference.exact(by).codes(strict=False)
-    there = Categories([label_of(name) for name in known_names.tolist()]).places(labels).tolist()
-    return {label: Group(codes == k, (known_codes == there[k]) & (there[k] >= 0)) for k, label in enumerate(labels)}
+    known = [label_of(name) for name in known_names.tolist()]
+    there = Categories(known).places(labels).tolist()
+    found: dict[str, Group] = {}
+    for k, (own, place) in enumerate(zip(labels, there, strict=True)):
+        label = own if place < 0 else known[place]  # "1.0" and "1" are one group, under the reference's name
+        rows = codes == k if label not in found else found[label].rows | (codes == k)
+        found[label] = Group(rows, (known_codes == place) & (place >= 0))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +73,18 @@ class Sums:
     stated: tuple[str, ...]
     schema: Schema
     by: str | None
+    asked: dict[str, Any]
+    """What is asked, in JSON types, for the certificates."""
 
-    def mechanism(self, group: Group) -> Additive:
+    def mechanism(self, name: str, group: Group) -> Additive:
         """The least noise for the sum of a group's records, in steps of the coding."""
+        found = self._mechanism(group)
+        told = {**self.asked, "by": self.by, "group": name}
+        assumptions = found.context.assumptions
+        sealed = found.certificate.amended(assumptions, "one record", self.schema.to_json(), told)
+        return replace(found, certificate=sealed)
+
+    def _mechanism(self, group: Group) -> Additive:
         rows = int(group.rows.sum())
         pooled = record_laws(self.codes, self.secrets, self.top)
         if self.by is None:
@@ -97,5 +112,4 @@ class Sums:
         context = replace(
             found.context, assumptions=(*self.stated, *more, *others, f"beliefs: {note}"), unit="one record"
         )
-        sealed = found.certificate.amended(context.assumptions, "one record", self.schema.to_json())
-        return replace(found, support=None, context=context, certificate=sealed)
+        return replace(found, support=None, context=context)

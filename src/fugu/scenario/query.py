@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fugu.data import Column
 from fugu.data.cells import Categories
-from fugu.data.field import Field
+from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
 from fugu.scenario.bins import equal_bins, middles
@@ -40,6 +40,8 @@ class Query:
     edges: tuple[float, ...] | None = None
     categories: tuple[str, ...] | None = None
     missing: str | float = "error"
+    typical: float | None = None
+    """Of an ordering: the place that a private cell takes which is none of its categories."""
 
     def __post_init__(self) -> None:
         if self.edges is not None and self.categories is not None:
@@ -49,6 +51,8 @@ class Query:
         if self.categories is not None:
             object.__setattr__(self, "categories", _categories(self.categories))
         object.__setattr__(self, "missing", _missing(self.missing, self.categories))
+        if self.typical is not None and self.typical not in range(len(self.categories or ())):
+            raise UsageError("typical must be the place of one of the categories")
 
     @staticmethod
     def fit(
@@ -58,7 +62,7 @@ class Query:
 
         What the schema declares (`known`) counts where `bins` and `missing` say nothing."""
         if known is not None and missing == "error" and known.missing is not None and known.kind != "category":
-            missing = known.missing
+            missing = float(known.missing == "True") if known.values == TRUTH else known.missing
         if known is not None and bins is None and known.kind == "ordered" and not column.numeric:
             return Query(publish, categories=known.values, missing=missing)
         if bins is None:
@@ -97,20 +101,32 @@ class Query:
         return self._binned(numbers)
 
     def of_private(self, private: Private) -> NDArray[np.float64]:
-        """The published numbers of a private table that was read through this query's schema; refuses nothing."""
-        return self._binned(private.numbers(self.publish, keep_missing=self.missing == "drop"))
+        """The published numbers of a private table, read through the schema that the reference was read through.
 
-    def rule(self, known: Field, published: NDArray[np.float64]) -> Field:
-        """How private cells are read for this query: `known`, with the ordering, the value of a missing cell and, where
-        none was given, the median of what the reference publishes."""
-        present = np.sort(published[~np.isnan(published)])
-        middle = float(present[(len(present) - 1) // 2]) if len(present) else None
-        instead = None if self.missing in ("error", "drop") else self.missing
+        Where `apply` gives a number this is the same one. Where it refuses (a missing cell without a meaning, a
+        category outside the ordering) the cell becomes what the schema says, else the median of the reference."""
+        column = private.table.exact(self.publish)
         if self.categories is None:
-            return known if instead is None else replace(known, missing=instead)
-        typical = None if middle is None else self.categories[int(middle)]
-        outside = known.outside if known.kind == "ordered" else None
-        return Field("ordered", self.categories, outside=outside, missing=instead, typical=typical)
+            numbers = private.numbers(self.publish)
+        else:
+            known = private.schema.fields[self.publish]
+            texts = [str(text) for text in known.filled(column).values.tolist()]
+            places = Categories(self.categories)
+            found = {text: float(places.place(text)) for text in dict.fromkeys(texts)}
+            numbers = np.array([found[text] for text in texts], dtype=np.float64)
+            numbers[numbers < 0] = 0.0 if self.typical is None else self.typical
+        if self.missing == "drop":
+            numbers[column.missing] = np.nan
+        elif self.missing != "error":
+            numbers[column.missing] = self._replacement()
+        return self._binned(numbers)
+
+    def with_typical(self, published: NDArray[np.float64]) -> Query:
+        """The same query with the median place that the reference publishes, for cells outside an ordering."""
+        present = np.sort(published[~np.isnan(published)])
+        if self.categories is None or not len(present):
+            return self
+        return replace(self, typical=float(present[(len(present) - 1) // 2]))
 
     def _binned(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.edges is not None:
@@ -127,14 +143,16 @@ class Query:
             "edges": None if edges is None else list(edges),
             "categories": None if categories is None else list(categories),
             "missing": self.missing,
+            **({} if self.typical is None else {"typical": self.typical}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Query:
         """The query that `to_json` wrote."""
-        if not isinstance(data, Mapping) or set(data) != set(_KEYS) or not isinstance(data["publish"], str):
+        keys = set(data) - {"typical"} if isinstance(data, Mapping) else set()
+        if keys != set(_KEYS) or not isinstance(data["publish"], str):
             raise CertificateError(f"a query has the keys {', '.join(_KEYS)}")
-        return Query(data["publish"], data["edges"], data["categories"], data["missing"])
+        return Query(data["publish"], data["edges"], data["categories"], data["missing"], data.get("typical"))
 
     def _replacement(self) -> float:
         return float(self.categories.index(str(self.missing))) if self.categories else float(self.missing)

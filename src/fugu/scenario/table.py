@@ -63,7 +63,12 @@ def from_table(
     table = reading.read(cells)
     query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
     published = query.apply(table.exact(publish))
-    reading = reading.with_field(publish, query.rule(reading.fields[publish], published))
+    query = query.with_typical(published)
+    if missing == "drop" and reading.fields[publish].outside == "missing":
+        raise UsageError(
+            f"missing='drop' shows which cells of {publish!r} are missing, and the schema counts numbers outside its "
+            "bounds as missing: that would show them too. Use outside='clip', or another rule for missing cells"
+        )
     secrets = spec.find(table, missing)
     if publish in secrets.columns:
         raise _same_column(publish)
@@ -228,7 +233,7 @@ def _assumptions(
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
     if query.missing == "drop":
-        found.append(f"whether {query.publish} is missing is treated as public")
+        found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
     return tuple(found)
