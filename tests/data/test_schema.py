@@ -179,3 +179,63 @@ def test_the_certificate_carries_the_schema():
     assert Schema.from_json(body["reading"]).fields["v"].bounds == (0.0, 5.0)
     again = fugu.Scenario.from_recipe(table, body["recipe"])
     assert again.schema == scenario.schema and fugu.verify(fugu.Certificate(body), again).holds
+
+
+def test_frames_that_lost_the_letters_are_refused_in_every_dtype():
+    schema = Schema({"c": {"kind": "category", "values": ["250.0", "250.00"]}})
+    numbers = [250.0, 1.5]
+    for column in (
+        np.array(numbers, dtype=np.float32), np.array(numbers, dtype=np.float16), pd.Series(numbers, dtype="Float32"),
+        pd.Series(numbers).astype("category"), pd.Series(numbers, dtype="float[pyarrow]"),
+        pl.Series(numbers, dtype=pl.Float32),
+        pl.Series(["1.5"]).cast(pl.Decimal(10, 2)), pl.DataFrame({"c": numbers}).to_arrow()["c"].dictionary_encode(),
+    ):  # fmt: skip
+        with pytest.raises(BadTable, match="give a file, or text"):
+            schema.read({"c": column})
+    assert filled(schema, {"c": pd.Series(["250.00"]).astype("category")}, "c") == ["250.00"]
+
+
+def test_a_day_is_its_midnight_however_it_is_typed(tmp_path):
+    days = ["2020-01-01", "2020-01-02", "2020-02-01"]
+    schema = Schema({"d": {"kind": "ordered", "values": days}})
+    typed = pd.to_datetime(pd.Series(days))
+    texts = [f"{day} 00:00:00" for day in days]
+    for column in (days, typed, typed.dt.date, pl.Series(typed), pl.Series(typed).dt.date(), texts):
+        assert filled(schema, {"d": column}, "d") == days
+
+
+def test_long_cells_blank_lines_and_odd_encodings(tmp_path):
+    path = tmp_path / "t.csv"
+    bare = Schema({"w": WARD, "x": NUMBER, "z": {"kind": "identifier"}}, header=False)
+    path.write_text("a,1," + "x" * 200_000 + "\nb,2,q\n")
+    assert filled(bare, path, "x") == [1.0, 2.0]
+    named = Schema({"w": WARD, "x": NUMBER})
+    path.write_text("w,x\na,1\n\nb,2\n")
+    with pytest.raises(BadTable, match="every line"):
+        named.read(path)
+    path.write_text("w,x\na,1\nb,2\n\n\n")
+    assert filled(named, path, "x") == [1.0, 2.0]
+    path.write_bytes("w,x\na,1\n".encode("utf-16-le"))
+    with pytest.raises(BadTable):
+        Schema({"w": WARD, "x": NUMBER}, encoding="utf-16").read(path)
+    for encoding in ("rot13", "base64", "zlib", "no-such"):
+        with pytest.raises(UsageError):
+            Schema({"x": NUMBER}, encoding=encoding)
+
+
+def test_names_of_a_file_without_a_header_survive_what_a_scenario_keeps(tmp_path):
+    (tmp_path / "ref.csv").write_text("".join(f"{'ab'[i % 2]},{i},{(i * 7) % 5}\n" for i in range(60)))
+    (tmp_path / "t.csv").write_text("".join(f"{'ab'[i % 2]},{i},{(i * 3) % 5}\n" for i in range(20)))
+    schema = Schema({"s": {"kind": "category"}, "id": {"kind": "identifier"}, "v": {"kind": "number"}}, header=False)
+    scenario = fugu.Scenario.from_table(tmp_path / "ref.csv", "v", "s", unit="id", schema=schema)
+    mechanism = fugu.calibrate(scenario, fugu.Pure(0.5))
+    from fugu.publish import release_column
+
+    assert len(release_column(mechanism, tmp_path / "t.csv", allow_no_noise=True)) == 20
+
+
+def test_reprs_hold_no_cell():
+    schema = Schema({"w": WARD})
+    private = open_private({"w": ["SENTINEL"]}, schema, ["w"])
+    for thing in (private, private.table, private.whole, private.whole.raw("w"), private.table.exact("w")):
+        assert "SENTINEL" not in repr(thing)

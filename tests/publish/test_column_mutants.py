@@ -40,7 +40,11 @@ def test_the_column_of_the_query_is_published_wherever_it_stands():
         release_column(silent(), Table(TODAY))
 
 
-@pytest.mark.parametrize("ids", [["x", "y", "x"], ["x", None, "z"]], ids=["repeated", "missing"])
+@pytest.mark.parametrize(
+    "ids",
+    [["x", "y", "x"], ["x", None, "z"], ["y", 1, "1.0"], ["01", 1, "z"], ["e\u0301", "\u00e9", "z"]],
+    ids=["repeated", "missing", "number", "zeros", "letters"],
+)
 def test_a_private_unit_that_is_repeated_or_missing_is_refused_without_its_name(ids):
     mechanism = silent(unit="id")
     with pytest.raises(RepeatedUnit, match="'id'") as caught:

@@ -22,8 +22,10 @@ class Dialect:
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise UsageError(f"the separator of a file is one character, such as , or ;, got {self.separator!r}")
         try:
-            codecs.lookup(self.encoding)
-        except (LookupError, TypeError):
+            if not getattr(codecs.lookup(self.encoding), "_is_text_encoding", True):
+                raise LookupError
+            b"".decode(self.encoding, "replace")
+        except (LookupError, TypeError, ValueError):
             raise UsageError(f"no encoding {self.encoding!r}; the usual ones are utf-8, latin-1 and cp1252") from None
         if self.names is not None and (len(set(self.names)) < len(self.names) or not all(self.names)):
             raise UsageError("the names of a file without a header line must all be different, and none empty")

@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -102,6 +103,8 @@ def _csv(file: Path, dialect: Dialect) -> Table:
                 found.append(np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column)))
     except csv.Error:  # an unbalanced quote, most often
         raise _ragged(file, names) from None
+    except UnicodeError:
+        raise _foreign(file, dialect) from None
     except MemoryError as error:
         raise refused(error, "") from None
     except (OSError, EOFError, zlib.error):
@@ -119,15 +122,28 @@ def _ragged(file: Path, names: tuple[str, ...]) -> BadTable:
 
 
 def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterator[list[list[str]]]:
-    """Rows as lists of cells; a blank line is a row, with one empty cell, only in a table of one column."""
-    most = csv.field_size_limit(sys.maxsize)  # a long cell is a cell
+    """Rows as lists of cells; a blank line is a row with one empty cell. At the end of a wider table it is none."""
+    with _any_length(), _open_text(file, dialect) as lines:
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        if dialect.names is None:
+            next(reader, None)
+        blank = 0
+        while rows := [row or [""] for row in islice(reader, _CHUNK)]:
+            if width > 1:
+                rows = [[""]] * blank + rows
+                full = len(rows)
+                while full and rows[full - 1] == [""]:
+                    full -= 1
+                blank, rows = len(rows) - full, rows[:full]
+            yield rows
+
+
+@contextmanager
+def _any_length() -> Iterator[None]:
+    """A long cell is a cell; Python's own limit comes back after."""
+    most = csv.field_size_limit(sys.maxsize)
     try:
-        with _open_text(file, dialect) as lines:
-            reader = csv.reader(lines, delimiter=separator, strict=True)
-            if dialect.names is None:
-                next(reader, None)
-            while rows := list(islice(reader, _CHUNK)):
-                yield [row or [""] for row in rows] if width == 1 else [row for row in rows if row]
+        yield
     finally:
         csv.field_size_limit(most)
 
@@ -138,9 +154,9 @@ def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
         with _open_text(file, dialect) as lines:
             unquoted = re.sub('"[^"]*"', "", lines.readline())
         separator = dialect.separator or ("," if dialect.names is not None else max(",;\t|", key=unquoted.count))
-        with _open_text(file, dialect) as lines:
+        with _any_length(), _open_text(file, dialect) as lines:
             first = tuple(cell.strip() for cell in next(csv.reader(lines, delimiter=separator), []))
-    except (OSError, EOFError, zlib.error, csv.Error):
+    except (OSError, EOFError, zlib.error, csv.Error, UnicodeError):
         raise _foreign(file, dialect) from None
     if dialect.names is not None:
         if len(first) != len(dialect.names):
