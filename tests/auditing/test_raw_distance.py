@@ -46,7 +46,7 @@ def spread(mechanism, index, low, high):
 def true_loss(mechanism, raw, secret):
     """Pure epsilon, or delta at epsilon 1, of these raw values given each secret: query, support, lattice."""
     query = Query.from_json(mechanism.context.query)
-    released = nearest(mechanism.support, query.apply(raw, strict=False))
+    released = nearest(mechanism.support, query.apply(raw))
     index = mechanism.lattice.index(released)
     pure, steps = isinstance(mechanism.guarantee, Pure), mechanism.noise.scale / float(mechanism.lattice.grid)
     wide = 1 if pure else int(40 * steps)

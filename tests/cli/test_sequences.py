@@ -357,7 +357,7 @@ def test_the_start_is_fitted_and_what_it_skips_is_named_everywhere(folder):
     certificate = json.loads((folder / "o.certificate.json").read_text())
     assert certificate["pufferfish"]["skipped"] == known and certificate["prior"]["initial"] == [1.0, 0.0, 0.0]
     assert any("first entries of the reference" in line for line in certificate["assumptions"])
-    assert "'work' at entry 1" in run("ledger", "show", folder / "l.db")[1]
+    assert "entry 1" in run("ledger", "show", folder / "l.db")[1]
     (entry,) = json.loads(run("ledger", "show", folder / "l.db", "--json")[1])["requests"]
     assert entry["skipped"] == known
 

@@ -29,6 +29,7 @@ from typer.testing import CliRunner
 import fugu.cli.app as cli
 from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LinearSVC, LogisticRegression, NoisySGD, estimator_base, training
+from hunting import search
 
 ALL = [LinearRegression, LogisticRegression, LinearSVC]
 COUNT, PLACE = 12, 5
@@ -49,7 +50,6 @@ CELLS = [
 OBJECTS = [(), (1,), [], [[1]], {}, set(), range(3), Ellipsis, np.array(3.0), np.array([1.0]), np.str_("yes"), len,
            np.bytes_(b"no"), np.datetime64("2020"), datetime.time(1), datetime.timedelta(1), pd.Timestamp("2020"),
            pd.Period("2020"), pd.Interval(0, 1), bytearray(b"1")]  # fmt: skip
-CASES, MANY = 300, 20_000
 LABEL_CELLS = ["other", "YES", " yes ", "yes\n", 1, 0.0, False, *CELLS]
 TEXTS = ["", "NA", "text", "inf", "-inf", "1e308", "1e999", "nan", "-1e-400", "true", "1,5", "9" * 5000, "=cmd", "日本"]
 """The same in a file of text."""
@@ -295,12 +295,12 @@ def random_cell(rnd):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [CASES, pytest.param(MANY, marks=pytest.mark.slow)])
-def test_random_records_move_no_other_record(count):
+@search("one record of a training", quick=20)
+def test_random_records_move_no_other_record(seed):
     """(Polars is left to the list of cells: it may turn a column into one of truth values by itself.)"""
-    rnd, names = random.Random(count), [name for name in CONTAINERS if name != "polars"]
+    rnd, names = random.Random(seed), [name for name in CONTAINERS if name != "polars"]
     columns = [*(list(column) for column in zip(*ROWS, strict=True)), TRUTHS, [i % 4 for i in range(COUNT)]]
-    for _ in range(count):
+    for _ in range(15):
         name, kind, place = rnd.choice(names), rnd.choice(ALL[:2]), rnd.randrange(COUNT)
         target = NUMBERS if kind is LinearRegression else LABELS
         pair = []
@@ -314,6 +314,7 @@ def test_random_records_move_no_other_record(count):
         for one, two in zip(pair[0][:2], pair[1][:2], strict=True):
             assert np.array_equal(np.delete(one, place, axis=0), np.delete(two, place, axis=0)), (name, changed)
         assert pair[0][2] == pair[1][2]
+    return 15
 
 
 @pytest.mark.parametrize("name", CONTAINERS)

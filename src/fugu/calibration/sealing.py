@@ -89,7 +89,7 @@ def _body(
         "noise": {"kind": kind_of(noise), "scale": str(as_fraction(noise.scale)), "grid": str(asked.lattice.grid)},
         "lattice": None if lattice is None else {"grid": str(lattice.grid), "origin": str(lattice.origin)},
         "support": _support(asked, lattice),
-        "expected_error": {o: noise.expected_error(o) for o in OBJECTIVES},
+        "expected_error": {o: e if math.isfinite(e := noise.expected_error(o)) else None for o in OBJECTIVES},
         "scales": {m: None if math.isinf(p.steps) else p.steps * grid for m, p in proposals.items()},
         "assumptions": assumptions,
         "unit": context.unit,

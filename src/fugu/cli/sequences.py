@@ -90,7 +90,8 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
     if as_json:
         print_json(summary)
         return
-    out.print(escape(words(certificate)), soft_wrap=True)
+    for line in words(certificate).splitlines():
+        out.print(escape(line), soft_wrap=True)
     if shown is None:
         out.print("dry run: nothing was released, charged or written")
         return
