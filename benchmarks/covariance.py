@@ -45,7 +45,7 @@ def _child(d: int, k: int, laps: int) -> dict[str, float]:
 def _measure(d: int, k: int, laps: int) -> dict[str, float]:
     import numpy as np
 
-    from fugu.calibration.property import optimal_covariance
+    from fugu.calibration.covariance import optimal_covariance
 
     rng = np.random.default_rng(0)
     D, R = rng.normal(size=(k, d)), rng.normal(size=(k, d, d))

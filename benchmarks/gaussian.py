@@ -12,7 +12,7 @@ from benchmarks.measure import Row, Size, race
 from fugu.calibration.smooth import least_analytic, least_gaussian
 from fugu.laws.items import items
 from fugu.loss.bounds import delta_bounds
-from fugu.loss.noised import density
+from fugu.loss.smooth.noised import density
 from fugu.noise import Lattice
 
 _BUDGET = fugu.Approx(1, 0.01)

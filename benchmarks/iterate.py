@@ -9,9 +9,9 @@ import numpy as np
 import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.iterate import AR1, NoisySGD, shift_bound
-from fugu.iterate.allocation import covered
-from fugu.iterate.losses import Logistic
-from fugu.iterate.training import Objective, train
+from fugu.training.allocation import covered
+from fugu.training.losses import Logistic
+from fugu.training.training import Objective, train
 
 _STEPS = 10**6
 _RECORDS = 20_000

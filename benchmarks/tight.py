@@ -12,7 +12,7 @@ import fugu
 from benchmarks.inputs import GAP, pair, prepared, shuffled
 from benchmarks.measure import Row, Side, Size, race
 from fugu.laws import Family, LawPair
-from fugu.loss.fast import delta_loss, pure_loss
+from fugu.loss.search.laplace import delta_loss, pure_loss
 
 _ATOMS = 10**6
 _LIMIT = 4.0

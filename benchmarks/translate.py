@@ -8,7 +8,7 @@ import numpy as np
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.dependence.contraction_chain import Contraction
+from fugu.translation.contraction.chain import Contraction
 
 _LIMIT = 21.0
 """Seconds for the table of 78 states in the theory notes, 13 blocks."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.laws.vectors import VectorFamily, vector_families
-from fugu.loss.vector_exact import fast_vector_pure, prove_vector_pure
+from fugu.loss.vectors.exact import fast_vector_pure, prove_vector_pure
 from fugu.noise.lattice import Lattice
 
 _SIDE = 100

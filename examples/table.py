@@ -15,7 +15,7 @@ from pathlib import Path
 import fugu
 from fugu.data import read_table, write_csv
 from fugu.errors import AlreadyReleased
-from fugu.publish import release_column
+from fugu.queries.column import release_column
 from fugu.report import page, write
 
 TABLES = resources.files("fugu.examples")

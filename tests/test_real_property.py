@@ -18,14 +18,14 @@ import pytest
 from fugu import Approx, Scenario, calibrate, verify
 from fugu.auditing.decoder import decode
 from fugu.auditing.property_attack import drawn, property_attack, steps_of
-from fugu.calibration.property import (
+from fugu.calibration.covariance import (
     directional_uncertainty,
     expected_value_gaussian,
     gaussian_length,
     isotropic_length,
     optimal_covariance,
 )
-from fugu.loss.gaussian_curve import gaussian_mu
+from fugu.loss.shifts.gaussian import gaussian_mu
 from fugu.report.property_facts import error_of, swap_figure
 
 FOLDER = os.environ.get("FUGU_DATA")

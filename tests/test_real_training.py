@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fugu.iterate.scaling import Scaling, TargetScaling
-from fugu.iterate.training import train
+from fugu.training.scaling import Scaling, TargetScaling
+from fugu.training.training import train
 from hunting import search
 
 FOLDER = os.environ.get("FUGU_DATA")

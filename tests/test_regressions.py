@@ -28,8 +28,8 @@ from fugu import (
     verify,
 )
 from fugu.errors import BadLaw, FuguError
-from fugu.exact import as_fraction
 from fugu.noise import Lattice
+from fugu.numbers.exact import as_fraction
 
 
 def pair(x, a, b):

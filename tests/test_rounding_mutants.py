@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath.ctx_mp import MPContext
 
-from fugu import Approx, Pure, Renyi, balls
-from fugu.exact import as_fraction, decimal_step, decimal_up, float_down, float_up
+from fugu import Approx, Pure, Renyi
 from fugu.guarantee import balle, pure_as_renyi
+from fugu.numbers import balls
+from fugu.numbers.exact import as_fraction, decimal_step, decimal_up, float_down, float_up
 
 mp = MPContext()
 mp.dps = 60

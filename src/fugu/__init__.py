@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.plan import plan as plan
     from fugu.data import Schema as Schema
-    from fugu.dependence import BayesianNetwork as BayesianNetwork
-    from fugu.dependence import MarkovChain as MarkovChain
-    from fugu.dependence import dp_budget as dp_budget
-    from fugu.dependence.influence import influence as influence
-    from fugu.dependence.translate import translate as translate
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -48,13 +43,18 @@ if TYPE_CHECKING:
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
     from fugu.noise import Laplace as Laplace
+    from fugu.priors import BayesianNetwork as BayesianNetwork
+    from fugu.priors import MarkovChain as MarkovChain
     from fugu.scenario import Scenario as Scenario
+    from fugu.translation import dp_budget as dp_budget
+    from fugu.translation.influence import influence as influence
+    from fugu.translation.translate import translate as translate
     from fugu.transport.closeness import closeness as closeness
     from fugu.transport.wasserstein import wasserstein as wasserstein
 
 _ROOMS = {
     "Approx": "guarantee",
-    "BayesianNetwork": "dependence",
+    "BayesianNetwork": "priors",
     "Certificate": "mechanism",
     "Discrete": "laws",
     "Gaussian": "noise",
@@ -62,7 +62,7 @@ _ROOMS = {
     "Laplace": "noise",
     "LawPair": "laws",
     "Ledger": "ledger",
-    "MarkovChain": "dependence",
+    "MarkovChain": "priors",
     "Mechanism": "mechanism",
     "MultivariateNormal": "laws",
     "Normal": "laws",
@@ -80,14 +80,14 @@ _ROOMS = {
     "closeness": "transport",
     "compare": "calibration",
     "delta": "loss",
-    "dp_budget": "dependence",
+    "dp_budget": "translation",
     "epsilon": "loss",
     "guarantee_against": "auditing",
-    "influence": "dependence",
+    "influence": "translation",
     "mix": "mechanism",
     "plan": "calibration",
     "renyi": "loss",
-    "translate": "dependence",
+    "translate": "translation",
     "verify": "auditing",
     "wasserstein": "transport",
 }

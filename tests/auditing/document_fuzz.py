@@ -23,13 +23,13 @@ import numpy as np
 
 import fugu
 from fugu import Approx, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
-from fugu.dependence.gaussian_field import GaussianField
-from fugu.dependence.joint import JointTable
 from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LogisticRegression
-from fugu.iterate.gaussian_priors import Correlated
-from fugu.iterate.record import _digest
 from fugu.mechanism.certificate import _sha256
+from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.joint import JointTable
+from fugu.training.gaussian_priors import Correlated
+from fugu.training.record import _digest
 
 SECONDS = 60.0
 """On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""

@@ -19,10 +19,10 @@ from fugu.auditing.theorems import (
     theorem_a5,
 )
 from fugu.errors import UsageError
-from fugu.exact import as_fraction
 from fugu.guarantee import Approx, Pure
-from fugu.loss.shift import shift_renyi
+from fugu.loss.shifts.shift import shift_renyi
 from fugu.noise import Gaussian
+from fugu.numbers.exact import as_fraction
 
 A1 = [
     ((2, 3, 3, 3, 1, 1, 0.5), 2.0333333333, 1.6, 2.5),

@@ -15,7 +15,7 @@ from document_fuzz import edited, judged, originals, sealed, search
 import hunting
 from fugu import Certificate
 from fugu.errors import CertificateError, UsageError
-from fugu.exact import read_number, read_whole
+from fugu.numbers.exact import read_number, read_whole
 
 HOSTILE = ("1e100000000", "-1e-100000000", "9" * 200_000, "1/" + "3" * 200_000, "0x" + "f" * 2**21)
 NO_NUMBERS = ("1e4301", "1e-999999999999", "9" * 4301, "", "x", "1/0", "0x10", "1_000", "nan", "inf", "٣")

@@ -15,7 +15,7 @@ from fugu.auditing.reach import reach
 from fugu.auditing.verify import _laws
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.numbers import exact
-from fugu.loss.shift import shift_renyi
+from fugu.loss.shifts.shift import shift_renyi
 from hunting import search
 
 BUDGETS = [

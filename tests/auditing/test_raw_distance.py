@@ -136,9 +136,10 @@ def test_fitted_beliefs_in_bins_move_by_whole_bins():
     mechanism = fugu.calibrate(scenario, Pure(0.5))
     assert mechanism.support is None
     assert reach(mechanism.certificate, 1).steps >= 20 / mechanism.lattice.grid
-    assert guarantee_within(mechanism, 1).epsilon > guarantee_within(
-        fugu.calibrate(Scenario.from_table(table, "x", "s", prior="gaussian"), Pure(0.5)), 1
-    ).epsilon
+    assert (
+        guarantee_within(mechanism, 1).epsilon
+        > guarantee_within(fugu.calibrate(Scenario.from_table(table, "x", "s", prior="gaussian"), Pure(0.5)), 1).epsilon
+    )
 
 
 def test_categories_and_sums_have_no_raw_distance():

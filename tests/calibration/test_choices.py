@@ -156,7 +156,7 @@ class TestSearch:
     def test_counts_few_evaluations(self):
         calls = []
         pair = families([PAIR])[0]
-        from fugu.loss.fast import pure_loss
+        from fugu.loss.search.laplace import pure_loss
 
         least_scale(lambda b: calls.append(b) or pure_loss(pair, b).value, 0.5, 100)
         assert len(calls) < 30

@@ -10,14 +10,14 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
-from fugu.calibration.property import (
+from fugu.calibration.covariance import (
     directional_uncertainty,
     eigenvector,
     expected_value_gaussian,
     optimal_covariance,
 )
-from fugu.calibration.property.feasible import distances, hides
-from fugu.calibration.property.optimal import secular_root
+from fugu.calibration.covariance.feasible import distances, hides
+from fugu.calibration.covariance.optimal import secular_root
 from fugu.errors import UnknownName, UsageError
 from hunting import search
 

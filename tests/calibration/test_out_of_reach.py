@@ -18,7 +18,7 @@ from fugu.calibration.renyi import method as renyi_registry
 from fugu.calibration.vectors import propose as vectors
 from fugu.errors import BadNoise, NotProvable, OutOfReach
 from fugu.laws.items import items
-from fugu.loss.gaussian import fast_gaussian_delta, prove_gaussian_delta
+from fugu.loss.atoms.gaussian import fast_gaussian_delta, prove_gaussian_delta
 from fugu.noise.lattice import Lattice
 
 CENTS = [0.01, 25000.5, 99999.99]

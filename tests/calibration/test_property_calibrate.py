@@ -19,8 +19,8 @@ from property_oracle import (
 
 import fugu
 from fugu import Approx, LawPair, Renyi
-from fugu.calibration.property.methods import propose
-from fugu.calibration.property.wishes import Wishes
+from fugu.calibration.covariance.methods import propose
+from fugu.calibration.covariance.wishes import Wishes
 from fugu.errors import (
     CertificateError,
     FuguError,

@@ -13,7 +13,7 @@ from scipy.integrate import dblquad
 from scipy.optimize import linprog, minimize
 from scipy.special import ellipe, ndtr
 
-from fugu.calibration.property import (
+from fugu.calibration.covariance import (
     anisotropic_laplace,
     bounded,
     directional,
@@ -31,8 +31,8 @@ from fugu.calibration.property import (
     several_directions,
     spherical_length,
 )
-from fugu.calibration.property.anisotropic import least_error, programme
-from fugu.calibration.property.uncertain import harmonic
+from fugu.calibration.covariance.anisotropic import least_error, programme
+from fugu.calibration.covariance.uncertain import harmonic
 from fugu.errors import UnknownName, UsageError
 
 ADULT = [[0.72566, 0.19677, -3.46022, -2.34048, 0.63185]]

@@ -12,7 +12,7 @@ from property_oracle import plane_delta, resealed
 
 import fugu
 from fugu import Approx, Scenario, calibrate, verify
-from fugu.calibration.property import records_moved
+from fugu.calibration.covariance import records_moved
 from fugu.errors import BadLaw, CertificateError, NotProvable, UsageError
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.mechanism.certificate import Certificate

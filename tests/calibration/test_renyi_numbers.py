@@ -16,8 +16,8 @@ import fugu
 import fugu.cli.app as cli
 from fugu.errors import BadBudget, CertificateError, FuguError, NotProvable, UnknownName, UsageError
 from fugu.laws.masses import Masses
-from fugu.loss.cost import log_cost
-from fugu.loss.shift import shift_renyi
+from fugu.loss.shifts.cost import log_cost
+from fugu.loss.shifts.shift import shift_renyi
 from fugu.mechanism.certificate import Certificate
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
 from fugu.transport.closeness import closeness_index

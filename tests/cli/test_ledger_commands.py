@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.dependence import MarkovChain
 from fugu.errors import BudgetExceeded, FuguError
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger
+from fugu.priors import MarkovChain
 
 
 def run(*args):

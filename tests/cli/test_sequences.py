@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.data import read_table
-from fugu.dependence import MarkovChain
 from fugu.errors import DataKnown, FuguError
+from fugu.priors import MarkovChain
 
 FOLLOWS = {"home": (8, 3, 1), "work": (3, 6, 2), "shop": (5, 3, 2)}
 ROUTE = ("--by", "user", "--order", "time", "--state", "place")

@@ -25,8 +25,8 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, FuguError
 from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
-from fugu.publish.column import open_column
 from fugu.queries.answer import prepare
+from fugu.queries.column import open_column
 from fugu.scenario.query import Query
 from hunting import search
 
@@ -101,8 +101,10 @@ COLUMNS = (
     {"publish": "ok"},
     {"publish": "size", "bins": ["low", "mid", "high"]},
     {"publish": "size", "bins": ["low", "mid", "high"], "missing": "mid"},
-    {"publish": "v", "schema": Schema({"v": {"kind": "number", "bounds": (0, 4), "step": 1, "outside": "missing",
-                                           "missing": 2}})},
+    {
+        "publish": "v",
+        "schema": Schema({"v": {"kind": "number", "bounds": (0, 4), "step": 1, "outside": "missing", "missing": 2}}),
+    },
 )
 STATISTICS = (
     ("count(v=1)", 1, {}),

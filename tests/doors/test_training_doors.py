@@ -269,8 +269,8 @@ def test_one_row_of_features_moves_nothing_but_its_own_gradient(kind, name, monk
 
 def opened(kind, X, y):
     """The records as they go into the training, without one."""
-    from fugu.iterate.inputs import Labels
-    from fugu.iterate.scaling import TargetScaling
+    from fugu.training.inputs import Labels
+    from fugu.training.scaling import TargetScaling
 
     own = {"target_bounds": (-5, 5)} if kind is LinearRegression else {"classes": ("no", "yes")}
     rule = TargetScaling.of((-5, 5)) if kind is LinearRegression else Labels.of(("no", "yes"))

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fugu.errors import BadBudget
-from fugu.exact import as_fraction
 from fugu.guarantee import balle, exact_delta, exact_epsilon, mironov
 from fugu.guarantee.conversion import balle_delta, mironov_delta
 from fugu.guarantee.optimal import _log_up
+from fugu.numbers.exact import as_fraction
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conversion_oracle import best_delta, hockey_stick, mp, random_pair, real, renyi

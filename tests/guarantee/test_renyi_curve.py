@@ -14,9 +14,9 @@ import pytest
 
 from fugu import Approx, Pure, Renyi, RenyiCurve
 from fugu.errors import BadBudget, NotProvable
-from fugu.exact import as_fraction
 from fugu.guarantee import balle, exact_epsilon
 from fugu.mechanism.encoding import budget_from, budget_json
+from fugu.numbers.exact import as_fraction
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conversion_oracle import hockey_stick, mp, random_pair, real, renyi

@@ -15,15 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fugu
-from fugu import Discrete, balls
+from fugu import Discrete
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
-from fugu.exact import as_fraction
 from fugu.laws import convolve, direct, poisson_binomial, sum_of
 from fugu.laws.convolve import convolve_exact, convolve_fft
 from fugu.laws.factor import factors
 from fugu.laws.spectrum import KAPPA, Roots, in_balls, in_doubles, spectrum
 from fugu.laws.term import Term
 from fugu.laws.window import bennett, enclose
+from fugu.numbers import balls
+from fugu.numbers.exact import as_fraction
 
 Exact = dict[Fraction, Fraction]
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.dependence import BayesianNetwork, DependentGroups, IndependentBlocks, MarkovChain
 from fugu.errors import (
     BadBudget,
     BudgetExceeded,
@@ -22,6 +21,7 @@ from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.ledger import Charge
 from fugu.ledger.accountant import Counted, Terms, total
 from fugu.ledger.amounts import at, fits
+from fugu.priors import BayesianNetwork, DependentGroups, IndependentBlocks, MarkovChain
 
 CHAIN = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=2)
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.dependence import MarkovChain
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve, pure_as_renyi
 from fugu.ledger import Charge
 from fugu.ledger.accountant import Counted, Terms, total
 from fugu.ledger.amounts import fits, left
+from fugu.priors import MarkovChain
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_without_the_number_of_entries_a_mix_is_refused():
 
 
 def test_per_entry_charges_are_added_first_and_translated_once(path):
-    from fugu.dependence.translate import translate
+    from fugu.translation.translate import translate
 
     chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=60)
     ledger = fugu.Ledger(path, Pure(2), prior=chain)

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 import fugu
-from fugu.dependence import MarkovChain
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprint, fingerprints, locks, log, store
 from fugu.ledger.fingerprint import keyed
+from fugu.priors import MarkovChain
 from ledger_files import drop, edit, forge, make_old, records
 
 TENTH = Charge.per_entry(0.1)

@@ -10,8 +10,7 @@ import pytest
 from mpmath.ctx_mp import MPContext
 
 from fugu.errors import BadBudget
-from fugu.exact import as_fraction
-from fugu.loss.gaussian_curve import (
+from fugu.loss.shifts.gaussian import (
     classical_mu,
     fast_gaussian_delta,
     fast_gaussian_log_delta,
@@ -20,6 +19,7 @@ from fugu.loss.gaussian_curve import (
     gaussian_epsilon,
     gaussian_mu,
 )
+from fugu.numbers.exact import as_fraction
 
 mp = MPContext()
 mp.dps = 60

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from flint import arb
 
-from fugu import balls
-from fugu.loss import mellin
-from fugu.loss.normal_vectors import fast_normal_delta, order_delta, renyi_delta
-from fugu.loss.normal_vectors_spectrum import Gap, spectrum
+from fugu.loss.normal import mellin
+from fugu.loss.normal.bounds import fast_normal_delta, order_delta, renyi_delta
+from fugu.loss.normal.spectrum import Gap, spectrum
+from fugu.numbers import balls
 
 F = Fraction
 COV = ([[2, 0.5], [0.5, 1]], [[1.5, 0.2], [0.2, 1.2]])

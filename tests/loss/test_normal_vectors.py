@@ -14,8 +14,7 @@ from scipy.stats import beta
 
 from fugu.errors import BadBudget, BadLaw, BadNoise
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.loss.gaussian_curve import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
-from fugu.loss.normal_vectors import (
+from fugu.loss.normal.bounds import (
     fast_normal_delta,
     gap_delta,
     gap_divergence,
@@ -24,7 +23,8 @@ from fugu.loss.normal_vectors import (
     prove_normal_delta,
     renyi_delta,
 )
-from fugu.loss.normal_vectors_spectrum import Gap
+from fugu.loss.normal.spectrum import Gap
+from fugu.loss.shifts.gaussian import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
 from hunting import search
 
 mp = MPContext()

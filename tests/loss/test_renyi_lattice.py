@@ -15,10 +15,10 @@ from fugu.errors import BadBudget, NotProvable
 from fugu.laws.items import items
 from fugu.laws.pair import as_pairs
 from fugu.loss.api import _on_grid
-from fugu.loss.renyi_fast import fast_renyi
-from fugu.loss.renyi_gauss import Window, _direct, _horner, _product
-from fugu.loss.renyi_proof import renyi_bounds
-from fugu.loss.renyi_sums import divergence, theta
+from fugu.loss.divergence.gaussian import Window, _direct, _horner, _product
+from fugu.loss.divergence.lattice import renyi_bounds
+from fugu.loss.divergence.sums import divergence, theta
+from fugu.loss.search.divergence import fast_renyi
 
 ALPHAS = [F("1.01"), F(3, 2), F(2), F(5), F(20), F(100)]
 A = ([0, 1, 4], [2, 1, 1])
@@ -156,7 +156,7 @@ def test_a_long_gap_is_cut_short_and_a_hopeless_one_refused():
 def test_the_three_ways_to_convolve_agree():
     from flint import arb
 
-    from fugu import balls
+    from fugu.numbers import balls
 
     with balls.precision(1700):
         atoms = [(x, arb(k + 1) / 10) for k, x in enumerate([0, 1, 5, 9])]

@@ -14,12 +14,13 @@ import pytest
 from scipy.signal import convolve2d
 from scipy.special import ndtr
 
-from fugu import balls
 from fugu.errors import NotProvable
 from fugu.laws import Discrete
-from fugu.loss import smoothing, vector_gauss
+from fugu.loss.normal import smoothing
+from fugu.loss.vectors import gaussian as vector_gauss
 from fugu.noise import Gaussian
 from fugu.noise.correlated import CorrelatedGaussian
+from fugu.numbers import balls
 from fugu.transport.cells import SubCoupling
 from fugu.transport.space import in_space
 from hunting import search

@@ -13,9 +13,9 @@ from mpmath import mp, mpf
 import fugu
 from fugu.errors import NotProvable
 from fugu.laws.vectors import VectorFamily, vector_families
-from fugu.loss import vector_bounds
-from fugu.loss.vector_bounds import pure_as_delta, vector_delta, vector_pure, vector_renyi
-from fugu.loss.vector_exact import LARGEST, fast_vector_pure, vertices
+from fugu.loss.vectors import bounds as vector_bounds
+from fugu.loss.vectors.bounds import pure_as_delta, vector_delta, vector_pure, vector_renyi
+from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
 from fugu.noise.lattice import Lattice
 from fugu.transport.cells import SubCoupling
 

@@ -18,13 +18,13 @@ from scipy import stats
 from test_sampler import Counted
 from test_tapes import never_above, run_of, tape_masses
 
-from fugu import balls
 from fugu.errors import BadNoise
 from fugu.noise import discrete_gaussian
 from fugu.noise.bits import RngBits, TapeBits
 from fugu.noise.discrete_gaussian import MARGIN, Coin, LatticeGaussianSampler, Signed, Tail, exp_minus, half_sums
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.table import Table, Widths
+from fugu.numbers import balls
 from hunting import search
 
 ALPHA = 1e-6

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.exact import as_fraction
 from fugu.noise import Gaussian, Laplace
 from fugu.noise.bits import RngBits
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.numbers.exact import as_fraction
 
 DIGITS = 50
 

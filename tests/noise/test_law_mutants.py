@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fugu import Laplace
-from fugu.exact import as_fraction
 from fugu.noise import Lattice
 from fugu.noise.bits import TapeBits, bernoulli
+from fugu.numbers.exact import as_fraction
 
 
 @pytest.mark.parametrize(

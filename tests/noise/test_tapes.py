@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import BadNoise
 from fugu.noise.bits import BitSource, TapeBits, Words, bernoulli
 from fugu.noise.geometric import LatticeLaplaceSampler, LowDigit, SignedTop
 from fugu.noise.table import Table, Widths
+from fugu.numbers import balls
 
 DEPTH = 20
 TINY = Widths(first=3, second=4, third=1, steady=False)

@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu.auditing.property_attack import property_attack
-from fugu.calibration.property.wishes import Wishes
+from fugu.calibration.covariance.wishes import Wishes
 from fugu.errors import NotProvable, UsageError
 from fugu.report.property import attack_figure, error_figure, property_page
 from fugu.report.property_facts import at_tolerance, best, error_of, method_lines, swap_figure, sweep
@@ -72,7 +72,7 @@ def test_errors_grow_with_the_tolerance_and_the_asked_one_is_among_them(scenario
     assert errors == sorted(errors) and errors[0] < errors[-1]
     assert by[0.2] == method_lines(scenario, BUDGET)
     with pytest.raises(UsageError):
-        at_tolerance(scenario.property, fugu.exact.Fraction(3, 2))
+        at_tolerance(scenario.property, fugu.numbers.exact.Fraction(3, 2))
 
 
 def test_one_statistic_has_its_own_methods(scenario):

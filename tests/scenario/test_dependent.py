@@ -10,7 +10,7 @@ import pytest
 
 from fugu import Approx, Discrete, Laplace, LawPair, Pure, Renyi, Scenario, calibrate, epsilon, verify
 from fugu.errors import UsageError
-from fugu.exact import as_fraction
+from fugu.numbers.exact import as_fraction
 from fugu.scenario.moves import outward, positions
 from fugu.transport import wasserstein
 

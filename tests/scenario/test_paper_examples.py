@@ -10,7 +10,7 @@ import pytest
 from fugu import Approx, Discrete, LawPair, Pure, Scenario, calibrate, delta, verify
 from fugu.errors import BadLaw
 from fugu.noise import Laplace
-from fugu.scenario.paper_examples import example_1, example_2, example_3
+from fugu.papers.examples import example_1, example_2, example_3
 from fugu.transport import closeness, wasserstein
 
 

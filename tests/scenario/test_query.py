@@ -15,7 +15,7 @@ from fugu.data import Column, Schema
 from fugu.data.field import Field
 from fugu.data.private import open_private
 from fugu.errors import BadTable, CertificateError, FuguError, MissingValues, UnknownName, UsageError
-from fugu.exact import as_fraction
+from fugu.numbers.exact import as_fraction
 from fugu.scenario import Query
 from fugu.scenario.bins import equal_bins, middles
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.exact import as_fraction
 from fugu.laws import Discrete
+from fugu.numbers.exact import as_fraction
 from fugu.transport import closeness, wasserstein
 from fugu.transport.bottleneck import bottleneck, kept_within
 from fugu.transport.coupling import monotone, on_line

@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 from scipy.special import ndtr
 
 from fugu.errors import BadBudget, UsageError
-from fugu.exact import as_fraction, float_up
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
+from fugu.numbers.exact import as_fraction, float_up
 from fugu.transport import closeness, wasserstein
 from fugu.transport.closeness import closeness_index, unmatched
 from fugu.transport.coupling import monotone, on_line, one_total

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.exact import as_fraction
 from fugu.laws.masses import Masses, masses
+from fugu.numbers.exact import as_fraction
 from fugu.transport import SubCoupling, optimal_plan, partial_plan, plan_log_cost
 from fugu.transport.cells import compact
 from fugu.transport.coupling import monotone, one_total

@@ -14,7 +14,6 @@ from fugu.calibration.renyi.partial import kept, margins
 from fugu.calibration.renyi.prove import bounds
 from fugu.calibration.renyi.target import Target, plain
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, float_up, meant_up
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact, outward
 from fugu.guarantee.numbers import plain as plain_number
@@ -26,6 +25,7 @@ from fugu.loss.bounds import Noise, pure_bounds
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise import Laplace
+from fugu.numbers.exact import as_fraction, float_up, meant_up
 from fugu.transport.wasserstein import w_inf_index
 
 Source = Mechanism | Certificate | str | os.PathLike[str]

@@ -19,11 +19,11 @@ from fugu.auditing.bounds import accuracy_implies, clopper_pearson, implied_epsi
 from fugu.auditing.guessers import DecoderGuess, Score, likelihood_ratio, logistic
 from fugu.auditing.shadows import Floats, Hypothesis, Protection, draw, hypotheses, protect
 from fugu.errors import UnknownName, UsageError
-from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact, outward
 from fugu.laws.pair import LawPair
 from fugu.mechanism.mechanism import Mechanism
+from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
 
 ATTACKS = ("logistic", "likelihood-ratio", "decoder")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fugu.auditing.bounds import Implied
-from fugu.exact import Real
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact
+from fugu.numbers.exact import Real
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from fugu import balls
 from fugu.errors import UsageError
-from fugu.exact import Real, as_fraction
 from fugu.guarantee.numbers import check_delta
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction
 
 _BITS = 128
 

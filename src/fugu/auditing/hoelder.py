@@ -12,12 +12,12 @@ from fractions import Fraction
 from fugu.auditing.theorems import orders_a4, theorem_a4
 from fugu.calibration.renyi.prove import bounds
 from fugu.errors import NotProvable
-from fugu.exact import Real, as_fraction, meant_up
 from fugu.guarantee.numbers import outward
 from fugu.laws.items import Item
 from fugu.loss.bounds import Noise
-from fugu.loss.renyi_fast import fast_renyi
+from fugu.loss.search.divergence import fast_renyi
 from fugu.noise import Laplace
+from fugu.numbers.exact import Real, as_fraction, meant_up
 
 Distance = Callable[[Real], float]
 """A divergence between the two beliefs, both ways, by order; inf where none is known."""

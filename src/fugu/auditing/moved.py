@@ -19,16 +19,16 @@ from functools import lru_cache
 import numpy as np
 from flint import arb
 
-from fugu import balls
 from fugu.auditing.reach import Reach
-from fugu.exact import float_up
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.bounds import Noise, delta_bounds
-from fugu.loss.cost import ball_log_cost
-from fugu.loss.slack import largest_slack
+from fugu.loss.shifts.cost import ball_log_cost
+from fugu.numbers import balls
+from fugu.numbers.exact import float_up
 from fugu.transport.coupling import monotone
 
 _MOST = 64

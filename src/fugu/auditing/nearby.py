@@ -24,16 +24,16 @@ from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
 from fugu.auditing.verify import _certificate
 from fugu.calibration.renyi.target import Target, plain
 from fugu.errors import NotProvable, UnknownName, UsageError
-from fugu.exact import Real, as_fraction, meant_up
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, exact, outward
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.loss.atoms.slack import require_exact
 from fugu.loss.bounds import Noise, delta_bounds
-from fugu.loss.shift import shift_renyi
-from fugu.loss.slack import require_exact
+from fugu.loss.shifts.shift import shift_renyi
 from fugu.mechanism.certificate import Certificate
 from fugu.noise import Laplace
+from fugu.numbers.exact import Real, as_fraction, meant_up
 
 KINDS = ("wasserstein", "renyi")
 _SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))

@@ -18,9 +18,9 @@ from fugu.auditing.attack import attack
 from fugu.auditing.attack_report import AttackReport
 from fugu.auditing.shadows import Protection
 from fugu.errors import UnknownName, UsageError
-from fugu.exact import Real
 from fugu.guarantee import Guarantee
 from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.numbers.exact import Real
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of

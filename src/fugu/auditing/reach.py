@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from fugu.auditing.raw import raw_edges
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import Real, as_fraction, float_up
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.scenario.bins import middles
 
 _SLACK = 1e-12

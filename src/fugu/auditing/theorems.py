@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from fugu.auditing import approximate_beliefs
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.exact import Real, as_fraction, meant_up
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_alpha, check_epsilon, outward
-from fugu.loss import approximate_beliefs
-from fugu.loss.cost import ShiftNoise
-from fugu.loss.shift import shift_renyi
+from fugu.loss.shifts.cost import ShiftNoise
+from fugu.loss.shifts.shift import shift_renyi
+from fugu.numbers.exact import Real, as_fraction, meant_up
 
 
 def theorem_a3(epsilon: Real, there: Real, back: Real) -> Pure:

@@ -12,7 +12,6 @@ from fugu.auditing.raw import through_bins
 from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove
 from fugu.errors import BadNoise, UsageError
-from fugu.exact import as_fraction, read_number
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
@@ -22,6 +21,7 @@ from fugu.mechanism.documents import proving
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.pushed import halves_agree, pushed
 from fugu.mechanism.vector import nearest_rows
+from fugu.numbers.exact import as_fraction, read_number
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def _proved(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Ve
 
 def _verify_normal(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
     """Correlated noise on normal laws of vectors, in the Gaussian model."""
-    from fugu.calibration.property.calibrate import normal_pairs
-    from fugu.calibration.property.prove import prove_normal
+    from fugu.calibration.covariance.calibrate import normal_pairs
+    from fugu.calibration.covariance.prove import prove_normal
 
     laws = certificate.normal_pairs if scenario_or_pairs is None else normal_pairs(as_pairs(scenario_or_pairs))
     if any(pair.p.dimension != certificate.body["dimension"] for pair in laws):

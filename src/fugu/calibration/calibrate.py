@@ -24,7 +24,6 @@ from fugu.calibration.reach import FINER, MOST_STEPS, Problem, coarse_note, ladd
 from fugu.calibration.renyi.target import plain
 from fugu.calibration.sealing import mechanism
 from fugu.errors import BadBudget, NotProvable, UnknownName, UsageError
-from fugu.exact import Real
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal
@@ -36,6 +35,7 @@ from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import OBJECTIVES
+from fugu.numbers.exact import Real
 
 NOISES = ("best", "laplace", "gaussian", "cauchy")
 _MANY = 200_000
@@ -86,8 +86,8 @@ def _normal(
     source: PairsLike, budget: AnyBudget, noise: str, method: str, grid: Real | str, **wishes: Any
 ) -> CorrelatedAdditive:
     """Normal laws of vectors: correlated Gaussian noise."""
-    from fugu.calibration.property.calibrate import calibrate_normal, normal_pairs
-    from fugu.calibration.property.wishes import Wishes
+    from fugu.calibration.covariance.calibrate import calibrate_normal, normal_pairs
+    from fugu.calibration.covariance.wishes import Wishes
 
     if noise not in ("best", "gaussian"):
         raise NotProvable(f"normal vectors are protected by Gaussian noise here, not by {noise}; leave out noise=")

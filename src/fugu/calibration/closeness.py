@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fugu.calibration.l1 import UNBOUNDED, over
 from fugu.calibration.method import Budget, Proposal, method
-from fugu.exact import as_fraction
 from fugu.guarantee import Approx
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
+from fugu.numbers.exact import as_fraction
 from fugu.transport.closeness import closeness_index
 
 

@@ -13,15 +13,15 @@ from fugu.calibration.prove import proved_noise
 from fugu.calibration.reach import Problem
 from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable
-from fugu.exact import Real, decimal_up
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.pair import LawPair, PairsLike, as_pairs
 from fugu.loss.bounds import Noise, pure_bounds
-from fugu.loss.fast import pure_loss
+from fugu.loss.search.laplace import pure_loss
 from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import Real, decimal_up
 
 
 def compare(
@@ -47,9 +47,9 @@ def compare(
     check_budget(budget)
     pairs = as_pairs(scenario_or_pairs)
     if any(isinstance(pair.p, MultivariateNormal) for pair in pairs):
-        from fugu.calibration.property.calibrate import normal_pairs
-        from fugu.calibration.property.compare import compare_normal
-        from fugu.calibration.property.wishes import Wishes
+        from fugu.calibration.covariance.calibrate import normal_pairs
+        from fugu.calibration.covariance.compare import compare_normal
+        from fugu.calibration.covariance.wishes import Wishes
 
         model = getattr(scenario_or_pairs, "property", None)
         wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)

@@ -11,14 +11,14 @@ from fugu.calibration.l1 import l1_distance, over
 from fugu.calibration.method import AnyBudget, Budget, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, float_down
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.loss.fast import delta_loss, pure_loss
-from fugu.loss.proof import prove_delta
-from fugu.loss.slack import require_room
+from fugu.loss.atoms.laplace import prove_delta
+from fugu.loss.atoms.slack import require_room
+from fugu.loss.search.laplace import delta_loss, pure_loss
+from fugu.numbers.exact import as_fraction, float_down
 
 _FINE = 1e-9
 """Below this delta the error bound of the fast loss is no longer negligible: small problems are searched in balls."""

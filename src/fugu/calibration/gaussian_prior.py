@@ -10,8 +10,8 @@ from fugu.guarantee import Approx
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 from fugu.laws.normal import Normal
-from fugu.loss.mixture_coupling import coupled_scale
-from fugu.loss.theorem1 import theorem1_scale
+from fugu.loss.smooth.mixture_coupling import coupled_scale
+from fugu.loss.smooth.theorem1 import theorem1_scale
 
 _ROUNDING = "one lattice step is added to every distance, for rounding"
 

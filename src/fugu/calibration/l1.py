@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.calibration.method import Budget, Proposal, method
-from fugu.exact import as_fraction, float_up
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+from fugu.numbers.exact import as_fraction, float_up
 
 UNBOUNDED = Proposal(math.inf, "the values are unbounded: no distance covers them all")
 

@@ -8,10 +8,10 @@ from fugu.calibration.calibrate import calibrate
 from fugu.calibration.problem import problem
 from fugu.calibration.prove import prove
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import decimal_up
 from fugu.guarantee import Pure
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.noise.laplace import OBJECTIVES, Laplace
+from fugu.numbers.exact import decimal_up
 
 
 def plan(scenario_or_pairs: PairsLike, error: float, objective: str = "absolute") -> Pure:

@@ -11,13 +11,13 @@ from fugu.calibration.exact import least, least_steps
 from fugu.calibration.method import AnyBudget, Budget
 from fugu.calibration.reach import FINER, MOST_STEPS, Problem, on, pooled, reachable, std
 from fugu.errors import NotProvable, OutOfReach
-from fugu.exact import Real, as_fraction
 from fugu.guarantee import Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.pair import LawPair
 from fugu.noise.lattice import Lattice, as_grid
+from fugu.numbers.exact import Real, as_fraction
 
 _EXCESS = 1.005
 _HALVINGS = 12

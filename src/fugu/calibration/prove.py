@@ -9,13 +9,13 @@ from typing import TypeVar
 from fugu.calibration.method import AnyBudget
 from fugu.calibration.proof import Proof
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, decimal_up, float_up
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.loss.atoms.slack import require_exact
 from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
-from fugu.loss.slack import require_exact
 from fugu.noise import Gaussian, Laplace
+from fugu.numbers.exact import as_fraction, decimal_up, float_up
 
 _DIGITS = 10
 _NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
@@ -26,7 +26,7 @@ def prove(items: tuple[Item, ...], noise: Noise, budget: AnyBudget) -> Proof:
     """Bound the loss of lattice noise on items of lattice indices, and compare with the budget in exact arithmetic.
 
     Pure: max over pairs of sup ln(P/Q). Approx: that, if it meets epsilon; else delta(epsilon) of the same sampler.
-    Laws known up to an error are refused for Pure, and cost delta for Approx (`fugu.loss.slack`)."""
+    Laws known up to an error are refused for Pure, and cost delta for Approx (`fugu.loss.atoms.slack`)."""
     if isinstance(budget, Renyi | RenyiCurve):
         from fugu.calibration.renyi.prove import prove_renyi
         from fugu.calibration.renyi.target import Target

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 from fugu.calibration.method import Budget, Proposal, method
-from fugu.exact import Real
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
+from fugu.numbers.exact import Real
 from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.relaxed import paper_scale, relaxed_scale
 

@@ -13,7 +13,6 @@ from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove, proved_noise
 from fugu.calibration.reach import MOST_STEPS, Problem
 from fugu.errors import OutOfReach
-from fugu.exact import as_fraction
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item, items
 from fugu.loss.bounds import Noise
@@ -23,6 +22,7 @@ from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.mechanism.encoding import budget_json
 from fugu.noise.laplace import OBJECTIVES, Laplace
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import as_fraction
 
 
 class Way(Protocol):

@@ -10,15 +10,15 @@ import numpy as np
 from fugu.calibration.method import Budget
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
-from fugu.exact import as_fraction, float_down, float_up
 from fugu.guarantee import Approx
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
-from fugu.loss.analytic import prove_pure_analytic
-from fugu.loss.analytic_fast import fast_delta, fast_pure
-from fugu.loss.fast import delta_loss
-from fugu.loss.gaussian import fast_gaussian_delta, widest_scale
-from fugu.loss.gaussian_curve import fast_gaussian_mu
+from fugu.loss.atoms.gaussian import fast_gaussian_delta, widest_scale
+from fugu.loss.search.laplace import delta_loss
+from fugu.loss.search.smooth import fast_delta, fast_pure
+from fugu.loss.shifts.gaussian import fast_gaussian_mu
+from fugu.loss.smooth.laplace import prove_pure_analytic
+from fugu.numbers.exact import as_fraction, float_down, float_up
 
 _LEAST = 1e-15
 """What rounding may hide of a delta that is summed in doubles."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fugu.calibration.l1 import UNBOUNDED, l1_distance, over
 from fugu.calibration.method import Budget, Proposal, method
-from fugu.exact import float_up
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
+from fugu.numbers.exact import float_up
 from fugu.transport.wasserstein import w_inf_index
 
 

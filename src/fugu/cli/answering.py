@@ -15,9 +15,9 @@ from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, save_csv, say
 from fugu.data import Schema
 from fugu.errors import UsageError
-from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
 from fugu.ledger.charge import LAW, Charge
+from fugu.numbers.exact import Real
 from fugu.queries.answer import Cell, Prepared, columns_of, prepare
 from fugu.queries.statistic import Statistic
 

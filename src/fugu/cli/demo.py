@@ -18,7 +18,7 @@ from fugu.cli.console import comparison_table, escape, out, progress
 from fugu.data import read_table, write_csv
 from fugu.errors import AlreadyReleased
 from fugu.ledger import fingerprints
-from fugu.publish import release_column
+from fugu.queries.column import release_column
 
 _EPSILON = 0.5
 

@@ -17,7 +17,7 @@ from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown, unprotected
 from fugu.cli.sequence_reading import Columns
 from fugu.cli.sequences import chain_of
-from fugu.exact import as_fraction, float_down
+from fugu.numbers.exact import as_fraction, float_down
 
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 

@@ -12,9 +12,9 @@ import typer
 
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UsageError
-from fugu.exact import Real, as_fraction, read_number
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, Renyi
+from fugu.numbers.exact import Real, as_fraction, read_number
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
 Publish = Annotated[str, typer.Option(help="The column to publish.")]

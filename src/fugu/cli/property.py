@@ -9,13 +9,13 @@ import typer
 
 import fugu
 from fugu.calibration.calibrate import Calibrated
-from fugu.calibration.property.wishes import Wishes
+from fugu.calibration.covariance.wishes import Wishes
 from fugu.cli import options
 from fugu.cli.console import print_json, progress
 from fugu.cli.property_output import Found, content, show
 from fugu.data import Table, read_table
 from fugu.errors import BadTable, NotProvable, UsageError
-from fugu.exact import Real
+from fugu.numbers.exact import Real
 from fugu.progress import report
 from fugu.report.property_facts import DRAWS, SwapFigure, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario

@@ -14,7 +14,7 @@ from fugu.data import Schema
 from fugu.errors import BadTable
 from fugu.guarantee import Guarantee
 from fugu.mechanism.analysis import Analysis
-from fugu.publish.column import open_column, release_private
+from fugu.queries.column import open_column, release_private
 from fugu.report import page, write
 from fugu.scenario import Scenario
 
@@ -54,16 +54,14 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
-        mechanism = fugu.calibrate(
-            scenario, asked.budget, noise=asked.noise, method=asked.method, grid=asked.grid
-        )
+        mechanism = fugu.calibrate(scenario, asked.budget, noise=asked.noise, method=asked.method, grid=asked.grid)
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private = open_column(mechanism, asked.table)
         if len(private) == 0:
             raise BadTable(f"{Path(asked.table).name!r} has no rows, so there is nothing to release")
-        shown = None if dry_run else page(
-            mechanism, query_name=asked.publish, secret_name=asked.protect, rows=len(private)
+        shown = (
+            None if dry_run else page(mechanism, query_name=asked.publish, secret_name=asked.protect, rows=len(private))
         )
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:

@@ -11,7 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from fugu.cli.console import escape
-from fugu.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequences import SequenceAnswer
 
 

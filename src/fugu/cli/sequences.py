@@ -15,11 +15,10 @@ from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data.field import Field
 from fugu.data.sequences import Sequences, sequences_digest
-from fugu.dependence.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 from fugu.errors import BadTable, UsageError
-from fugu.exact import Real, as_fraction
 from fugu.ledger.fingerprint import prior_digest
 from fugu.mechanism.per_entry import promised
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -34,6 +33,7 @@ from fugu.queries.sequences import (
 )
 from fugu.report import write
 from fugu.scenario.disclosure import PRIVATE_NUMBERS
+from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 
 _QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
 _MOST_SHOWN = 128

@@ -20,7 +20,7 @@ from fugu.guarantee import Approx
 from fugu.report import write
 
 if TYPE_CHECKING:
-    from fugu.iterate.priors import Prior
+    from fugu.training.priors import Prior
 
 _FOLDS = 5
 
@@ -173,7 +173,7 @@ def _source(
 
 
 def _estimator(reading: Reading, budget: Approx, prior: Prior, max_norm: float | None, private: str) -> Any:
-    from fugu.iterate.estimators import LinearRegression, LinearSVC, LogisticRegression
+    from fugu.training.estimators import LinearRegression, LinearSVC, LogisticRegression
 
     wanted, labels, limits = reading.rules.wanted, reading.rules.labels, reading.limits
     low, high = ([limits[name][side] for name in wanted.features if name in limits] for side in (0, 1))

@@ -11,7 +11,7 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from fugu.iterate.priors import Prior
+    from fugu.training.priors import Prior
 
 PRIVATE = ("both", "features", "target")
 
@@ -38,7 +38,7 @@ class Belief:
         start: str = "fitted",
     ) -> Belief:
         """Checked: what the prior needs is there, and nothing that it does not know."""
-        from fugu.iterate.reading import prior_from
+        from fugu.training.reading import prior_from
 
         name = text.strip()
         if (name == "groups") != (by is not None):
@@ -62,8 +62,8 @@ class Belief:
 
     def prior(self, rows: Rows, known: Table | None) -> Prior:
         """The prior of these rows; the chain of states is that of the public table."""
-        from fugu.iterate.priors import Groups
-        from fugu.iterate.reading import prior_from
+        from fugu.training.priors import Groups
+        from fugu.training.reading import prior_from
 
         if rows.groups is not None:
             return Groups(rows.groups)

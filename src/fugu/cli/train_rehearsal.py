@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from fugu.cli.train_data import Floats, Rows
 from fugu.errors import BadTable, UsageError
-from fugu.iterate.accountant import NoisySGD
-from fugu.iterate.priors import Independent, Prior, WorstCase
-from fugu.iterate.scaling import Scaling, TargetScaling
-from fugu.iterate.training import Objective, train
 from fugu.progress import report
+from fugu.training.accountant import NoisySGD
+from fugu.training.priors import Independent, Prior, WorstCase
+from fugu.training.scaling import Scaling, TargetScaling
+from fugu.training.training import Objective, train
 
 ASKED, GROUP, INDEPENDENT, PLAIN, CONSTANT = "asked", "group-private", "DP-independent", "non-private", "constant guess"
 _TICK = 20_000

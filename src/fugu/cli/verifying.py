@@ -20,7 +20,7 @@ from fugu.mechanism import Certificate
 from fugu.scenario import Scenario
 
 if TYPE_CHECKING:
-    from fugu.iterate.record import TrainingCertificate
+    from fugu.training.record import TrainingCertificate
 
 _MOST_READ = 512 * 1024**2
 
@@ -54,9 +54,7 @@ def verify(
             verdict, nearby = _training(document, reference, within), None
     said = _warnings(document) if verdict.holds else ()
     if as_json:
-        told: dict[str, Any] = {
-            k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")
-        }
+        told: dict[str, Any] = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
         told["warnings"] = list(said)
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": _numbers(nearby)}
@@ -79,7 +77,7 @@ def _load(path: str) -> Certificate | TrainingCertificate:
     except CertificateError:
         found = _document(Path(path))
         if found.get("kind") == "training":
-            from fugu.iterate.record import TrainingCertificate
+            from fugu.training.record import TrainingCertificate
 
             return TrainingCertificate.load(path)
         if not {"pufferfish", "prior", "neighbours"} <= found.keys():  # what `fugu release --state` writes

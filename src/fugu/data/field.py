@@ -18,7 +18,7 @@ from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, num
 from fugu.data.column import Column
 from fugu.data.raw import Raw
 from fugu.errors import BadTable, UnknownName, UsageError
-from fugu.exact import as_fraction
+from fugu.numbers.exact import as_fraction
 
 KINDS = ("number", "category", "ordered", "time", "identifier")
 _KEYS = {

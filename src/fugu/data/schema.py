@@ -85,9 +85,7 @@ class Schema:
         A private cell that the reference gives no rule for becomes the reference's median, or "(other)"."""
         return Schema({}).completed(reference, columns)
 
-    def completed(
-        self, reference: object, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()
-    ) -> Schema:
+    def completed(self, reference: object, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()) -> Schema:
         """This schema with what it does not say about `columns` (all by default) taken from a public reference.
 
         Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fugu.exact import Real, meant_up
 from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
+from fugu.numbers.exact import Real, meant_up
 
 if TYPE_CHECKING:
     from flint import arb
@@ -102,7 +102,7 @@ def _equal_laws(orders: Mapping[Real, Fraction]) -> bool:
 
 
 def _closed(alpha: Real, epsilon: Real, delta: Real, tight: bool) -> float:
-    from fugu import balls
+    from fugu.numbers import balls
 
     check_alpha(alpha)
     check_epsilon(epsilon)
@@ -118,7 +118,7 @@ def _closed(alpha: Real, epsilon: Real, delta: Real, tight: bool) -> float:
 
 
 def _closed_delta(alpha: Real, renyi: Real, epsilon: Real, tight: bool) -> float:
-    from fugu import balls
+    from fugu.numbers import balls
 
     check_alpha(alpha)
     check_epsilon(renyi)

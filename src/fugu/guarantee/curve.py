@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import BadBudget
-from fugu.exact import Real
 from fugu.guarantee.kinds import Approx, Pure, Renyi, renyi_delta_at, renyi_to_approx
 from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.guarantee.order import Ordered, pure_as_renyi
+from fugu.numbers.exact import Real
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

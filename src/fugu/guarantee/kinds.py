@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from fugu.errors import NotProvable
-from fugu.exact import Real, meant_up
 from fugu.guarantee.conversion import exact_delta, exact_epsilon
 from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.guarantee.order import Ordered
+from fugu.numbers.exact import Real, meant_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Approx(Ordered):
         """The least proved epsilon at another delta >= this one.
 
         delta(e') = d + (1 - d) (e^e - e^e') / (1 + e^e) for e' < e: the trade-off curve of every (e, d) pair."""
-        from fugu import balls
+        from fugu.numbers import balls
 
         check_delta(delta)
         wanted, have = exact(delta), exact(self.delta)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import BadBudget
-from fugu.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import Real, as_fraction, float_up
 
 
 def exact(x: Real) -> Fraction:

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from fugu import balls
-from fugu.exact import Real, as_fraction
 from fugu.guarantee.search import Edges, hill_for_delta, hill_for_epsilon
 from fugu.guarantee.tangents import Constraint, Line, pure_lines, rest_at, slope_at
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction
 
 _ACTIVE = 3
 """How many of the constraints that bind at the touching point make lines; two of them decide."""

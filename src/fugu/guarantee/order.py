@@ -9,8 +9,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fugu.exact import Real
 from fugu.guarantee.numbers import exact
+from fugu.numbers.exact import Real
 
 if TYPE_CHECKING:
     from flint import arb
@@ -89,7 +89,7 @@ def _implies_renyi(g: Pure | Approx | Renyi | RenyiCurve, h: Renyi) -> bool:
 
 def pure_as_renyi(epsilon: Fraction, alpha: Fraction) -> float:
     """The largest D_alpha of an epsilon-pure pair, rounded up: ln((e^{a e} + e^{(1-a) e}) / (1 + e^e)) / (a - 1)."""
-    from fugu import balls
+    from fugu.numbers import balls
 
     with balls.precision(192):
         e, a = balls.of(epsilon), balls.of(alpha)

@@ -16,11 +16,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import Real
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi
 from fugu.guarantee.numbers import exact, plain
 from fugu.guarantee.order import pure_as_renyi
+from fugu.numbers.exact import Real
 
 Join = Callable[[list[Fraction]], Fraction]
 

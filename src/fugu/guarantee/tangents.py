@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from fugu import balls
+from fugu.numbers import balls
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fugu.exact import as_fraction
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Renyi
+from fugu.numbers.exact import as_fraction
 
 MOST_EPSILON = 10
 

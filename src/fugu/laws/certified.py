@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.laws.masses import Masses, exact_sum
+from fugu.numbers import balls
 
 UNIT = 2.0**-53
 UP = 1 + 2.0**-20

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw
-from fugu.exact import as_fraction
 from fugu.laws.masses import Masses, masses
+from fugu.numbers.exact import as_fraction
 
 
 @final

@@ -9,8 +9,8 @@ import numpy as np
 from flint import arb, arb_poly, fmpz
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.laws.term import Term
+from fugu.numbers import balls
 
 _BITS = 128
 _FEW = 32

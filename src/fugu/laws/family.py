@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, BadNoise, NotProvable
-from fugu.exact import as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.laws.pair import LawPair, Shifted
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import as_fraction
 
 _CELLS = 20_000_000
 """Above this many (law, point) cells the pairs are treated one by one instead of on a common support."""

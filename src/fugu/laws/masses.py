@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
-from fugu.exact import decimal_step, integers
+from fugu.numbers.exact import decimal_step, integers
 
 _TOLERANCE = Fraction(1, 10**9)
 

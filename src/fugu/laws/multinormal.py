@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw
-from fugu.exact import as_fraction
+from fugu.numbers.exact import as_fraction
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]

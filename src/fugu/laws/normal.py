@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw, NotProvable
-from fugu.exact import Real, as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import masses
+from fugu.numbers.exact import Real, as_fraction
 
 Floats = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from fugu.errors import BadLaw, UsageError
-from fugu.exact import Real, as_fraction
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Normal, NormalMixture
+from fugu.numbers.exact import Real, as_fraction
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import numpy as np
 from flint import acb, arb, fmpq, fmpz
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.laws.factor import Factor
+from fugu.numbers import balls
 
 _UNIT = 2.0**-53
 KAPPA = 32 * _UNIT

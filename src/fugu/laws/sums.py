@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
-from fugu.exact import Real, as_fraction, decimal_step, float_up, integers
 from fugu.laws.certified import Sum
 from fugu.laws.convolve import FEW_BITS, MOST_BITS, convolve_exact, convolve_fft, exact_sizes
 from fugu.laws.direct import convolve_direct
 from fugu.laws.discrete import Discrete
 from fugu.laws.term import Term
+from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up, integers
 
 METHODS = ("auto", "exact", "fft")
 _LARGEST = 10**15

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from fugu import balls
 from fugu.laws.term import Term
+from fugu.numbers import balls
 
 TAIL = 1e-17
 """The mass that may lie beyond either end of the window."""

@@ -22,12 +22,12 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import NotComposable, NotProvable, UsageError
-from fugu.exact import Real, meant_up
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, independent
 from fugu.guarantee.numbers import exact, outward, plain
 from fugu.ledger.amounts import at, delta_of, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
+from fugu.numbers.exact import Real, meant_up
 
 _SECOND_LAW = (
     "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
@@ -104,7 +104,7 @@ def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
 
 def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     """What a guarantee for each entry is worth under the prior (`fugu.translate`); numbers are rounded up first."""
-    from fugu.dependence.translate import translate
+    from fugu.translation.translate import translate
 
     if isinstance(spent, Pure):
         return Pure(meant_up(float(translate(terms.prior, outward(exact(spent.epsilon))))))
@@ -200,7 +200,7 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
 
 def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
     """d (1 + e^e + ... + e^{(n-1)e}), rounded up; far above 1 (no promise) beyond the range of doubles."""
-    from fugu.dependence.translate_approx import group_delta
+    from fugu.translation.translate_approx import group_delta
 
     return exact(group_delta(epsilon, delta, n))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.exact import Real, as_fraction, float_down
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, pure_as_renyi
 from fugu.guarantee.numbers import exact, plain
+from fugu.numbers.exact import Real, as_fraction, float_down
 
 
 def fits(spent: Guarantee, budget: Guarantee) -> bool:

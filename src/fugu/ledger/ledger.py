@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from fugu.dependence.skipped import skipped
 from fugu.errors import BadBudget, BudgetExceeded, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.ledger import accountant, books, requests
@@ -25,6 +24,7 @@ from fugu.ledger.registration import declared_block, known_already, register
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
+from fugu.priors.skipped import skipped
 
 _TURNS = 4
 

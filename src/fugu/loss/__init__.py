@@ -2,10 +2,10 @@
 
 from fugu.loss.api import delta as delta
 from fugu.loss.api import epsilon as epsilon
-from fugu.loss.fast import Worst as Worst
-from fugu.loss.fast import delta_loss as delta_loss
-from fugu.loss.fast import pure_loss as pure_loss
-from fugu.loss.proof import PairLoss as PairLoss
-from fugu.loss.proof import prove_delta as prove_delta
-from fugu.loss.proof import prove_pure as prove_pure
+from fugu.loss.atoms.laplace import PairLoss as PairLoss
+from fugu.loss.atoms.laplace import prove_delta as prove_delta
+from fugu.loss.atoms.laplace import prove_pure as prove_pure
 from fugu.loss.renyi_api import renyi as renyi
+from fugu.loss.search.laplace import Worst as Worst
+from fugu.loss.search.laplace import delta_loss as delta_loss
+from fugu.loss.search.laplace import pure_loss as pure_loss

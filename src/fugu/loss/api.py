@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.errors import BadNoise
-from fugu.exact import Real, as_fraction, decimal_step, float_down, integers
 from fugu.guarantee import Approx
 from fugu.laws.analytic import Analytic
 from fugu.laws.discrete import Discrete
@@ -17,11 +16,12 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.normal import Belief
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.loss.atoms.slack import largest_slack, require_exact
+from fugu.loss.atoms.subnormal import worst_reading
 from fugu.loss.bounds import Noise, delta_bounds, pure_bounds
-from fugu.loss.fast import delta_loss, pure_loss
-from fugu.loss.slack import largest_slack, require_exact
-from fugu.loss.subnormal import worst_reading
+from fugu.loss.search.laplace import delta_loss, pure_loss
 from fugu.noise import Gaussian, Laplace, Lattice
+from fugu.numbers.exact import Real, as_fraction, decimal_step, float_down, integers
 
 _LARGEST_EPSILON = 10**6
 
@@ -31,7 +31,7 @@ def epsilon(noise: Noise, pairs: PairsLike) -> float:
 
     Laws without atoms are rounded onto the grid of lattice noise; without a grid they are taken as they are. Laws known
     up to an error (`law.error`) have no known epsilon and are refused. Vectors: exact on the product grid of
-    coordinates (`fugu.loss.vector_exact`) where it is small enough, else the bound by W_inf.
+    coordinates (`fugu.loss.vectors.exact`) where it is small enough, else the bound by W_inf.
 
     >>> from fugu import Discrete, Laplace, LawPair, Normal
     >>> round(epsilon(Laplace(2.0), LawPair(Discrete([0]), Discrete([3]))), 9)
@@ -52,7 +52,7 @@ def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
     """The tight delta(epsilon), max over pairs and both orders of sup_S P(S) - e^epsilon Q(S).
 
     The lattice noise has its own, larger, delta: Lap(b) = DLap + R makes the continuous one a post-processing. Laws
-    known up to total variation a and b (`law.error`) cost a + e^epsilon b more (`fugu.loss.slack`).
+    known up to total variation a and b (`law.error`) cost a + e^epsilon b more (`fugu.loss.atoms.slack`).
 
     >>> from fugu import Discrete, Laplace, LawPair
     >>> pair = LawPair(Discrete([0]), Discrete([3]))
@@ -80,7 +80,7 @@ def _pure(item: Item, noise: Noise) -> float:
             require_lattice(whole, noise.grid / unit)
         return pure_loss(whole, _ratio(noise.scale, unit)).value
     if isinstance(item, Analytic) and isinstance(noise, Laplace) and noise.grid is None:
-        from fugu.loss.continuous import pure_epsilon
+        from fugu.loss.smooth.continuous import pure_epsilon
 
         return pure_epsilon(item.p.law, item.q.law, noise.scale)
     return max(loss.value for loss in pure_bounds(_on_grid(item, noise), noise, Fraction(0)))
@@ -96,7 +96,7 @@ def _delta(item: Item, noise: Noise, epsilon: Real) -> float:
         return delta_loss(whole, _ratio(noise.scale, unit), float(epsilon), grid).value
     if lattice:
         return max(loss.value for loss in delta_bounds(_on_grid(item, noise), noise, as_fraction(epsilon)))
-    from fugu.loss.continuous import hockey_stick
+    from fugu.loss.smooth.continuous import hockey_stick
 
     kind = "laplace" if isinstance(noise, Laplace) else "gaussian"
     blur = largest_slack(item, epsilon) if isinstance(item, Family) else 0.0

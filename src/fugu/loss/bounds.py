@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.exact import float_up
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.loss.analytic import prove_delta_analytic, prove_pure_analytic, prove_rounding
-from fugu.loss.gaussian import prove_gaussian_delta
-from fugu.loss.proof import PairLoss, coupled_within, prove_delta, prove_pure
+from fugu.loss.atoms.gaussian import prove_gaussian_delta
+from fugu.loss.atoms.laplace import PairLoss, coupled_within, prove_delta, prove_pure
+from fugu.loss.smooth.laplace import prove_delta_analytic, prove_pure_analytic, prove_rounding
 from fugu.noise import Gaussian, Laplace
+from fugu.numbers.exact import float_up
 
 Noise = Laplace | Gaussian
 

@@ -7,16 +7,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fugu.errors import BadBudget, BadNoise, NotProvable
-from fugu.exact import Real, as_fraction
 from fugu.laws.analytic import Analytic
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.api import _laws, _on_grid, epsilon
-from fugu.loss.slack import require_exact
-from fugu.loss.subnormal import worst_reading
+from fugu.loss.atoms.slack import require_exact
+from fugu.loss.atoms.subnormal import worst_reading
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
+from fugu.numbers.exact import Real, as_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def renyi(noise: Laplace | Gaussian | GeneralizedCauchy, pairs: PairsLike, alpha
         raise BadNoise(f"expected a noise such as fugu.Laplace(scale), got {type(noise).__name__}")
     if isinstance(noise, GeneralizedCauchy):
         if not known:
-            raise NotProvable("Cauchy noise on vectors is bounded through fugu.loss.shift only")
+            raise NotProvable("Cauchy noise on vectors is bounded through fugu.loss.shifts.shift only")
         return max(worst_reading(item, lambda read: cauchy_divergence(read, noise, order)) for item in known)
     if math.isinf(float(noise.scale)):
         raise BadNoise("the scale is beyond the range of doubles")
@@ -67,12 +67,12 @@ def _one(item: Item, noise: Laplace | Gaussian, alpha: Fraction) -> float:
     if noise.scale == 0 and noise.grid is None and isinstance(item, Analytic):
         return _smooth(item, noise, alpha)
     if noise.grid is not None or noise.scale == 0:
-        from fugu.loss.renyi_proof import renyi_bounds
+        from fugu.loss.divergence.lattice import renyi_bounds
 
         return max(loss.value for loss in renyi_bounds(_on_grid(item, noise), noise, alpha))
     if isinstance(item, Analytic):
         return _smooth(item, noise, alpha)
-    from fugu.loss import renyi_continuous
+    from fugu.loss.divergence import continuous as renyi_continuous
 
     kind, tail = (renyi_continuous.laplace, 0.0) if isinstance(noise, Laplace) else (renyi_continuous.gaussian, -1.0)
     return _atoms(item, as_fraction(noise.scale), tail, alpha, kind)
@@ -80,7 +80,7 @@ def _one(item: Item, noise: Laplace | Gaussian, alpha: Fraction) -> float:
 
 def _atoms(family: Family, scale: Fraction, tail: float, alpha: Fraction, kind: Callable[..., float]) -> float:
     """Both orders of every pair of laws with atoms."""
-    from fugu.loss.renyi_continuous import atoms
+    from fugu.loss.divergence.continuous import atoms
 
     require_exact(family)
     if not family.different:
@@ -96,7 +96,7 @@ def _atoms(family: Family, scale: Fraction, tail: float, alpha: Fraction, kind: 
 
 def _smooth(item: Analytic, noise: Laplace | Gaussian, alpha: Fraction) -> float:
     """Both orders of a pair with Gaussian components."""
-    from fugu.loss.renyi_ball import gaussian_renyi, laplace_renyi, rows
+    from fugu.loss.divergence.integrals import gaussian_renyi, laplace_renyi, rows
 
     if item.same:
         return 0.0
@@ -110,7 +110,7 @@ def _smooth(item: Analytic, noise: Laplace | Gaussian, alpha: Fraction) -> float
 
 def cauchy_divergence(item: Item, noise: object, alpha: Fraction | None) -> float:
     """Generalised Cauchy noise in the unit of the item's points: laws with atoms only. alpha = inf is refused."""
-    from fugu.loss.renyi_cauchy import cauchy
+    from fugu.loss.divergence.cauchy import cauchy
 
     assert isinstance(noise, GeneralizedCauchy)
     if isinstance(item, Analytic):

@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.exact import as_fraction, decimal_step, integers
 from fugu.laws.pair import LawPair
 from fugu.laws.vectors import VectorFamily, vector_families
+from fugu.loss.atoms.laplace import PairLoss
+from fugu.loss.atoms.subnormal import worst_reading
 from fugu.loss.bounds import Noise
-from fugu.loss.proof import PairLoss
-from fugu.loss.subnormal import worst_reading
-from fugu.loss.vector_bounds import vector_delta, vector_pure, vector_renyi
+from fugu.loss.vectors.bounds import vector_delta, vector_pure, vector_renyi
 from fugu.noise import Gaussian, Laplace
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import as_fraction, decimal_step, integers
 
 
 def vector_epsilon(noise: Noise, pairs: tuple[LawPair, ...]) -> float:

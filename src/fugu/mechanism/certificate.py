@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from fugu._version import __version__
 from fugu.errors import BadLaw, CertificateError, FuguError, UsageError
-from fugu.exact import read_number, read_whole
 from fugu.files import write_text
 from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
@@ -43,6 +42,7 @@ from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import visible_json
 
 Laws = tuple[Item, ...] | tuple[VectorFamily, ...] | tuple[NormalPair, ...]

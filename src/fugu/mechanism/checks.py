@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fugu.errors import CertificateError
-from fugu.exact import read_number
 from fugu.laws.vectors import reached
 from fugu.mechanism.labels import misnamed
 from fugu.mechanism.shares import check_shares
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
     from fugu.mechanism.certificate import Certificate

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
-from fugu.exact import Real, as_fraction, float_up, read_number, read_whole
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
@@ -21,6 +20,7 @@ from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Components, NormalMixture, components
 from fugu.laws.vectors import VectorFamily, distinct
 from fugu.noise.lattice import MAX_INDEX, Lattice
+from fugu.numbers.exact import Real, as_fraction, float_up, read_number, read_whole
 
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""

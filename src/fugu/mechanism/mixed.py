@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import final
 
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.encoding import budget_json
@@ -15,6 +14,7 @@ from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.mechanism.once import Once
 from fugu.mechanism.pushed import halves_agree
 from fugu.noise.bits import BitSource, bernoulli
+from fugu.numbers.exact import Real, as_fraction
 
 
 @final

@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import AlreadyReleased, BadBudget, NotProvable, UsageError
-from fugu.exact import Real, as_fraction, float_up
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_delta, check_epsilon
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.once import Once
+from fugu.numbers.exact import Real, as_fraction, float_up
 
 NEIGHBOURS = "one entry replaced by any other value"
 DOMAIN = "full product"
@@ -62,13 +62,13 @@ def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
     log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
     with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
 
-    >>> from fugu.dependence import MarkovChain
+    >>> from fugu.priors import MarkovChain
     >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
     >>> round(said["epsilon"], 12), said["skipped"]
     (0.5, ["'dead' at entry 1"])
     """
-    from fugu.dependence.skipped import skipped
-    from fugu.dependence.translate import translate
+    from fugu.priors.skipped import skipped
+    from fugu.translation.translate import translate
 
     return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
 

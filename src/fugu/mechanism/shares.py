@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, CertificateError
-from fugu.exact import read_number, read_whole
 from fugu.laws.classes import RecordLaw, mixed_law
 from fugu.laws.multinormal import MultivariateNormal
+from fugu.numbers.exact import read_number, read_whole
 
 if TYPE_CHECKING:
     from fugu.mechanism.certificate import Certificate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fugu.exact import read_number
 from fugu.guarantee.weakness import weaknesses
+from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
     from fugu.mechanism.certificate import Certificate

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from flint import arb
 
-from fugu import balls
 from fugu.errors import BadNoise, UnknownName
-from fugu.exact import Real, as_fraction
 from fugu.noise.laplace import OBJECTIVES
 from fugu.noise.lattice import check_scale
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction
 
 _BITS = 128
 

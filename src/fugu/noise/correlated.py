@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.exact import Real, as_fraction
 from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.laplace import OBJECTIVES
 from fugu.noise.lattice import as_grid, check_scale
+from fugu.numbers.exact import Real, as_fraction
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -24,7 +24,7 @@ class CorrelatedGaussian:
     """N = grid (Z_0 + sum_j b_j Z_j): Z_0 a vector of independent discrete Gaussians with P(k) ~ exp(-(k grid)^2 /
     (2 base^2)), Z_j whole numbers with P(k) ~ exp(-k^2 / (2 scales_j^2)), b_j vectors of whole numbers.
 
-    Its covariance is base^2 I + grid^2 sum_j scales_j^2 b_j b_j' up to what `fugu.loss.smoothing` bounds. Noise of
+    Its covariance is base^2 I + grid^2 sum_j scales_j^2 b_j b_j' up to what `loss.normal.smoothing` bounds. Noise of
     full rank: `base` is positive, so every direction is blurred.
 
     >>> noise = CorrelatedGaussian(8, ((1, -1),), (16,), Fraction(1, 4))

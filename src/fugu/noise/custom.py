@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from flint import acb, arb
 
-from fugu import balls
 from fugu.errors import BadNoise, NotProvable
-from fugu.exact import Real, as_fraction
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction
 
 BITS = 128
 _GOAL = Fraction(1, 2**80)

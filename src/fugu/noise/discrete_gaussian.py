@@ -26,11 +26,11 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.table import Table, Widths
+from fugu.numbers import balls
 
 MIN_PRECISION = Fraction(1, 2**105)
 """A width of 2^52 steps, the widest proposal that `LatticeLaplaceSampler` draws."""

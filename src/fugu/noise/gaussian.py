@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.exact import Real, as_fraction
 from fugu.noise.laplace import OBJECTIVES
 from fugu.noise.lattice import as_grid, check_scale
+from fugu.numbers.exact import Real, as_fraction
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice

@@ -25,10 +25,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.table import Table, Widths
+from fugu.numbers import balls
 
 MIN_RATE = Fraction(1, 2**52)
 """Below this a magnitude could pass MAX_MAGNITUDE; at or above it, with probability at most exp(-1024)."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.exact import Real, as_fraction
 from fugu.noise.lattice import as_grid, check_scale
+from fugu.numbers.exact import Real, as_fraction
 
 OBJECTIVES = ("absolute", "squared")
 _SEEN = 1e-9

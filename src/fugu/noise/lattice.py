@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.exact import Real, as_fraction, decimal_step, integers, read_number
+from fugu.numbers.exact import Real, as_fraction, decimal_step, integers, read_number
 
 MAX_INDEX = 2**50
 """Indices stay below this, so that `index` inverts `value` exactly: |x q / p - k| <= 3 k 2^-53 < 1/2."""

@@ -17,11 +17,11 @@ from numbers import Rational
 
 from flint import arb
 
-from fugu import balls
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.discrete_gaussian import Coin
 from fugu.noise.table import Widths
+from fugu.numbers import balls
 
 Select = Callable[[Sequence[Fraction], Fraction, BitSource, int], int]
 
@@ -155,6 +155,8 @@ def exponential_law(utilities: Sequence[Fraction], rate: Fraction) -> list[arb]:
 def _check(utilities: Sequence[Fraction], rate: Fraction) -> None:
     """Exact numbers only; the message holds no utility, as they are private."""
     if not utilities or not all(isinstance(u, Rational) for u in utilities):
-        raise BadNoise("utilities must be a non-empty list of exact rationals; read floats with fugu.exact.as_fraction")
+        raise BadNoise(
+            "utilities must be a non-empty list of exact rationals; read floats with fugu.numbers.as_fraction"
+        )
     if not isinstance(rate, Rational) or rate <= 0:
         raise BadNoise(f"the rate epsilon / (2 sensitivity) must be an exact rational > 0, got {rate!r}")

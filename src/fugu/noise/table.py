@@ -21,9 +21,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import BadNoise
 from fugu.noise.bits import BitSource, Words
+from fugu.numbers import balls
 
 _OPEN = np.iinfo(np.int32).min
 

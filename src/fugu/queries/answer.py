@@ -18,10 +18,10 @@ from fugu.data import Column, Schema, Table
 from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
-from fugu.exact import Real
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
+from fugu.numbers.exact import Real
 from fugu.queries.cells import tabulate
 from fugu.queries.grouping import require_public_groups
 from fugu.queries.groups import Group, Sums, find_groups

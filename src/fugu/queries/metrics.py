@@ -11,8 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
 from fugu.errors import UsageError
-from fugu.exact import Real, as_fraction
 from fugu.mechanism.per_entry import positive_epsilon
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Histogram
 from fugu.queries.sequence_data import States
 from fugu.queries.sequence_query import SequenceMechanism

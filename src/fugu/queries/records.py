@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.data import Schema, Table
 from fugu.data.private import numbers, places
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
-from fugu.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.statistic import Statistic
 
 _MOST_STEPS = 10_000

@@ -24,7 +24,7 @@ from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
-from fugu.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction
 
 _NESTED = (list, tuple, np.ndarray)
 _ENTRY = "entries"

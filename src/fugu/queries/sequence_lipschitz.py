@@ -12,8 +12,8 @@ from typing import Any, final
 import numpy as np
 
 from fugu.errors import BadNoise, UsageError
-from fugu.exact import Real, as_fraction, float_up
 from fugu.noise.bits import BitSource
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
 from fugu.queries.sequence_sums import nearest_double, rounded

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import BadNoise
-from fugu.exact import Real
 from fugu.guarantee import Pure
 from fugu.mechanism.once import Once
 from fugu.mechanism.per_entry import DOMAIN, NEIGHBOURS, PerEntryRelease, positive_epsilon, take_once
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import Real
 from fugu.queries.sequence_data import Numbers, States
 
 

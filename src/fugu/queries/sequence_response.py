@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import UsageError
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import uniform_below
+from fugu.numbers import balls
 from fugu.queries.sequence_data import Codes, States
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 

@@ -15,9 +15,9 @@ from typing import Any, final
 import numpy as np
 
 from fugu.errors import UnknownName, UsageError
-from fugu.exact import Real, as_fraction
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import METHODS, peel
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Histogram
 from fugu.queries.sequence_data import Codes, Numbers, States, is_label
 from fugu.queries.sequence_lipschitz import called, exact_number, positive

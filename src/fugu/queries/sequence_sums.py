@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, final
 
 from fugu.errors import UsageError
-from fugu.exact import Real, as_fraction, float_up
 from fugu.noise.bits import BitSource
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.queries.sequence_data import Figures, Numbers
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.loss.fast import delta_loss
-from fugu.loss.scan import decayed_sums
+from fugu.loss.search.laplace import delta_loss
+from fugu.loss.search.scan import decayed_sums
 from fugu.report.views import View, log_sums, spread
 
 DRAWN = 400

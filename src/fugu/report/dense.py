@@ -13,11 +13,11 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses, exact_sum
-from fugu.loss.analytic_fast import fast_pure
+from fugu.loss.atoms.gaussian import reach_of, width_of
 from fugu.loss.bounds import Noise, pure_bounds
-from fugu.loss.fast import pure_loss
-from fugu.loss.gaussian import reach_of, width_of
-from fugu.loss.rounded import Span, float_cells, span_of
+from fugu.loss.search.laplace import pure_loss
+from fugu.loss.search.smooth import fast_pure
+from fugu.loss.smooth.rounded import Span, float_cells, span_of
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import as_fraction
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.loss.bounds import Noise
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import as_fraction
 from fugu.report.dense import limit, why_unlimited
 from fugu.report.text import SECRET, VALUE
 from fugu.report.views import Part, parts

@@ -20,16 +20,16 @@ from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
 from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable, OutOfReach
-from fugu.exact import as_fraction, decimal_up, float_up
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.loss.atoms.gaussian import reach_of, width_of
+from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.bounds import Noise
-from fugu.loss.gaussian import reach_of, width_of
-from fugu.loss.slack import largest_slack
 from fugu.mechanism.certificate import Certificate
 from fugu.noise import Gaussian
 from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.report import style
 from fugu.report.facts import Facts
 from fugu.report.figures import plain as plain_text

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from fugu.auditing import AttackReport
+from fugu.calibration.covariance.methods import WAYS
 from fugu.calibration.method import AnyBudget
-from fugu.calibration.property.methods import WAYS
 from fugu.report import style
 from fugu.report.figures import plain
 from fugu.report.property_facts import MethodLine, SwapFigure

@@ -12,11 +12,11 @@ import numpy as np
 
 from fugu.calibration import compare
 from fugu.calibration.calibrate import Calibrated
+from fugu.calibration.covariance.calibrate import normal_pairs, realised
+from fugu.calibration.covariance.lengths import gaussian_length, isotropic_length
+from fugu.calibration.covariance.methods import propose
+from fugu.calibration.covariance.wishes import Wishes
 from fugu.calibration.method import AnyBudget
-from fugu.calibration.property.calibrate import normal_pairs, realised
-from fugu.calibration.property.lengths import gaussian_length, isotropic_length
-from fugu.calibration.property.methods import propose
-from fugu.calibration.property.wishes import Wishes
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.mechanism.correlated import CorrelatedAdditive

@@ -9,17 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.exact import read_number
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
 from fugu.loss.bounds import Noise
-from fugu.loss.scan import decayed_sums, log_decayed_sums
+from fugu.loss.search.scan import decayed_sums, log_decayed_sums
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.labels import secrets_named
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import read_number
 from fugu.report.dense import atoms_of, drawable, limit, steps_of, why_unlimited, with_gaussian
 
 MOST = 12

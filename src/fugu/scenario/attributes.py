@@ -21,10 +21,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fugu import balls
 from fugu.errors import UsageError
-from fugu.exact import Real
 from fugu.laws import Law, Normal, Shifted
+from fugu.numbers import balls
+from fugu.numbers.exact import Real
 from fugu.scenario.conditional import Conditional, Vector
 from fugu.scenario.matrices import Matrix, plain, read_covariance, read_matrix
 from fugu.scenario.moves import ONCE, SYMMETRIC, moves, number, outward, positions, said

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadTable
-from fugu.exact import as_fraction
+from fugu.numbers.exact import as_fraction
 
 
 def equal_bins(low: float, high: float, count: int) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any
 
 from fugu.errors import BadLaw, UsageError
-from fugu.exact import Real
+from fugu.numbers.exact import Real
 from fugu.scenario.matrices import Matrix, minus, plain, product, read_covariance, read_matrix, solve, transpose
 
 Vector = Sequence[Real]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fugu.errors import UsageError
-from fugu.exact import Real
+from fugu.numbers.exact import Real
 from fugu.scenario.moves import ONCE, moves, number, said
 from fugu.scenario.scenario import Scenario
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from flint import arb
 
-from fugu import balls
 from fugu.errors import UnknownName, UsageError
-from fugu.exact import Real
+from fugu.numbers import balls
+from fugu.numbers.exact import Real
 from fugu.scenario.moves import ONCE, moves, number, said
 from fugu.scenario.scenario import Scenario
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fugu.errors import UsageError
-from fugu.exact import Real
+from fugu.numbers.exact import Real
 from fugu.scenario.moves import ONCE, moves, number, said
 from fugu.scenario.scenario import Scenario
 

@@ -25,8 +25,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from fugu.errors import UsageError
-from fugu.exact import Real, as_fraction
 from fugu.laws import Shifted
+from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
 
 DIGITS = 10

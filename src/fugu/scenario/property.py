@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fugu.data import Table, read_table
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
-from fugu.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.conditions import Mask
 from fugu.scenario.moves import number, said
 from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares

@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.exact import as_fraction
 from fugu.laws.classes import RecordLaw
 from fugu.laws.multinormal import is_semidefinite
+from fugu.numbers.exact import as_fraction
 
 Floats = NDArray[np.float64]
 

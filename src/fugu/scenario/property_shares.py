@@ -21,7 +21,7 @@ from typing import final
 import numpy as np
 
 from fugu.errors import BadTable, UsageError
-from fugu.exact import Real
+from fugu.numbers.exact import Real
 from fugu.scenario.moves import number, said
 
 MOST_RANGES = 20

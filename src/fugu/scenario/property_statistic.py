@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fugu.data import Column, Table
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UnknownName, UsageError
-from fugu.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.conditions import AnyOf, Mask
 
 KINDS = ("mean", "sum", "count")

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.exact import Real, decimal_up
 from fugu.guarantee.numbers import check_epsilon
-from fugu.loss.gaussian_curve import fast_gaussian_delta
+from fugu.loss.shifts.gaussian import fast_gaussian_delta
+from fugu.numbers.exact import Real, decimal_up
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fugu.errors import NotProvable, UsageError
-from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx
 from fugu.laws import Discrete, Normal
 from fugu.laws.sums import sum_of
 from fugu.loss import delta
 from fugu.noise import Laplace
+from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
 
 Value = Discrete | Normal

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadBudget
-from fugu.exact import Real, as_fraction, float_up
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.transport.bottleneck import bottleneck
 from fugu.transport.coupling import monotone, on_line, one_total
 from fugu.transport.space import in_plane, in_space

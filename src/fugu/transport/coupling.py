@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.exact import Real
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import Real
 
 _INT64 = 2**62
 """Common totals below this are held in int64; every partial sum then fits as well."""

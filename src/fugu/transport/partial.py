@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.exact import Real
 from fugu.laws.masses import Masses
+from fugu.numbers.exact import Real
 from fugu.transport.cells import SubCoupling, compact
 from fugu.transport.closeness import _delta
 from fugu.transport.costs import Costs, LogCost

@@ -25,9 +25,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import BadBudget, UnknownName
-from fugu.exact import Real, as_fraction, float_down, float_up
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, float_down, float_up
 from fugu.transport.coupling import Coupling
 
 Form = Literal["col+", "row+", "col-", "row-"]

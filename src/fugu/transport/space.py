@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.exact import Real, float_up
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
 from fugu.noise.lattice import Lattice
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, float_up
 from fugu.transport.cells import compact
 from fugu.transport.coupling import _distance, one_total
 

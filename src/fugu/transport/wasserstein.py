@@ -10,11 +10,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.errors import UsageError
-from fugu.exact import Real, as_fraction, float_up
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.transport.bottleneck import bottleneck
 from fugu.transport.coupling import Coupling, monotone, on_line
 from fugu.transport.plan import optimal_plan

@@ -13,7 +13,6 @@ from fugu.calibration.prove import least_proved
 from fugu.calibration.reach import Problem
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.sealing import Way, beliefs_of
-from fugu.exact import as_fraction
 from fugu.guarantee import Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
@@ -24,6 +23,7 @@ from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.mechanism.encoding import budget_json
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.laplace import OBJECTIVES
+from fugu.numbers.exact import as_fraction
 
 _REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
 

@@ -14,13 +14,13 @@ from fugu.calibration.renyi.method import RenyiMethod, find_renyi_method, renyi_
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.sealing import mechanism
 from fugu.errors import NotProvable, OutOfReach
-from fugu.exact import Real
 from fugu.guarantee import Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.pair import LawPair
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.context import Context
+from fugu.numbers.exact import Real
 
 _RELEASED = ("laplace", "gaussian")
 _MANY = 50_000

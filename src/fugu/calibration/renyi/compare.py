@@ -14,10 +14,10 @@ from fugu.calibration.renyi.kinds import AnyNoise
 from fugu.calibration.renyi.method import find_renyi_method
 from fugu.calibration.renyi.target import Target
 from fugu.errors import NotProvable
-from fugu.exact import Real, as_fraction, decimal_up
 from fugu.guarantee import Renyi, RenyiCurve
 from fugu.laws.pair import LawPair
 from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.numbers.exact import Real, as_fraction, decimal_up
 
 _NOISES = ("laplace", "gaussian", "cauchy")
 

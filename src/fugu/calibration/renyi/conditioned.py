@@ -17,7 +17,7 @@ from fugu.calibration.search import least_scale
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.loss.renyi_fast import fast_renyi
+from fugu.loss.search.divergence import fast_renyi
 
 _NARROW = 0.02
 """Noise of less than this many lattice steps is next to none: it is not looked for."""

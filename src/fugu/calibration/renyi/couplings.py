@@ -13,12 +13,12 @@ from fugu.calibration.method import Proposal
 from fugu.calibration.renyi.kinds import Kind
 from fugu.calibration.renyi.method import NO_ATOMS, renyi_method
 from fugu.calibration.renyi.target import Target
-from fugu.exact import float_up
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.loss.cost import log_cost
-from fugu.loss.shift import shift_renyi
+from fugu.loss.shifts.cost import log_cost
+from fugu.loss.shifts.shift import shift_renyi
+from fugu.numbers.exact import float_up
 from fugu.transport.closeness import closeness_index
 from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.plan import plan_log_cost

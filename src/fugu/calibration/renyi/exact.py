@@ -31,7 +31,7 @@ def exact(item: Item, target: Target, kind: Kind) -> Proposal:
 def least_tight(item: Item, target: Target, kind: Kind) -> float:
     """The search behind `exact`, in floating point; the scale it finds is proved afterwards."""
     from fugu.loss.renyi_api import cauchy_divergence
-    from fugu.loss.renyi_fast import fast_renyi
+    from fugu.loss.search.divergence import fast_renyi
 
     if isinstance(item, Analytic):
         upper = first_guess(item, float(min(epsilon for _, epsilon in target.orders)))

@@ -10,11 +10,11 @@ from fugu.calibration.renyi.couplings import farthest
 from fugu.calibration.renyi.kinds import Kind
 from fugu.calibration.renyi.method import NO_ATOMS, renyi_method
 from fugu.calibration.renyi.target import Target
-from fugu.exact import as_fraction
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
-from fugu.loss.shift import shift_renyi
+from fugu.loss.shifts.shift import shift_renyi
 from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.numbers.exact import as_fraction
 from fugu.transport.coupling import monotone
 from fugu.transport.wasserstein import mean_cost
 

@@ -21,7 +21,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
-from fugu.loss.cost import log_cost
+from fugu.loss.shifts.cost import log_cost
 from fugu.noise import Gaussian, Laplace
 from fugu.transport.closeness import closeness_index
 from fugu.transport.coupling import Coupling

@@ -9,13 +9,13 @@ from fugu.calibration.proof import Proof
 from fugu.calibration.renyi.partial import kept, margins
 from fugu.calibration.renyi.target import Target
 from fugu.errors import NotProvable
-from fugu.exact import float_up
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
+from fugu.loss.atoms.laplace import PairLoss
 from fugu.loss.bounds import Noise
-from fugu.loss.coupling_proof import coupling_bounds
-from fugu.loss.proof import PairLoss
-from fugu.loss.renyi_proof import renyi_bounds
+from fugu.loss.divergence.coupling import coupling_bounds
+from fugu.loss.divergence.lattice import renyi_bounds
+from fugu.numbers.exact import float_up
 
 
 def prove_renyi(items: tuple[Item, ...], noise: Noise, target: Target) -> Proof:

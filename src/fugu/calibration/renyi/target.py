@@ -10,8 +10,8 @@ from fractions import Fraction
 from fugu.calibration.method import AnyBudget
 from fugu.calibration.search import least_scale
 from fugu.errors import BadBudget, NotProvable
-from fugu.exact import as_fraction, float_down
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
+from fugu.numbers.exact import as_fraction, float_down
 
 
 @dataclass(frozen=True)

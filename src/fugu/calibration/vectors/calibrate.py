@@ -18,7 +18,6 @@ from fugu.calibration.sealing import kind_of, require_drawn
 from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
 from fugu.errors import NotProvable, UnknownName
-from fugu.exact import Real, as_fraction
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.pair import LawPair
 from fugu.laws.vectors import VectorFamily, vector_families
@@ -28,6 +27,7 @@ from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.mechanism.encoding import budget_json
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.lattice import Lattice, as_grid
+from fugu.numbers.exact import Real, as_fraction
 
 _FINER = 16
 _COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"

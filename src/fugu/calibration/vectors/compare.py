@@ -11,10 +11,10 @@ from fugu.calibration.vectors.calibrate import kinds_for, lattice_for
 from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
 from fugu.errors import NotProvable
-from fugu.exact import Real, decimal_up
 from fugu.laws.pair import LawPair
 from fugu.laws.vectors import VectorFamily, vector_families
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import Real, decimal_up
 
 
 def compare_vectors(pairs: tuple[LawPair, ...], budget: AnyBudget, grid: Real | str = "auto") -> Comparison:

@@ -10,27 +10,27 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu import balls
 from fugu.calibration.l1 import over
 from fugu.calibration.method import AnyBudget, Proposal, attempted
 from fugu.calibration.renyi.kinds import Kind, kind_of
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.search import least_scale
-from fugu.exact import as_fraction, float_down
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.vectors import VectorFamily
 from fugu.loss.bounds import Noise
-from fugu.loss.cost import log_cost
-from fugu.loss.gaussian_curve import fast_gaussian_delta, gaussian_mu
-from fugu.loss.shift import shift_renyi
-from fugu.loss.smoothing import TAU
-from fugu.loss.vector_bounds import IMPLIED, PLANNED, plan_for, space_of, steps_moved, unit_of
-from fugu.loss.vector_exact import LARGEST, fast_vector_pure, vertices
-from fugu.loss.vector_gauss import smooth_plan
-from fugu.loss.vector_laws import law_divergence, law_excess
+from fugu.loss.normal.smoothing import TAU
+from fugu.loss.shifts.cost import log_cost
+from fugu.loss.shifts.gaussian import fast_gaussian_delta, gaussian_mu
+from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.vectors.bare import law_divergence, law_excess
+from fugu.loss.vectors.bounds import IMPLIED, PLANNED, plan_for, space_of, steps_moved, unit_of
+from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
+from fugu.loss.vectors.gaussian import smooth_plan
 from fugu.noise import Gaussian
 from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.numbers import balls
+from fugu.numbers.exact import as_fraction, float_down
 from fugu.transport.bottleneck import bottleneck
 from fugu.transport.cells import SubCoupling
 from fugu.transport.plan import plan_log_cost
@@ -107,7 +107,7 @@ def _pure_target(epsilon: Fraction, delta: Fraction) -> float:
 def _gaussian(budget: AnyBudget) -> dict[str, Finder]:
     """Approximate budgets with Gaussian noise: the analytic curve at the largest distance, or averaged over a plan.
 
-    In lattice steps the noise needs tau squared steps more variance than continuous noise (`fugu.loss.smoothing`)."""
+    In lattice steps the noise needs tau squared steps more variance than continuous noise (`loss.normal.smoothing`)."""
     if not isinstance(budget, Approx) or budget.delta == 0:
         return {"wasserstein": lambda f: math.inf if f.different else 0.0}
     epsilon, delta = as_fraction(budget.epsilon), float_down(as_fraction(budget.delta))

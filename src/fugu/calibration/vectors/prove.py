@@ -8,14 +8,14 @@ from fractions import Fraction
 from fugu.calibration.method import AnyBudget
 from fugu.calibration.proof import Proof
 from fugu.calibration.renyi.target import Target
-from fugu.exact import as_fraction, float_up
 from fugu.guarantee import Approx, Renyi, RenyiCurve
 from fugu.laws.masses import Masses
 from fugu.laws.vectors import VectorFamily
+from fugu.loss.atoms.laplace import PairLoss
 from fugu.loss.bounds import Noise
-from fugu.loss.proof import PairLoss
-from fugu.loss.vector_bounds import space_of, vector_delta, vector_pure, vector_renyi
+from fugu.loss.vectors.bounds import space_of, vector_delta, vector_pure, vector_renyi
 from fugu.noise import Laplace
+from fugu.numbers.exact import as_fraction, float_up
 from fugu.transport.bottleneck import bottleneck
 from fugu.transport.cells import SubCoupling, compact
 

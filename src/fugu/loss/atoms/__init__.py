@@ -1,0 +1,1 @@
+"""Proved losses on laws with atoms on a line."""

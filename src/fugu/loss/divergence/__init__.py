@@ -1,0 +1,1 @@
+"""Proved Rényi divergences of noised laws."""

@@ -1,0 +1,1 @@
+"""Proved losses between normal laws of vectors."""

@@ -1,0 +1,1 @@
+"""Losses in doubles, to search scales with. Nothing here is a proof."""

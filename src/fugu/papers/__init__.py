@@ -1,0 +1,1 @@
+"""What only reproduces or refutes a paper."""

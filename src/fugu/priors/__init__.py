@@ -1,0 +1,7 @@
+"""What adversaries may believe about whole data sets: records that depend on each other."""
+
+from fugu.priors.chain import MarkovChain as MarkovChain
+from fugu.priors.chains import ChainSet as ChainSet
+from fugu.priors.groups import DependentGroups as DependentGroups
+from fugu.priors.groups import IndependentBlocks as IndependentBlocks
+from fugu.priors.network import BayesianNetwork as BayesianNetwork

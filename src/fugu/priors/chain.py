@@ -1,0 +1,209 @@
+"""A sequence whose next entry depends on the present one: the prior that most sequence data are given."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw, UsageError
+from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
+from fugu.priors.products import Product, single
+from fugu.priors.stationary import ENTRY, stationary_law
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+STATIONARY, ANY = "stationary", "any"
+
+
+class MarkovChain:
+    """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
+
+    `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
+    the numbers given (they must sum to 1 within 1e-12); every bound covers that rounding. `independent`: all rows are
+    the same law.
+
+    `initial` is the law of the first entry; or "stationary", refused where a state has no mass in that law; or "any":
+    the belief is then the set of all chains with these steps, and what is proved holds for every start (`free`). A
+    state that an entry never takes is no secret of that entry: it is compared with nothing, and named in `skipped`;
+    `unused` lists the states that no entry takes.
+
+    >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
+    >>> chain.size, chain.length, chain.stationary, chain.marginal(7).round(6).tolist()
+    (2, 100, True, [0.333333, 0.666667])
+    """
+
+    def __init__(
+        self,
+        transition: Any,
+        length: int,
+        initial: Any = "stationary",
+        states: Iterable[Hashable] | None = None,
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        self.length = read_length(length)
+        self._kernels = read_transition(transition, self.length)
+        self.size = int(self._kernels.shape[-1])
+        given = np.asarray(transition, dtype=np.float64)
+        self.independent = given.ndim == 2 and bool((given == given[0]).all())
+        self.states = read_states(states, self.size)
+        self.homogeneous = self._kernels.ndim == 2
+        self.stationary = isinstance(initial, str) and initial == STATIONARY
+        self._initial: Array | None = None
+        self._initial_error = ENTRY
+        if isinstance(initial, str) and initial not in (STATIONARY, ANY):
+            raise UsageError(f"initial must be 'stationary', 'any' or a law over the states, got {initial!r}")
+        if self.stationary:
+            self._initial, self._initial_error = self._positive_law()
+        elif not isinstance(initial, str):
+            self._initial = read_initial(initial, self.size)
+        known = "the transition probabilities are public, and every law of the first entry is covered"
+        if self._initial is not None:
+            self._initial.flags.writeable = False
+            known = "the transition probabilities and the law of the first entry are public"
+        self.assumptions = (known, *assumptions)
+
+    def _positive_law(self) -> tuple[Array, float]:
+        """The stationary law, if every state has mass in it: the others would be secrets that nothing protects."""
+        if not self.homogeneous:
+            raise UsageError("steps that differ have no stationary law; give initial= the law of the first entry")
+        law, error = stationary_law(self._kernels)
+        if (empty := np.flatnonzero(law == 0)).size:
+            raise BadLaw(
+                f"{len(empty)} of {self.size} states have no mass in the stationary law, as they are left for good: "
+                f"{named(self.states, empty)}. Nothing would protect them; give the law of the first entry, or 'any', "
+                "which covers every start"
+            )
+        return law, error
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Iterable[Iterable[Hashable]],
+        states: Iterable[Hashable] | None = None,
+        smoothing: float = 0.0,
+        length: int | None = None,
+        start: Any = "fitted",
+    ) -> MarkovChain:
+        """The chain with the transition frequencies of reference sequences; see `fugu.priors.chain_fit`.
+
+        `start`: "fitted" from their first entries ("any" if there is one sequence only: it fits no start), "any",
+        "stationary", or the law of the first entry."""
+        from fugu.priors.chain_fit import fitted
+
+        return fitted(cls, sequences, states, smoothing, length, start)
+
+    @cached_property
+    def _kept(self) -> dict[str, Any]:
+        """Tables that others computed from this belief and want to find again."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made from; what follows from that is computed again."""
+        return {n: v for n, v in vars(self).items() if not isinstance(getattr(type(self), n, None), cached_property)}
+
+    def __repr__(self) -> str:
+        steps = "" if self.homogeneous else ", steps differ"
+        start = "any start" if self.free else "stationary" if self.stationary else "given start"
+        return f"MarkovChain({self.size} states, length {self.length}, {start}{steps})"
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether some transition between states has probability 0."""
+        return bool((self._kernels == 0).any())
+
+    @property
+    def free(self) -> bool:
+        """Whether every start is covered: no law of any entry is stated."""
+        return self._initial is None
+
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """The secrets of probability 0 under this belief: for each state the entries that never take it, in words."""
+        from fugu.priors.skipped import of_supports
+
+        return of_supports(self.states, self.supports, self.length)
+
+    @cached_property
+    def unused(self) -> tuple[Hashable, ...]:
+        """States that no entry ever takes: they are secrets of probability 0, and skipped."""
+        seen = np.asarray(self.supports.any(axis=0))
+        return tuple(state for state, used in zip(self.states, seen, strict=True) if not used)
+
+    def transition(self, t: int) -> Array:
+        """The kernel of the step from t to t + 1, t = 1 .. T-1."""
+        t = self._time(t, 1, self.length - 1)
+        return self._kernels if self.homogeneous else np.asarray(self._kernels[t - 1])
+
+    def marginal(self, t: int) -> Array:
+        """The law of X_t, t = 1 .. T."""
+        t = self._time(t, 1, self.length)
+        return self._stated().copy() if self.stationary else np.asarray(np.exp(self.log_marginals[0][t - 1]))
+
+    def _stated(self) -> Array:
+        if self._initial is None:
+            raise UsageError("this chain covers every start, so its entries have no one law; state initial= a law")
+        return self._initial
+
+    def backward(self, t: int) -> Array:
+        """P(X_{t-1} = y | X_t = x) in row x, t = 2 .. T; a row of zeros where X_t is never x.
+
+        The true kernel for this start: marginal(t-1)[y] transition[y, x] / marginal(t)[x]. The reversal of the
+        stationary chain is another kernel, and no bound for this one (second check of the theory notes).
+        """
+        t = self._time(t, 2, self.length)
+        joint = (self.marginal(t - 1)[:, None] * self.transition(t - 1)).T
+        total = joint.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0))
+
+    def step(self, t: int) -> Product:
+        """The kernel of the step from t to t + 1 with its error."""
+        return self._first_step if self.homogeneous else single(self.transition(t))
+
+    @cached_property
+    def _first_step(self) -> Product:
+        return single(self._kernels)
+
+    @cached_property
+    def supports(self) -> Mask:
+        """(T, k): which states have positive probability, by reachability; one row if the chain is stationary.
+
+        With "any": under some start, and then all of them at once under a mixture of such starts."""
+        rows = [np.ones(self.size, dtype=bool) if self._initial is None else self._initial > 0]
+        if not self.stationary:
+            for t in range(1, self.length):
+                rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
+                if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
+                    return np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))])
+        return np.array(rows)
+
+    @cached_property
+    def log_marginals(self) -> tuple[Array, Array]:
+        """The logarithms of the marginals and the errors of each row: (T, k) and (T,); one row if stationary."""
+        law = single(self._stated()[None, :], self._initial_error)
+        rows, errors = [law.logs[0]], [law.error]
+        if not self.stationary:
+            for t in range(1, self.length):
+                law = law.then(self.step(t))
+                rows.append(law.logs[0])
+                errors.append(law.error)
+                if self.homogeneous and law.plain is not None and np.array_equal(rows[-1], rows[-2]):
+                    left = np.arange(1, self.length - t)  # the same floats from here on; only their error grows
+                    more = errors[-1] + left * (1.01 * (errors[-1] - errors[-2]))
+                    return np.vstack([*rows, np.tile(rows[-1], (len(left), 1))]), np.concatenate([errors, more])
+        return np.array(rows), np.array(errors)
+
+    def with_length(self, length: int) -> MarkovChain:
+        """The same homogeneous chain for sequences of another length."""
+        if not self.homogeneous:
+            raise UsageError("a chain whose steps differ has one length; give the steps of the longer one")
+        start: Any = STATIONARY if self.stationary else ANY if self._initial is None else self._initial
+        return MarkovChain(self._kernels, length, start, self.states, self.assumptions[1:])
+
+    def _time(self, t: int, least: int, most: int) -> int:
+        if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not least <= t <= most:
+            raise UsageError(f"t must be a whole number from {least} to {most}")
+        return int(t)

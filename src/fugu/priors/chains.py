@@ -1,0 +1,63 @@
+"""Several chains that an adversary may believe in: a set of priors, protected all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from fugu.errors import UsageError
+from fugu.priors.chain import MarkovChain
+
+
+class ChainSet:
+    """Chains of one length over the same states; a bound for the set is the largest over its members.
+
+    >>> weak, strong = (MarkovChain([[p, 1 - p], [1 - p, p]], length=9) for p in (0.6, 0.8))
+    >>> len(ChainSet([weak, strong])), ChainSet([weak, strong]).size
+    (2, 2)
+    """
+
+    def __init__(self, chains: Iterable[MarkovChain]) -> None:
+        self.chains = tuple(chains)
+        if not self.chains:
+            raise UsageError("a set of chains needs at least one chain")
+        if any(not isinstance(chain, MarkovChain) for chain in self.chains):
+            raise UsageError("a set of chains holds MarkovChain objects only")
+        if len({chain.length for chain in self.chains}) > 1:
+            raise UsageError("all chains of a set must have one length: they are beliefs about the same sequence")
+        if len({chain.states for chain in self.chains}) > 1:
+            raise UsageError("all chains of a set must have the same states in the same order")
+
+    def __iter__(self) -> Iterator[MarkovChain]:
+        return iter(self.chains)
+
+    def __len__(self) -> int:
+        return len(self.chains)
+
+    def __repr__(self) -> str:
+        return f"ChainSet({len(self)} chains, {self.size} states, length {self.length})"
+
+    @property
+    def length(self) -> int:
+        """The number of entries of the sequence."""
+        return self.chains[0].length
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return self.chains[0].size
+
+    @property
+    def states(self) -> tuple[Hashable, ...]:
+        """The states, in the order of the rows."""
+        return self.chains[0].states
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether some transition has probability 0 in some chain."""
+        return any(chain.forbidden for chain in self.chains)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the beliefs take for granted."""
+        said = dict.fromkeys(line for chain in self.chains for line in chain.assumptions)
+        return (f"the sequence follows one of {len(self)} chains", *said)

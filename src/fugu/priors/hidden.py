@@ -1,0 +1,139 @@
+"""Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import BadLaw, NotProvable, UnknownName
+from fugu.priors.chain import MarkovChain
+from fugu.priors.counted import STEP, Counted, combine, laws, log_ratios
+from fugu.translation.quilts import Quilts
+from fugu.translation.quilts_chain import ChainQuilts
+
+_REACH = 12
+
+
+class HiddenMarkov:
+    """Hidden X_1, ..., X_T a chain; observed Y_t with P(Y_t = y | X_t = x) = emission[x, y], independent given the X.
+
+    The releases are per-entry DP in the *observed* entries Y_1, ..., Y_T. What is protected:
+
+    - `protect="hidden"`: the pair X_t = x against X_t = x', for every t. Outside the window of Y between X_{t-a} and
+      X_{t+b}, Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing).
+    - `protect="observed"`: the pair Y_t = y against Y_t = y'. The same argument with the law of (X_{t-a}, X_{t+b})
+      given Y_t.
+    - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.
+
+    The start is that of `MarkovChain`: a law, "stationary", or "any" (not for `protect="observed"`).
+
+    >>> weather = HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
+    >>> weather.pairs().size
+    4
+    """
+
+    def __init__(
+        self, transition: Any, emission: Any, length: int, initial: Any = "stationary", protect: str = "hidden"
+    ) -> None:
+        if protect not in ("hidden", "observed"):
+            raise UnknownName("thing to protect", protect, ("hidden", "observed"))
+        self.chain = MarkovChain(transition, length, initial)
+        self.emission = laws(emission, "emission")
+        if self.chain.free and protect == "observed":
+            raise NotProvable(
+                "what an observed entry says of the hidden states depends on the start, and no bound for every start "
+                "is proved here; state initial= the law of the first hidden state, or protect the hidden states"
+            )
+        if self.emission.values.ndim != 2 or self.emission.values.shape[0] != self.chain.size:
+            raise BadLaw(f"emission needs one row for each of the {self.chain.size} hidden states")
+        self.protect = protect
+        self.nodes = tuple(range(1, length + 1))
+
+    @property
+    def protects(self) -> str:
+        """What the guarantee is about, in words."""
+        about = {"hidden": "each hidden state X_t", "observed": "each observed entry Y_t"}[self.protect]
+        return f"{about}, against any two values; releases are per-entry DP in the observed entries"
+
+    def pairs(self) -> MarkovChain:
+        """The chain of (X_t, Y_t): P((x, y) -> (x', y')) = P(x, x') E(x', y'); pairs with E(x, y) = 0 are left out."""
+        emit = self.emission.values
+        seen, some = emit.shape[1], emit.ravel() > 0
+        steps = [self.chain.transition(t) for t in range(1, 2 if self.chain.homogeneous else self.chain.length)]
+        whole = [np.repeat((p[:, :, None] * emit[None]).reshape(len(p), -1), seen, axis=0) for p in steps]
+        blocks = [block[np.ix_(some, some)] for block in whole]
+        start: Any = "any" if self.chain.free else "stationary"
+        if not self.chain.stationary and not self.chain.free:
+            start = (self.chain.marginal(1)[:, None] * emit).ravel()[some]
+            start = start / start.sum()
+        kernel = blocks[0] if self.chain.homogeneous else np.stack(blocks)
+        pairs = [(x, y) for x in self.chain.states for y in range(seen)]
+        states = [pair for pair, used in zip(pairs, some, strict=True) if used]
+        return MarkovChain(kernel / kernel.sum(axis=-1, keepdims=True), self.chain.length, start, states)
+
+    def quilts(self, node: int) -> Quilts:
+        """The quilts of entry t: windows of observed entries, shielded by the hidden states at their ends."""
+        if self.protect == "hidden":
+            return self._hidden.quilts(node)
+        length, seen = self.chain.length, self.emission.values.shape[1]
+        lefts, rights = range(min(_REACH, node - 1) + 1), range(min(_REACH, length - node) + 1)
+        back, ahead = self._back(node, len(lefts) - 1), self._ahead(node, len(rights) - 1)
+        cards, leaks = [length], [np.where(log_ratios(self._seen(node)) == -np.inf, -np.inf, 0.0)]
+        for a in lefts:
+            for b in rights:
+                if a or b:
+                    cards.append((a or node) + (b or length - node + 1) - 1)
+                    leaks.append(self._leak(back[a], ahead[b]).reshape(seen, seen))
+        return Quilts(length, np.array(cards), np.stack(leaks))
+
+    @cached_property
+    def _hidden(self) -> ChainQuilts:
+        return ChainQuilts(self.chain)
+
+    def _law(self, t: int) -> Counted:
+        errors = self.chain.log_marginals[1]
+        row = 0 if self.chain.stationary else t - 1
+        values = self.chain.marginal(t)
+        if np.any(self.chain.supports[row] & (values < 1e-290)):
+            raise NotProvable("some hidden state has a probability below 1e-290; merge rare states")
+        return Counted(values, math.ceil(float(np.ravel(errors)[row]) / STEP) + 64)
+
+    def _seen(self, t: int) -> Counted:
+        """P(Y_t = y), as rows."""
+        joint = combine("x,xy->yx", self._law(t), self.emission)
+        return Counted(joint.values.sum(axis=1, keepdims=True), joint.roundings + joint.values.shape[1])
+
+    def _step(self, t: int) -> Counted:
+        return Counted(self.chain.transition(t), self.chain.size + 4)
+
+    def _back(self, t: int, most: int) -> list[Counted]:
+        """P(X_{t-a} = l, X_t = x) for a = 0 (as a column: P(X_t = x)), 1, 2, ..."""
+        law = self._law(t)
+        found = [Counted(law.values[None, :], law.roundings)]
+        kernel = Counted(np.eye(self.chain.size))
+        for a in range(1, most + 1):
+            kernel = combine("lm,mx->lx", self._step(t - a), kernel)
+            found.append(combine("l,lx->lx", self._law(t - a), kernel))
+        return found
+
+    def _ahead(self, t: int, most: int) -> list[Counted]:
+        """P(X_{t+b} = r | X_t = x) for b = 0 (one column of ones), 1, 2, ..."""
+        found = [Counted(np.ones((self.chain.size, 1)))]
+        kernel = Counted(np.eye(self.chain.size))
+        for b in range(1, most + 1):
+            kernel = combine("xm,mr->xr", kernel, self._step(t + b - 1))
+            found.append(kernel)
+        return found
+
+    def _leak(self, back: Counted, ahead: Counted) -> Any:
+        """max over (l, r) of log P(l, r | Y_t = y) / P(l, r | Y_t = y'), from above."""
+        both = combine("lx,xr->xlr", back, ahead)
+        joint = combine("xlr,xy->ylr", both, self.emission)
+        rows = joint.values.reshape(joint.values.shape[0], -1)
+        sums = rows.sum(axis=1)
+        law = Counted(rows / np.where(sums > 0, sums, 1.0)[:, None], 2 * joint.roundings + rows.shape[1] + 1)
+        found = log_ratios(law)
+        return np.where(np.isfinite(found), np.maximum(found, 0.0), found)

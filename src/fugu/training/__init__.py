@@ -1,0 +1,80 @@
+"""Training on correlated data: what the last iterate of a noisy contraction reveals, and models trained that way."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fugu.training.accountant import NoisySGD as NoisySGD
+    from fugu.training.bound import shift_bound as shift_bound
+    from fugu.training.estimators import LinearRegression as LinearRegression
+    from fugu.training.estimators import LinearSVC as LinearSVC
+    from fugu.training.estimators import LogisticRegression as LogisticRegression
+    from fugu.training.gaussian_priors import AR1 as AR1
+    from fugu.training.gaussian_priors import Correlated as Correlated
+    from fugu.training.joint import joint_bound as joint_bound
+    from fugu.training.joint import joint_delta as joint_delta
+    from fugu.training.joint import joint_mu as joint_mu
+    from fugu.training.joint_prior import Joint as Joint
+    from fugu.training.mixing_priors import Mixing as Mixing
+    from fugu.training.priors import Groups as Groups
+    from fugu.training.priors import Independent as Independent
+    from fugu.training.priors import WorstCase as WorstCase
+    from fugu.training.priors import from_marginals as from_marginals
+    from fugu.training.reading import prior_from as prior_from
+    from fugu.training.record import TrainingCertificate as TrainingCertificate
+
+_FILES = {
+    "AR1": "gaussian_priors",
+    "Correlated": "gaussian_priors",
+    "Groups": "priors",
+    "Independent": "priors",
+    "Joint": "joint_prior",
+    "LinearRegression": "estimators",
+    "LinearSVC": "estimators",
+    "LogisticRegression": "estimators",
+    "Mixing": "mixing_priors",
+    "NoisySGD": "accountant",
+    "TrainingCertificate": "record",
+    "WorstCase": "priors",
+    "from_marginals": "priors",
+    "joint_bound": "joint",
+    "joint_delta": "joint",
+    "joint_mu": "joint",
+    "prior_from": "reading",
+    "shift_bound": "bound",
+}
+
+__all__ = [
+    "AR1",
+    "Correlated",
+    "Groups",
+    "Independent",
+    "Joint",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "Mixing",
+    "NoisySGD",
+    "TrainingCertificate",
+    "WorstCase",
+    "from_marginals",
+    "joint_bound",
+    "joint_delta",
+    "joint_mu",
+    "prior_from",
+    "shift_bound",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: the estimators need scikit-learn, which is an extra."""
+    file = _FILES.get(name)
+    if file is None:
+        raise AttributeError(f"module 'fugu.iterate' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"fugu.training.{file}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,269 @@
+"""Noisy stochastic gradient descent of which only the last iterate is published: what it reveals, and the noise needed.
+
+    V = Pi(W_{t-1}),   W_t = V - eta_t (1/m sum_{j in batch t} grad l(V, x_j) + grad r(V)) + N_t,   published: Pi(W_T).
+
+Batches are fixed and public: step t uses records ((t-1) m, ..., t m - 1) of the order given, over and over. One step is
+Lipschitz with c_t = max(|1 - eta_t mu|, |1 - eta_t beta|) <= 1, and two runs move apart by at most
+eta_t / m sum_{j in batch} min(2 L, C d_j) if record j moves by d_j (docs/proofs/iterations.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import BadNoise, UsageError
+from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
+from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
+from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.progress import on_time
+from fugu.training.allocation import squares
+from fugu.training.bound import above, read_diameter, scales_of
+from fugu.training.cost import Squares, mixed
+from fugu.training.laplace import price
+from fugu.training.priors import Case, Independent, Move, Prior, Run
+from fugu.training.reading import prior_from
+from fugu.training.restart import least
+from fugu.training.steps import UNIT, Floats, Steps, array
+
+_LEAST, _MOST = 1e-50, 1e50
+ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySGD:
+    """What T noisy gradient steps reveal about one record, if only the last iterate is published.
+
+    `learning_rate` eta (one number or one a step), at most 2 / smoothness. `lipschitz` L bounds the gradient of one
+    record's loss, `smoothness` beta and `strong_convexity` mu are those of the objective of every step (the sum over
+    its batch divided by m, a last batch that is short too, plus the regulariser), which must be convex.
+    `noise`: standard deviation added to the iterate (or `fugu.Laplace` in each of `dimension` coordinates); None to ask
+    for it with `for_budget`. `domain`: the diameter of the convex set K, None without projection. `records` in their
+    public order (default: one pass), `batch_size` m. `prior`: what adversaries believe about the other records.
+    `sensitivity` C: how fast one record's gradient moves with the record, for all points of K; normal priors need it.
+
+    >>> sgd = NoisySGD(steps=10, learning_rate=1, lipschitz=1, smoothness=1, noise=1)
+    >>> round(sgd.renyi(2).epsilon, 9), round(sgd.approx(1e-5).epsilon, 6)  # the last record: 2 alpha (eta L)^2 / s^2
+    (4.0, 9.997256)
+    >>> round(sgd.for_budget(Approx(2, 1e-5)).noise, 3)
+    3.988
+    """
+
+    steps: int
+    learning_rate: Any
+    lipschitz: Real
+    smoothness: Real
+    strong_convexity: Real = 0
+    noise: Any = None
+    domain: Real | None = None
+    _: KW_ONLY
+    records: int | None = None
+    batch_size: int = 1
+    prior: Any = field(default_factory=Independent)
+    sensitivity: Real | None = None
+    dimension: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity", "records"):
+            if isinstance(value := getattr(self, name), np.generic):
+                object.__setattr__(self, name, value.item())
+        for name, low in (("steps", 1), ("batch_size", 1), ("dimension", 1)):
+            _whole(getattr(self, name), name, low)
+        if self.records is not None:
+            _whole(self.records, "records", 1)
+        _number(self.lipschitz, "lipschitz", positive=True)
+        _number(self.smoothness, "smoothness", positive=True)
+        if self.sensitivity is not None:
+            _number(self.sensitivity, "sensitivity", positive=True)
+        if is_number(self.strong_convexity) and self.strong_convexity < 0:
+            raise UsageError(
+                "a negative strong_convexity declares a loss that is not convex: its steps can move iterates apart, "
+                "and the noise of later steps then hides nothing; use a convex loss, or account for each step by itself"
+            )
+        _number(self.strong_convexity, "strong_convexity")
+        if as_fraction(self.strong_convexity) > as_fraction(self.smoothness):
+            raise UsageError("strong_convexity cannot exceed smoothness: both bound the same second derivatives")
+        if self.domain is not None:
+            _number(self.domain, "domain", positive=True)
+        object.__setattr__(self, "prior", prior_from(self.prior))
+        if self.prior.gaussian and self.sensitivity is None:
+            raise UsageError(
+                "a normal prior moves records by small distances: give sensitivity=, how fast the gradient of one "
+                "record moves with the record"
+            )
+        _ = self.contraction
+
+    @cached_property
+    def contraction(self) -> Floats:
+        """c_t = max(|1 - eta_t mu|, |1 - eta_t beta|), rounded up and at most 1."""
+        rates = self._rates
+        beta, mu = as_fraction(self.smoothness), as_fraction(self.strong_convexity)
+        if any(as_fraction(float(r)) * beta > 2 for r in np.unique(rates)):
+            raise UsageError(
+                f"learning_rate must be at most 2 / smoothness = {float(2 / beta):.6g}: larger steps move runs apart"
+            )
+        least_, most = float(mu) * rates, float(beta) * rates
+        found = np.maximum(np.abs(1 - least_), np.abs(1 - most))
+        return np.minimum(1.0, found + 8 * UNIT) if mu else np.ones_like(found)
+
+    @cached_property
+    def _rates(self) -> Floats:
+        found = np.atleast_1d(array(self.learning_rate, "learning_rate"))
+        if found.shape not in ((1,), (self.steps,)) or not (found.min() >= _LEAST and found.max() <= _MOST):
+            raise UsageError(
+                f"learning_rate must be a number in [1e-50, 1e50], or one for each of the {self.steps} steps"
+            )
+        return found
+
+    @property
+    def laplace(self) -> bool:
+        """Whether the noise is Laplace."""
+        return isinstance(self.noise, Laplace)
+
+    @cached_property
+    def _noise(self) -> tuple[float, Floats]:
+        """The largest scale, and the scales relative to it."""
+        if self.noise is None:
+            raise BadNoise("give noise=, the standard deviation added to the iterate, or ask for it with for_budget")
+        found = Steps.read(np.ones(self.steps), scales_of(self.noise), 1.0).scales
+        return float(found.max()), found / found.max() * (1 - 2 * UNIT)
+
+    def shifts(self, move: Move) -> Floats:
+        """How far each step moves two runs apart if the records move like that, from above."""
+        on_time()
+        count, size = self._records, self.batch_size
+        most = 2 * float_up(as_fraction(self.lipschitz))
+        moved = np.full(move.distances.shape, most)
+        if self.sensitivity is not None:
+            with np.errstate(invalid="ignore", over="ignore"):
+                moved = np.minimum(most, float_up(as_fraction(self.sensitivity)) * move.distances)
+        sums = np.bincount(move.positions // size, weights=moved, minlength=-(-count // size))
+        slack = 1 + (16 + 2 * move.positions.size) * UNIT
+        return np.asarray(np.resize(sums, self.steps) * self._rates / size * slack)
+
+    @property
+    def _records(self) -> int:
+        return self.steps * self.batch_size if self.records is None else self.records
+
+    @property
+    def _run(self) -> Run:
+        return Run(self.steps, self._records, self.batch_size, bool(np.all(np.diff(self._rates) >= 0)))
+
+    @cached_property
+    def _squares(self) -> list[Squares]:
+        """The cases of the prior, each with the squares of its moves for noise of largest scale 1."""
+        known: dict[bytes, float] = {}
+
+        def square(move: Move) -> float:
+            shifts = self.shifts(move)
+            size = float(shifts.max())
+            if size == 0:
+                return 0.0
+            if self.domain is not None:  # not homogeneous
+                size = 1.0
+            key = sha256((shifts / size).tobytes()).digest()
+            if key not in known:
+                steps = Steps.read(shifts / size * (1 + 2 * UNIT), self._noise[1], self.contraction)
+                known[key] = least(steps, read_diameter(self.domain), squares)
+            return max(1e-300, known[key] * size * size * (1 + 4 * UNIT))
+
+        most = square(Move(np.arange(self._records), np.full(self._records, np.inf)))  # all records at once: covers all
+
+        def weigh(case: Case) -> Squares:
+            found = np.array([square(case.move(k)) for k in range(case.chances.size)])
+            return Squares(case.chances, np.minimum(found, most))
+
+        found = self._prior.weigh(self._run, weigh)
+        sure = max((case for case in found if case.values.size == 1), key=lambda case: case.height, default=None)
+        return [case for case in found if case.values.size > 1 or case is sure]  # of certain moves the largest covers
+
+    @property
+    def _prior(self) -> Prior:
+        found: Prior = self.prior
+        return found
+
+    def renyi(self, alpha: Real) -> Renyi:
+        """The Rényi guarantee at one order (alpha = inf: pure, for Laplace noise only)."""
+        check_alpha(alpha)
+        order = math.inf if alpha == math.inf else above(alpha)
+        if self.laplace:
+            return Renyi(alpha, self._laplace(order))
+        if math.isinf(order):
+            return Renyi(alpha, math.inf)
+        found = max(case.renyi(self._noise[0], order) for case in self._squares)
+        return Renyi(alpha, outward(Fraction(found)) if math.isfinite(found) else math.inf)
+
+    def _laplace(self, order: float) -> float:
+        """D of this order under Laplace noise: the price of every move."""
+        scales = Steps.read(np.ones(self.steps), scales_of(self.noise), 1.0).scales
+
+        @dataclass
+        class Priced:
+            height: float
+
+        def weigh(case: Case) -> Priced:
+            found = np.array([self._price(case.move(k), scales, order) for k in range(case.chances.size)])
+            if math.isinf(order):
+                return Priced(float(found.max()))
+            with np.errstate(over="ignore"):
+                return Priced(mixed(case.chances, found * (order - 1) * (1 + 4 * UNIT), order - 1))
+
+        worst = max(x.height for x in self._prior.weigh(self._run, weigh))
+        return outward(Fraction(worst)) if math.isfinite(worst) else math.inf
+
+    def _price(self, move: Move, scales: Floats, order: float) -> float:
+        steps = Steps.read(self.shifts(move), scales, self.contraction)
+        return least(steps, read_diameter(self.domain), lambda some: price(some, order, self.dimension))
+
+    def curve(self, alphas: Sequence[Real] | None = None) -> RenyiCurve:
+        """The guarantee at several orders."""
+        orders = (*ORDERS, math.inf) if self.laplace else ORDERS
+        return RenyiCurve({a: self.renyi(a).epsilon for a in (orders if alphas is None else alphas)})
+
+    def delta_at(self, epsilon: Real) -> float:
+        """A proved delta at this epsilon: exact normal curves for Gaussian noise, the best conversion for Laplace."""
+        check_epsilon(epsilon)
+        if math.isinf(epsilon):
+            return 0.0
+        if self.laplace:
+            return self.curve().delta_at(epsilon)
+        return outward(Fraction(max(case.delta(self._noise[0], exact(epsilon)) for case in self._squares)))
+
+    def approx(self, delta: Real) -> Approx:
+        """The least epsilon found and proved at this delta."""
+        from fugu.training.solving import least_epsilon
+
+        return self.curve().to_approx(delta) if self.laplace else Approx(least_epsilon(self, delta), delta)
+
+    def for_budget(self, budget: Guarantee) -> NoisySGD:
+        """The same training with the least noise (to 10 digits) that is proved to meet the budget."""
+        from fugu.training.solving import least_noise
+
+        return least_noise(self, budget)
+
+    def with_noise(self, noise: Any) -> NoisySGD:
+        """The same training with other noise; what was worked out for unit noise is kept."""
+        made = replace(self, noise=noise)
+        if "_squares" in self.__dict__ and is_number(noise) and self._noise[1].size == 1:
+            made.__dict__["_squares"] = self._squares
+        return made
+
+
+def _whole(value: Any, name: str, low: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
+        raise UsageError(f"{name} must be a whole number of at least {low}, got {value!r}")
+
+
+def _number(value: Any, name: str, positive: bool = False) -> None:
+    if not is_number(value) or not (value > 0 if positive else value >= 0) or value == math.inf:
+        raise UsageError(f"{name} must be a finite number {'above' if positive else 'of at least'} 0, got {value!r}")
+    if value and not _LEAST <= value <= _MOST:
+        raise UsageError(f"{name} must lie between {_LEAST:g} and {_MOST:g}; choose another unit")

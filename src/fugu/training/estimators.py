@@ -1,0 +1,212 @@
+"""Private linear models with the interface of scikit-learn: regression, logistic regression, support vectors.
+
+Parameters of all three:
+
+epsilon, delta: the budget; the least noise that is proved for it is added.
+prior: what adversaries believe about the other records: "independent", "group" (any dependence at all), "groups" (with
+    fit(groups=)), "ar1:0.3", "mixing:0.3", or a prior of `fugu.iterate`, a `fugu.MarkovChain`, a `ChainSet`.
+bounds (low, high) or max_norm: the declared range of the features, see `fugu.training.scaling`.
+target_bounds (of a regression): the declared range of the target.
+classes (of a classifier, needed): the two labels. `classes_` has them sorted. other: the one of them that any other
+    label, or a missing one, counts as; None: the one that stands first in `classes`.
+clip: the norm to which the gradient of each record is clipped. penalty |w|^2 / 2, epochs, batch_size, learning_rate,
+    radius (of the ball that holds the scaled weights): None chooses from the sizes of the data and epsilon alone.
+private: "both", or only the "features", or only the "target" of the records; the rest is public.
+ordered: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times, all different.
+
+Every record is read by itself, whatever it holds, and no record decides how another one is read, or whether there is a
+model: numbers beyond the bounds count as the bound (a row longer than max_norm as one of that length); a cell that is
+missing, masked or no number counts as the middle of its bounds (as 0 under max_norm); 1, 1.0 and "1" are one number
+and one label. Only what is public is refused: parameters, shapes, names of features, `order` and `groups`.
+
+After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate`), accountant_ (a `NoisySGD`), noise_.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data.schema import Schema
+from fugu.training.estimator_base import Floats, PrivateLinear
+from fugu.training.inputs import Labels
+from fugu.training.losses import Hinge, Logistic, Loss, Squared
+from fugu.training.scaling import TargetScaling
+
+from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
+
+
+class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
+    """Least squares with residuals clipped at `clip` (in half ranges of the target), private for correlated records.
+
+    >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
+    >>> model = LinearRegression(epsilon=2, bounds=(-1, 1), target_bounds=(-3, 3)).fit(X, 2 * X[:, 0])
+    >>> model.guarantee_, bool(abs(model.coef_[0] - 2) < 1)
+    (Approx(epsilon=2, delta=1e-05), True)
+    """
+
+    _reach = 2**0.5
+    """Every linear function with values in [-1, 1] on the box of the features has weights of norm <= sqrt(2 d)."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        prior: Any = "independent",
+        *,
+        bounds: Any = None,
+        max_norm: Any = None,
+        target_bounds: Any = None,
+        clip: float = 0.25,
+        penalty: float | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        radius: float | None = None,
+        fit_intercept: bool = True,
+        private: str = "both",
+        ordered: bool = False,
+    ) -> None:
+        self.epsilon, self.delta, self.prior = epsilon, delta, prior
+        self.bounds, self.max_norm, self.target_bounds = bounds, max_norm, target_bounds
+        self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
+        self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
+        self.private, self.ordered = private, ordered
+
+    def _loss(self) -> Loss:
+        return Squared(self.clip)
+
+    def fit(self, X: Any, y: Any, *, order: Any = None, groups: Any = None) -> LinearRegression:
+        """Train on rows X and numbers y."""
+        return self._fit(X, y, order, groups)
+
+    def _fit(
+        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
+        reading: Schema | None = None,
+    ) -> LinearRegression:  # fmt: skip
+        target = TargetScaling.of(self.target_bounds, self.fit_intercept)
+        scaling, rows, numbers, prior, own = self._opened(X, y, target, order, groups)
+        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless)
+        coef, intercept = target.back(*scaling.back(weights))
+        self.coef_, self.intercept_ = coef, intercept
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """The fitted value of each row."""
+        return self._linear(X)
+
+
+class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
+    """Two classes; labels become -1 and 1."""
+
+    _reach = 4.0
+
+    def fit(self, X: Any, y: Any, *, order: Any = None, groups: Any = None) -> Any:
+        """Train on rows X and labels y."""
+        return self._fit(X, y, order, groups)
+
+    def _fit(
+        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
+        reading: Schema | None = None,
+    ) -> Any:  # fmt: skip
+        labels = Labels.of(self.classes, self.other)
+        scaling, rows, places, prior, own = self._opened(X, y, labels, order, groups)
+        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless)
+        self.classes_ = labels.classes
+        coef, intercept = scaling.back(weights)
+        self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Positive for the second class."""
+        return self._linear(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        second = self._linear(X) > 0
+        return np.asarray(self.classes_[second.astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class LogisticRegression(_Classifier):
+    """Logistic regression with clipped gradients for two classes, private for correlated records.
+
+    >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
+    >>> model = LogisticRegression(epsilon=2, bounds=(-1, 1), classes=("no", "yes"))
+    >>> model.fit(X, np.where(X[:, 0] > 0, "yes", "no")).predict([[-1], [1]]).tolist()
+    ['no', 'yes']
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        prior: Any = "independent",
+        *,
+        bounds: Any = None,
+        max_norm: Any = None,
+        classes: Any = None,
+        other: Any = None,
+        clip: float = 0.5,
+        penalty: float | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        radius: float | None = None,
+        fit_intercept: bool = True,
+        private: str = "both",
+        ordered: bool = False,
+    ) -> None:
+        self.epsilon, self.delta, self.prior = epsilon, delta, prior
+        self.bounds, self.max_norm, self.classes, self.other = bounds, max_norm, classes, other
+        self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
+        self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
+        self.private, self.ordered = private, ordered
+
+    def _loss(self) -> Loss:
+        return Logistic()
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The chance of each class, as the model sees it; clipped gradients make it less extreme."""
+        second = 0.5 * (1 + np.tanh(self._linear(X) / 2))
+        return np.column_stack([1 - second, second])
+
+
+class LinearSVC(_Classifier):
+    """A linear support vector classifier, its hinge smoothed over `width`, private for correlated records."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        prior: Any = "independent",
+        *,
+        bounds: Any = None,
+        max_norm: Any = None,
+        classes: Any = None,
+        other: Any = None,
+        width: float = 1.0,
+        clip: float = 1.0,
+        penalty: float | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        radius: float | None = None,
+        fit_intercept: bool = True,
+        private: str = "both",
+        ordered: bool = False,
+    ) -> None:
+        self.epsilon, self.delta, self.prior = epsilon, delta, prior
+        self.bounds, self.max_norm, self.classes, self.other, self.width = bounds, max_norm, classes, other, width
+        self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
+        self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
+        self.private, self.ordered = private, ordered
+
+    def _loss(self) -> Loss:
+        return Hinge(self.width)

@@ -1,0 +1,109 @@
+"""Jointly normal records: one deterministic coupling moves all of them at once (corrected Proposition 6.4).
+
+If the records are jointly normal, then given X_i = a and X_i = b their laws differ by the fixed vector
+Cov(X, X_i) Var(X_i)^{-1} (b - a), so X' = X + that vector couples the two, and every record j moves by exactly
+|Cov(X_j, X_i)| / Var(X_i) |b - a|. Functions of a record that do not stretch distances (clipping) keep this bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import UsageError
+from fugu.guarantee.numbers import is_number, plain
+from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.priors.gaussian_field import GaussianField
+from fugu.training.priors import Case, Floats, Found, Prior, Run, positions
+from fugu.training.steps import UNIT
+
+
+@dataclass(frozen=True)
+class AR1(Prior):
+    """Stationary normal records with correlation rho^|i-j|; two secret values of one record are at most `distance`
+    apart. Vectors: the same correlation in time for all coordinates, Cov(X_i, X_j) = rho^|i-j| S, norm l2."""
+
+    rho: Real
+    distance: Real = 1
+    gaussian = True
+
+    def __post_init__(self) -> None:
+        if not is_number(self.rho) or not -1 < self.rho < 1:
+            raise UsageError(
+                f"rho, the correlation of neighbours, must lie strictly between -1 and 1, got {self.rho!r}"
+            )
+        _check_distance(self.distance)
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+        records = run.records
+        moved = self._moved(records)
+
+        def near(r: int) -> Case:
+            return Case.sure(np.arange(records), moved[np.abs(np.arange(records) - (records - 1 - r))])
+
+        def rest(r: int) -> Case:  # two-sided around record n - 1 - r, what lies beyond the end gathered at the last
+            apart = np.arange(-(records - 1 - r), records)
+            return Case.sure(np.minimum(records - 1 - r + apart, records - 1), moved[np.abs(apart)])
+
+        return positions(run, near, rest, weigh)
+
+    def _moved(self, records: int) -> Floats:
+        """How far records 0, 1, 2, ... away move, from above."""
+        rho, distance = abs(as_fraction(self.rho)), float_up(as_fraction(self.distance))
+        with np.errstate(under="ignore", over="ignore"):
+            powers = float_up(rho) ** np.arange(records)
+            return np.asarray(distance * powers * (1 + (8 + np.arange(records)) * UNIT) + (5e-324 if rho else 0.0))
+
+    def words(self) -> str:
+        rho, distance = (plain(as_fraction(x)) for x in (self.rho, self.distance))
+        return (
+            f"the records are jointly normal with correlation {rho}^|i-j| between records i and j, the same for all "
+            f"their coordinates; two values of a record are at most {distance} apart"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {"kind": "ar1", "rho": str(as_fraction(self.rho)), "distance": str(as_fraction(self.distance))}
+
+
+class Correlated(Prior):
+    """Normal records with any covariance (`GaussianField`, one entry a record)."""
+
+    gaussian = True
+
+    def __init__(self, field: GaussianField, distance: Real = 1) -> None:
+        if not isinstance(field, GaussianField):
+            raise UsageError("give a fugu.priors.gaussian_field.GaussianField, one entry for each record")
+        _check_distance(distance)
+        self.field, self.distance = field, distance
+
+    def __repr__(self) -> str:
+        return f"Correlated({self.field.size} records, distance {plain(as_fraction(self.distance))})"
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+        records = run.records
+        if self.field.size != records:
+            raise UsageError(f"the field has {self.field.size} entries for {records} records; give one for each")
+        distance, found = as_fraction(self.distance), []
+        for i, row in enumerate(self.field.covariance):
+            moved = [float_up(abs(x) / row[i] * distance) for x in row]
+            found.append(weigh(Case.sure(np.arange(records), moved)))
+        return found
+
+    def words(self) -> str:
+        return (
+            f"the {self.field.size} records are jointly normal with the stated covariance; two values of a record are "
+            f"at most {plain(as_fraction(self.distance))} apart"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        covariance = [[str(x) for x in row] for row in self.field.covariance]
+        return {"kind": "correlated", "covariance": covariance, "distance": str(as_fraction(self.distance))}
+
+
+def _check_distance(distance: Any) -> None:
+    if not is_number(distance) or not 0 < distance < math.inf:
+        raise UsageError("distance, between two values of one record, must be a finite number above 0")

@@ -1,0 +1,198 @@
+"""`Joint`: records whose whole joint law is written down, as a table over finitely many values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import NotProvable, UsageError
+from fugu.guarantee.numbers import check_epsilon, is_number
+from fugu.laws.masses import Masses, masses
+from fugu.loss.shifts.cost import finite_order
+from fugu.loss.shifts.gaussian import fast_gaussian_log_delta
+from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.priors.joint import JointTable
+from fugu.training.joint_pair import MOST_PAIRS, apart, bottleneck_plan
+from fugu.training.priors import Case, Floats, Found, Indices, Move, Prior, Run
+from fugu.transport.cells import SubCoupling
+from fugu.transport.plan import optimal_plan
+
+_WEIGHT = 8.0
+"""By default E exp(8 q / q_sure) is made small: mostly small squares q, few far above what can be had for sure."""
+
+
+class Joint(Prior):
+    """The joint law of all records, one axis of the table each (at most 2,048 combinations given one record's value).
+
+    For every record and every pair of its values that have positive probability the two laws of all records are coupled
+    by one transport plan with exact marginals (`training.joint`). All plans are valid; which one is best depends on
+    the question. `noise` (standard deviation) with `alpha` or `epsilon`: best for that divergence or delta. sure=True:
+    the largest square is as small as it can be. By default something in between.
+
+    `values`: the number each value stands for, one list for all records or one for each; two values are then their
+    difference apart. Without it, different values may be anything.
+
+    >>> from fugu.training.accountant import NoisySGD
+    >>> table = JointTable([[0.4, 0.1], [0.1, 0.4]])
+    >>> sgd = NoisySGD(2, 0.5, 1, 1, noise=1, prior=Joint(table, noise=1, alpha=2))
+    >>> round(sgd.renyi(2).epsilon, 6), round(NoisySGD(2, 0.5, 1, 1, noise=1, prior="group").renyi(2).epsilon, 6)
+    (1.708513, 2.0)
+    """
+
+    def __init__(
+        self,
+        table: JointTable,
+        values: Sequence[Any] | NDArray[Any] | None = None,
+        *,
+        noise: Real | None = None,
+        alpha: Real | None = None,
+        epsilon: Real | None = None,
+        sure: bool = False,
+    ) -> None:
+        if not isinstance(table, JointTable):
+            raise UsageError(f"a joint prior is a fugu.priors.joint.JointTable, got {type(table).__name__}")
+        asked = (alpha is not None) + (epsilon is not None)
+        if asked + sure > 1 or (noise is None) != (asked == 0):
+            raise UsageError("give noise with alpha, noise with epsilon, sure=True, or none of them")
+        if noise is not None and (not is_number(noise) or not 0 < noise < math.inf):
+            raise UsageError("noise must be the standard deviation of Gaussian noise, a finite number above 0")
+        if epsilon is not None:
+            check_epsilon(epsilon)
+            if math.isinf(epsilon):
+                raise UsageError("no delta is left at an infinite epsilon; give a finite one")
+        self.order = None if alpha is None else finite_order(alpha)
+        self.table, self.noise, self.epsilon, self.sure = table, noise, epsilon, sure
+        self.values = _values(values, table.shape)
+        self._gaps = [_gaps(size, v) for size, v in zip(table.shape, self.values, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"Joint({len(self.table.shape)} records, {self.table.masses.size} combinations)"
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+        if len(self.table.shape) != run.records:
+            raise UsageError(f"the table has {len(self.table.shape)} axes for {run.records} records; give one for each")
+        known: dict[int, float] = {}
+        found = [weigh(self._case(*both, weigh, known)) for both in self._pairs()]
+        return found or [weigh(Case.sure(np.zeros(0)))]
+
+    def _pairs(self) -> Iterator[tuple[_Law, _Law]]:
+        """The laws of all records given two values of one of them, for all records; one order of each pair, as the
+        distances are the same in both."""
+        for axis, size in enumerate(self.table.shape):
+            laws = [law for value in range(size) if (law := _given(self.table, axis, value)) is not None]
+            yield from combinations(laws, 2)
+
+    def _case(self, p: _Law, q: _Law, weigh: Callable[[Case], Found], known: dict[int, float]) -> Case:
+        """The coupling of two laws, as a case."""
+        if len(p[0]) * len(q[0]) > MOST_PAIRS:
+            raise NotProvable(
+                f"the table makes more than {MOST_PAIRS:,} pairs of combinations; describe the dependence as a "
+                "MarkovChain or by Groups"
+            )
+        codes = np.zeros((len(p[0]), len(q[0])), dtype=np.int64)
+        for t, (levels, numbers) in enumerate(self._gaps):
+            codes = codes * len(levels) + numbers[p[0][:, t][:, None], q[0][:, t]]
+        distinct, where = np.unique(codes, return_inverse=True)
+        for code in distinct.tolist():
+            if code not in known:
+                move = self._move(code)
+                known[code] = weigh(Case.sure(move.positions, move.distances)).height
+        heights = np.array([known[code] for code in distinct.tolist()])[np.asarray(where).reshape(codes.shape)]
+        plan = self._plan(heights, p[1], q[1])
+        return self._gathered(codes[plan.rows, plan.columns], plan)
+
+    def _plan(self, heights: Floats, p: Masses, q: Masses) -> SubCoupling:
+        """A coupling that is good for the question asked. Heights only steer: any coupling is valid."""
+        if self.noise is not None and self.order is not None:
+            return optimal_plan(float(self.order * (self.order - 1) / 2) * heights / float(self.noise) ** 2, p, q)
+        if self.noise is not None and self.epsilon is not None:
+            moved = np.sqrt(heights) / float(self.noise)
+            return optimal_plan(fast_gaussian_log_delta(float(self.epsilon), moved), p, q)
+        plan = bottleneck_plan(heights, p, q)
+        most = float(heights[plan.rows, plan.columns].max())
+        return plan if self.sure or most == 0 else optimal_plan(heights * (_WEIGHT / most), p, q)
+
+    def _gathered(self, codes: NDArray[np.int64], plan: SubCoupling) -> Case:
+        """The cells of a plan as moves; those with the same distances are one move, its chance added exactly."""
+        sums: dict[int, int] = {}
+        for code, mass in zip(codes.tolist(), plan.masses.tolist(), strict=True):
+            sums[code] = sums.get(code, 0) + mass
+        order = list(sums)
+        chances = np.array([float_up(Fraction(sums[code], plan.total)) for code in order])
+        return Case(chances, lambda k: self._move(order[k]))
+
+    def _move(self, code: int) -> Move:
+        """The distances that a code stands for; records that stay are left out."""
+        distances = np.zeros(len(self._gaps))
+        for t in reversed(range(len(self._gaps))):
+            levels = self._gaps[t][0]
+            code, number = divmod(code, len(levels))
+            distances[t] = levels[number]
+        moved = np.flatnonzero(distances)
+        return Move(moved, distances[moved])
+
+    def words(self) -> str:
+        return (
+            f"the {len(self.table.shape)} records have the stated joint law, a table of {self.table.masses.size} "
+            "combinations of values"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        total = int(self.table.masses.sum())
+        return {
+            "kind": "joint",
+            "shape": list(self.table.shape),
+            "cells": [str(Fraction(int(m), total)) for m in self.table.masses.ravel()],
+            "values": None if self.values[0] is None else [v.tolist() for v in self.values if v is not None],
+            "noise": None if self.noise is None else str(as_fraction(self.noise)),
+            "alpha": None if self.order is None else str(self.order),
+            "epsilon": None if self.epsilon is None else str(as_fraction(self.epsilon)),
+            "sure": self.sure,
+        }
+
+    @classmethod
+    def of(cls, parameters: dict[str, Any]) -> Joint:
+        """The prior that `parameters` wrote down."""
+        cells = np.array([read_number(x) for x in parameters["cells"]], dtype=object).reshape(parameters["shape"])
+        names = ("noise", "alpha", "epsilon")
+        numbers = {name: None if parameters[name] is None else read_number(parameters[name]) for name in names}
+        return cls(JointTable(cells), parameters["values"], sure=parameters["sure"], **numbers)
+
+
+_Law = tuple[Indices, Masses]
+
+
+def _given(table: JointTable, axis: int, value: int) -> _Law | None:
+    """The combinations that have mass when one record has this value, and their masses; None if it never has it."""
+    fixed = np.zeros_like(table.masses)
+    at = (slice(None),) * axis + (value,)
+    fixed[at] = table.masses[at]
+    cells = np.argwhere(fixed != 0)
+    return (cells, masses(fixed[fixed != 0], len(cells))) if len(cells) else None
+
+
+def _values(values: Any, shape: tuple[int, ...]) -> list[Floats | None]:
+    """One array of numbers for each record, or None for each."""
+    if values is None:
+        return [None] * len(shape)
+    try:
+        nested = bool(len(values)) and all(np.ndim(v) == 1 for v in values)
+        found: list[Floats] = [np.asarray(v, dtype=np.float64) for v in (values if nested else [values] * len(shape))]
+    except (TypeError, ValueError):
+        raise UsageError("values must be numbers: one list for all records, or one for each") from None
+    if [v.shape for v in found] != [(size,) for size in shape] or not all(np.isfinite(v).all() for v in found):
+        raise UsageError("values must be finite numbers, one for each value that a record can have")
+    return list(found)
+
+
+def _gaps(size: int, values: Floats | None) -> tuple[Floats, NDArray[np.int64]]:
+    """The distances between values: the different ones (0 first), and for each pair of values which one it is."""
+    gaps = np.where(np.eye(size, dtype=bool), 0.0, np.inf) if values is None else apart(values[:, None], values)
+    levels, where = np.unique(np.append(gaps, 0.0), return_inverse=True)
+    return levels, np.asarray(where).ravel()[:-1].reshape(size, size)

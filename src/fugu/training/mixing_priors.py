@@ -1,0 +1,156 @@
+"""Sequences that forget: when one record changes, the others change only within a random window around it.
+
+Given the secret record the past and the future are independent. By the maximal agreement coupling (Griffeath 1975,
+Goldstein 1979) the two futures differ at distance k or farther with probability exactly the total variation of the laws
+of what comes from distance k on; for a chain, of the two states at distance k. The same for the two pasts. Inside the
+window the records may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import UsageError
+from fugu.guarantee.numbers import is_number, plain
+from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.priors.chain import MarkovChain
+from fugu.priors.chains import ChainSet
+from fugu.priors.skipped import skipped
+from fugu.training.priors import Case, Floats, Found, Move, Prior, Run, positions
+from fugu.training.steps import UNIT
+
+_SINGLE, _RATIO, _SAME, _LONG = 12, 1.5, 64, 12_000
+Survival = Callable[[int], float]
+
+
+class Windows(Prior):
+    """Records that change within a window: `ahead(k)`, `behind(k)` bound the chance that it reaches k records far."""
+
+    def ahead(self, k: int) -> float:
+        raise NotImplementedError
+
+    def behind(self, k: int) -> float:
+        raise NotImplementedError
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+        last = run.records - 1
+        places = 20 if run.later_is_worse else run.records
+        long = places * (40 + run.steps / 20) > _LONG  # roughly the microseconds of one pair of reaches
+        later, earlier = (_buckets(side, last, long) for side in (self.ahead, self.behind))
+        reaches = [(k, j) for k, _ in later for j, _ in earlier]
+        chances = np.array([p * q * (1 + 4 * UNIT) for _, p in later for _, q in earlier])
+
+        def around(r: int, inside: bool) -> Case:
+            centre = last - r
+
+            def move(number: int) -> Move:
+                ahead, behind = reaches[number]
+                end = min(centre + ahead, last)
+                start = centre - behind if inside else end - ahead - behind
+                where = np.arange(max(0, start), end + 1)
+                return Move(where, np.full(where.size, np.inf))
+
+            return Case(chances, move)
+
+        # the rest: a window that would reach beyond the end is moved back until it ends there, and loses nothing
+        return positions(run, lambda r: around(r, True), lambda r: around(r, False), weigh, 1 if long else 16)
+
+
+def _buckets(survival: Survival, most: int, long: bool) -> list[tuple[int, float]]:
+    """(reach, chance): all small reaches, then wider and wider buckets counted as their largest reach.
+
+    For very long runs they are fewer and wider: each pair of them is an allocation of all steps."""
+    single, ratio = (3, 4.0) if long else (_SINGLE, _RATIO)
+    grid = [0]
+    while grid[-1] < most:
+        grid.append(min(most, grid[-1] + 1 if grid[-1] < single else int(grid[-1] * ratio) + 1))
+    beyond = [1.0, *(min(1.0, survival(k + 1)) if k < most else 0.0 for k in grid)]
+    chances = [p - q + 4 * UNIT * p for p, q in zip(beyond, np.minimum.accumulate(beyond)[1:].tolist(), strict=False)]
+    return [(k, p) for k, p in zip(grid, chances, strict=True) if p > 0]
+
+
+@dataclass(frozen=True)
+class Mixing(Windows):
+    """A Markov sequence of records of any kind: whatever one record is, the laws of the next one differ by at most
+    `coefficient` in total variation, and so do those of the one before."""
+
+    coefficient: Real
+
+    def __post_init__(self) -> None:
+        if not is_number(self.coefficient) or not 0 <= self.coefficient < 1:
+            raise UsageError(f"a mixing coefficient must lie in [0, 1), got {self.coefficient!r}")
+
+    def ahead(self, k: int) -> float:
+        return float_up(as_fraction(self.coefficient)) ** k * (1 + (8 + k) * UNIT) + 5e-324
+
+    behind = ahead
+
+    def words(self) -> str:
+        return (
+            "the records are a Markov sequence: whatever one record is, the laws of the next differ by at most "
+            f"{plain(as_fraction(self.coefficient))} in total variation, and so do those of the one before"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {"kind": "mixing", "coefficient": str(as_fraction(self.coefficient))}
+
+
+class Chained(Windows):
+    """Records that depend on each other only through a state, which is a Markov chain (or one of several)."""
+
+    def __init__(self, chain: MarkovChain | ChainSet) -> None:
+        self.chain = chain
+        self._known: dict[tuple[bool, int], float] = {}
+
+    def __repr__(self) -> str:
+        return f"Chained({self.chain!r})"
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+        if self.chain.length != run.records:
+            raise UsageError(
+                f"the chain has length {self.chain.length}, there are {run.records} records; make them agree"
+            )
+        return super().weigh(run, weigh)
+
+    def ahead(self, k: int) -> float:
+        return self._forgotten(True, k)
+
+    def behind(self, k: int) -> float:
+        return self._forgotten(False, k)
+
+    def _forgotten(self, forward: bool, k: int) -> float:
+        """The largest total variation of the states k apart; from some distance on by products, eta_{j+k} <= eta_j
+        eta_k: 64 steps, or 8 if the steps of the chain differ, where each distance takes a sweep over the sequence."""
+        from fugu.translation.coefficients import backward_coefficient, forward_coefficient
+
+        chains = self.chain.chains if isinstance(self.chain, ChainSet) else (self.chain,)
+        if k > (_SAME if all(chain.homogeneous for chain in chains) else _SAME // 8):
+            return self._forgotten(forward, k // 2) * self._forgotten(forward, k - k // 2) * (1 + 2 * UNIT) + 5e-324
+        if (forward, k) not in self._known:
+            measure = forward_coefficient if forward else backward_coefficient
+            self._known[forward, k] = min(1.0, measure(self.chain, k))
+        return self._known[forward, k]
+
+    def words(self) -> str:
+        told = f"the records depend on each other only through a state that follows {self.chain!r}"
+        never = skipped(self.chain)
+        return f"{told}; not protected, as they are never taken: {', '.join(never)}" if never else told
+
+    def parameters(self) -> dict[str, Any]:
+        chains = self.chain.chains if isinstance(self.chain, ChainSet) else (self.chain,)
+        return {"kind": "chains", "chains": [_written(chain) for chain in chains]}
+
+
+def _written(chain: MarkovChain) -> dict[str, Any]:
+    kernels: Floats = np.array([chain.transition(t) for t in range(1, 2 if chain.homogeneous else chain.length)])
+    named = {} if chain.states == tuple(range(chain.size)) else {"states": list(chain.states)}
+    return {
+        **(named if all(isinstance(state, str | int) for state in chain.states) else {}),
+        "transition": (kernels[0] if chain.homogeneous else kernels).tolist(),
+        "initial": "any" if chain.free else "stationary" if chain.stationary else chain.marginal(1).tolist(),
+        "length": chain.length,
+    }

@@ -1,0 +1,159 @@
+"""The training loop: projected noisy gradient descent, the very process that the accountant speaks of.
+
+    V = Pi(W_{t-1}),   W_t = V - eta (1/m sum_{j in batch t} g_j(V) + penalty V) + N_t,   the model is Pi(W_T),
+
+with Pi the projection onto the ball of `radius`, g_j the clipped gradient of record j, N_t normal with standard
+deviation `noise` in every coordinate, W_0 = 0. Gradients are taken inside the ball only: their bounds hold there. (In
+the order "gradient, projection, noise" the noise carries the weights out of it: see docs/proofs/iterations.md.)
+Record j belongs to batch j // m, step t uses batch t mod ceil(n / m), and every sum is divided by m, also that of a
+last batch with fewer records: then one record weighs the same in every batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import NotProvable, UsageError
+from fugu.guarantee.numbers import is_number
+from fugu.progress import report
+from fugu.training.accountant import NoisySGD
+from fugu.training.draw import NormalStream
+from fugu.training.losses import Constants, Loss, constants
+
+Floats = NDArray[np.float64]
+Block = tuple[Floats, Floats, Floats | None]
+_BLOCK, _FINEST = 4096, 2.0**-40
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: the mean loss with gradients clipped to norm `clip`, plus penalty |w|^2 / 2, on a ball."""
+
+    loss: Loss
+    clip: float
+    penalty: float
+    radius: float
+    private: str = "both"
+    width: float = 2.0
+    """The largest distance between the features of two records: see `Scaling.width`."""
+
+    @property
+    def constants(self) -> Constants:
+        """What the accountant needs to know."""
+        return constants(self.loss, self.clip, self.penalty, self.radius, self.private)
+
+    @property
+    def reach(self) -> float:
+        """The norm of the longest clipped gradient."""
+        return min(self.clip, self.loss.slope)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far a record's gradient moves if its private part crosses its whole declared range; inf for labels.
+
+        Features cross `width`, a target crosses 2 ([-1, 1]). A normal prior counts distances in this unit: with
+        distance 1 the secret may be any two values within the declared bounds, with 0.1 a tenth of the range apart.
+        """
+        found = self.constants
+        features = 0.0 if self.private == "target" else found.features * self.width
+        return features + (0.0 if self.private == "features" else found.target * 2)
+
+    def caps(self, rows: Floats) -> Floats | None:
+        """L / |x| for each row: how large |phi'| may be; None if no gradient can be longer than the clip."""
+        if self.clip >= self.loss.slope:
+            return None
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.clip / np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+    def pull(self, weights: Floats, rows: Floats, targets: Floats, caps: Floats | None) -> Floats:
+        """The sum of the clipped gradients of some records."""
+        slopes = self.loss.derivative(rows @ weights, targets)
+        if caps is not None:
+            slopes = np.clip(slopes, -caps, caps)
+        return np.asarray(slopes @ rows)
+
+    def project(self, weights: Floats) -> Floats:
+        """The nearest point of the ball."""
+        length = math.sqrt(float(weights @ weights))
+        return weights if length <= self.radius else weights * (self.radius / length)
+
+
+def train(
+    rows: Floats,
+    targets: Floats,
+    objective: Objective,
+    accountant: NoisySGD,
+    *,
+    draw: Callable[[], Floats] | None = None,
+    noiseless: bool = False,
+) -> Floats:
+    """The weights after all steps. `draw` returns standard normal vectors (for tests); by default the system's.
+
+    `noiseless` leaves the noise out, for the model that a private one is compared with: it has no guarantee at all.
+    """
+    check_promises(rows, targets, objective, accountant)
+    rate, size = float(accountant.learning_rate), accountant.batch_size
+    scale = 0.0 if noiseless else float(accountant.noise)
+    if not noiseless and scale < _FINEST * min(objective.radius, accountant.steps * rate * objective.reach):
+        raise NotProvable("the noise is so small beside the weights that floats would swallow it; ask for more privacy")
+    stream = draw if draw is not None else NormalStream(rows.shape[1], accountant.steps)
+    batches = _batches(rows, targets, objective.caps(rows), size)
+    every = max(1, accountant.steps // 100)
+    weights = np.zeros(rows.shape[1])
+    for t in range(accountant.steps):
+        inside = objective.project(weights)
+        pull = np.zeros_like(inside)
+        for block in batches[t % len(batches)]:
+            pull += objective.pull(inside, *block)
+        weights = inside - rate * (pull / size + objective.penalty * inside)
+        if scale:
+            weights += scale * stream()
+        if t % every == 0:
+            report("training", t, accountant.steps)
+    report("training", accountant.steps, accountant.steps)
+    return objective.project(weights)
+
+
+def _batches(rows: Floats, targets: Floats, caps: Floats | None, size: int) -> list[list[Block]]:
+    """The batches, each in blocks that fit the processor's cache: twice to eight times faster than whole."""
+    found = []
+    for start in range(0, len(rows), size):
+        end = min(start + size, len(rows))
+        cuts = [slice(k, min(k + _BLOCK, end)) for k in range(start, end, _BLOCK)]
+        found.append([(rows[cut], targets[cut], None if caps is None else caps[cut]) for cut in cuts])
+    return found
+
+
+def check_promises(rows: Floats, targets: Floats, objective: Objective, accountant: NoisySGD) -> None:
+    """Refuse to run what the accountant did not account for."""
+    if accountant.noise is None:
+        raise NotProvable("the accountant has no noise yet; call for_budget first")
+    if accountant.records != len(rows):
+        raise UsageError(f"the accountant speaks of {accountant.records} records, there are {len(rows)}")
+    if np.ndim(accountant.learning_rate) or not is_number(accountant.noise):
+        raise UsageError("training uses one learning rate, and normal noise of one standard deviation, for all steps")
+    if not float(np.max(np.einsum("ij,ij->i", rows, rows), initial=0.0)) <= 1:
+        raise UsageError("rows must have norm at most 1; scale them with fugu.training.scaling")
+    if not float(np.max(np.abs(targets), initial=0.0)) <= 1:
+        raise UsageError("targets must lie in [-1, 1]; scale them with fugu.training.scaling")
+    if not keeps(objective, accountant):
+        raise NotProvable("the accountant's constants are smaller than those of the objective: they prove nothing here")
+
+
+def keeps(objective: Objective, accountant: NoisySGD) -> bool:
+    """Whether the objective keeps what the accountant takes for granted about it.
+
+    Distances are in the unit of `Objective.sensitivity` for normal priors only."""
+    found, sensitivity = objective.constants, accountant.sensitivity
+    return (
+        accountant.lipschitz >= found.lipschitz
+        and accountant.smoothness >= found.smoothness
+        and accountant.strong_convexity <= found.strong_convexity
+        and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
+        and (sensitivity is None or (accountant.prior.gaussian and sensitivity >= objective.sensitivity))
+    )

@@ -1,0 +1,209 @@
+"""When releases compose: the necessary condition of Bai et al., Theorem 4, corrected, and why it also suffices.
+
+A mechanism with finitely many datasets and outputs is a table P(w | D). Fix one prior and secrets s1, s2; let D have
+positive probability given s1, and let q(l) = P(D_l | s2). The condition for D asks for a probability vector beta on the
+support of q with
+
+    log P(w | D) <= eps + sum_l beta_l log P(w | D_l)    for every output w of every mechanism, one beta for all.   (1)
+
+- Necessary: if any number of runs, repetitions included, costs at most eps each, then (1) holds for every such D.
+- Sufficient up to a constant (weighted means: sum_l q_l x_l >= e^-KL(beta || q) prod_l x_l^beta_l): after r_j runs of
+  mechanism j, chosen adaptively or not,
+      log P(outputs | s1) / P(outputs | s2) <= max_D [ sum_j r_j eps_j + KL(beta || q) ].
+  So the least eps is exactly the leakage per run in the long run. Epsilons of separate programs do not add: beta is
+  common to all mechanisms.
+
+A linear program proposes beta; the eps stated is recomputed from the rational beta in balls: the solver is not trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from fugu.errors import UsageError
+from fugu.numbers import balls
+from fugu.numbers.exact import meant_up
+from fugu.translation.channels import Channel, Law, check, read_channel, read_law
+
+_BITS = 128
+_DROP = 1e-11
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One dataset D of s1: its beta, what each mechanism costs per run under it, and KL(beta || q), all from above."""
+
+    dataset: int
+    beta: Law
+    costs: tuple[float, ...]
+    offset: float
+    lower: float
+
+    @property
+    def epsilon(self) -> float:
+        """The largest cost of one run."""
+        return max(self.costs)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What repeated runs cost: `epsilon` per run in the long run (between `lower` and itself), inf if they collapse."""
+
+    plans: tuple[Plan, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """A proved upper bound of the least eps for which the condition holds: the leakage per run in the long run."""
+        return max(p.epsilon for p in self.plans)
+
+    @property
+    def lower(self) -> float:
+        """A proved lower bound of it: with any smaller eps, enough runs leak more than eps each."""
+        return max(p.lower for p in self.plans)
+
+    @property
+    def collapses(self) -> bool:
+        """No finite epsilon: repeated runs reveal the secret."""
+        return math.isinf(self.epsilon)
+
+    def after(self, runs: Sequence[int] | int) -> float:
+        """A proved bound of the leakage of that many runs (of each mechanism, if a list), in every order of choice."""
+        counts = [runs] * len(self.plans[0].costs) if isinstance(runs, int) else list(runs)
+        if len(counts) != len(self.plans[0].costs) or any(not isinstance(r, int) or r < 0 for r in counts):
+            raise UsageError(f"runs must be a whole number >= 0, or {len(self.plans[0].costs)} of them")
+        if not any(counts):
+            return 0.0
+        if any(math.isinf(c) for p in self.plans for c, r in zip(p.costs, counts, strict=True) if r):
+            return math.inf
+        with balls.precision(_BITS):
+            totals = [
+                sum((arb(r) * arb(c) for c, r in zip(p.costs, counts, strict=True) if r), arb(p.offset))
+                for p in self.plans
+            ]
+            return meant_up(max(balls.upper(t) for t in totals))
+
+
+def necessary(mechanisms: Sequence[Any], first: Any, second: Any) -> Composition:
+    """The condition for the ordered pair (s1, s2) and all mechanisms together (Theorem 4, corrected).
+
+    `mechanisms`: tables with a row per dataset and a column per output. `first`, `second`: the laws of the dataset
+    given s1 and given s2. Only datasets of positive probability count: at others the condition need not hold.
+
+    >>> flip = [[0.75, 0.25], [0.25, 0.75]]
+    >>> round(necessary([flip], [1, 0], [0, 1]).epsilon, 9)  # log 3
+    1.098612289
+    """
+    channels = [read_channel(m) for m in mechanisms]
+    p, q = read_law(first, "first"), read_law(second, "second")
+    check(channels, p, q)
+    return Composition(tuple(_plan(channels, d, q) for d, mass in enumerate(p) if mass > 0))
+
+
+def composition(mechanisms: Sequence[Any], first: Any, second: Any) -> Composition:
+    """The condition in both orders: what protects the pair."""
+    forward, back = necessary(mechanisms, first, second), necessary(mechanisms, second, first)
+    return Composition(forward.plans + back.plans)
+
+
+def constraint(mechanism: Any, dataset: int, beta: Any) -> float:
+    """max_w [log P(w | D) - sum_l beta_l log P(w | D_l)], from above: the least eps of one constraint (1).
+
+    Every such constraint survives post-processing: p -> prod_l p_l^beta_l is homogeneous and concave, hence
+    superadditive, so for a channel A: sum_w A(z|w) P(w|D) <= e^eps sum_w prod_l (A(z|w) P(w|D_l))^beta_l, which is at
+    most e^eps prod_l (sum_w A(z|w) P(w|D_l))^beta_l. The second half of Theorem 5, which says that a beta with two
+    positive entries does not survive, is false as printed.
+
+    >>> constraint([[0.5, 0.5], [0.5, 0.5]], 0, [0, 1])
+    0.0
+    """
+    return _costs([read_channel(mechanism)], dataset, read_law(beta, "beta"))[0]
+
+
+def _plan(channels: Sequence[Channel], dataset: int, q: Law) -> Plan:
+    """The least eps for one D, by the linear program min x, x >= sum_l beta_l W[l, w], checked outside the solver."""
+    allowed = [
+        d
+        for d, mass in enumerate(q)
+        if mass > 0 and all(row[d][w] > 0 for row in channels for w, here in enumerate(row[dataset]) if here > 0)
+    ]
+    if not allowed:
+        return Plan(dataset, q, (math.inf,) * len(channels), math.inf, math.inf)
+    outputs = [(j, w) for j, rows in enumerate(channels) for w, here in enumerate(rows[dataset]) if here > 0]
+    weights = np.array([[_log_ratio(channels[j][dataset][w], channels[j][d][w]) for j, w in outputs] for d in allowed])
+    beta_floats, alpha_floats = _solve(weights)
+    small = _simplex(beta_floats)
+    beta = [Fraction(0)] * len(q)
+    for d, value in zip(allowed, small, strict=True):
+        beta[d] = value
+    alpha = _simplex(alpha_floats)
+    with balls.precision(_BITS):
+        kl = sum((balls.of(b) * balls.of(b / q[d]).log() for d, b in enumerate(beta) if b > 0), arb(0))
+        values = [
+            sum(
+                (
+                    balls.of(a) * balls.of(channels[j][dataset][w] / channels[j][d][w]).log()
+                    for a, (j, w) in zip(alpha, outputs, strict=True)
+                    if a > 0
+                ),
+                arb(0),
+            )
+            for d in allowed
+        ]
+        lower = max(0.0, min(balls.lower(v) for v in values))
+        offset = max(0.0, meant_up(balls.upper(kl)))
+    return Plan(dataset, tuple(beta), _costs(channels, dataset, tuple(beta)), offset, lower)
+
+
+def _costs(channels: Sequence[Channel], dataset: int, beta: Law) -> tuple[float, ...]:
+    """For each mechanism, max over its outputs of the log-ratio, from the rational beta in balls, rounded up."""
+    found = []
+    with balls.precision(_BITS):
+        for rows in channels:
+            worst = 0.0  # the average over w of the log-ratio is a Kullback-Leibler divergence or more, so >= 0
+            for w, here in enumerate(rows[dataset]):
+                used = [(b, rows[d][w]) for d, b in enumerate(beta) if b > 0]
+                if here > 0 and any(there == 0 for _, there in used):
+                    worst = math.inf
+                elif here > 0 and any(there != here for _, there in used):
+                    total = sum((balls.of(b) * balls.of(here / there).log() for b, there in used), arb(0))
+                    worst = max(worst, meant_up(balls.upper(total)))
+            found.append(worst)
+    return tuple(found)
+
+
+def _log_ratio(a: Fraction, b: Fraction) -> float:
+    with balls.precision(_BITS):
+        return float(balls.of(a / b).log().mid())
+
+
+def _simplex(floats: Any) -> list[Fraction]:
+    """A rational probability vector near the floats: tiny and negative entries dropped, the rest normalised."""
+    kept = [Fraction(float(x)).limit_denominator(10**15) if x > _DROP else Fraction(0) for x in floats]
+    total = sum(kept, Fraction(0))
+    return [x / total for x in kept] if total else [Fraction(1, len(kept))] * len(kept)
+
+
+def _solve(weights: Any) -> tuple[Any, Any]:
+    """beta (per dataset) and alpha (per output) from the linear program; uniform ones if the solver gives up."""
+    from scipy.optimize import linprog
+
+    datasets, outputs = weights.shape
+    found = linprog(
+        np.r_[np.zeros(datasets), 1.0],
+        A_ub=np.c_[weights.T, -np.ones(outputs)],
+        b_ub=np.zeros(outputs),
+        A_eq=np.r_[np.ones(datasets), 0.0][None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * datasets + [(None, None)],
+        method="highs",
+    )
+    if found.x is None:
+        return np.ones(datasets), np.ones(outputs)
+    return found.x[:-1], -np.asarray(found.ineqlin.marginals)

@@ -1,0 +1,1 @@
+"""How much of a loss passes through a chain: contraction node by node."""

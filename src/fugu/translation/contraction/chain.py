@@ -1,0 +1,168 @@
+"""The contraction accountant of a Markov chain: per-entry eps to Pufferfish epsilon, node by node and pair by pair.
+
+    log P(output | X_i = x) / P(output | X_i = x') <= eps + F_fwd(x, x') + F_bwd(x, x')
+
+with F_fwd over the T - i later nodes and F_bwd over the i - 1 earlier ones: exchange the law of the later nodes, that
+of the earlier nodes, and the cell itself, one after the other (composition notes, section 6.3). The backward kernels
+are those of this chain with this start, P(X_(t-1) | X_t), not the reversal of the stationary chain. Finite with
+forbidden transitions for a finite length.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from fugu.errors import NotProvable
+from fugu.numbers.exact import meant_up
+from fugu.priors.chain import MarkovChain
+from fugu.priors.stationary import reachable
+from fugu.translation.contraction.kernel import U
+from fugu.translation.contraction.limit import backward_kernel
+from fugu.translation.contraction.refine import Refined
+from fugu.translation.contraction.side import Levels, Mask, Side, levels
+from fugu.translation.contraction.start import AnyStart, GivenStart
+from fugu.translation.contraction.sweep import Sweep
+from fugu.translation.contraction.sweep_wide import WideLevels, WideSweep
+from fugu.translation.contraction.wide import Wide, levels_scalar
+
+MOST_PAIRWISE = 12
+"""Chains with at most this many values carry one loss per ordered pair; larger ones a single number."""
+MOST_RECURSION = 5
+"""Up to here, and for short chains, the recursion is run from m = 0; above, a bound for all m is refined."""
+_SHORT = 12
+_LEAST_LOG = -650.0
+
+
+class Contraction:
+    """What per-entry privacy is worth under one chain; tables are kept between calls.
+
+    >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
+    >>> round(Contraction(chain)(0.3), 8), round(Contraction(chain).node(3, 0.3), 8)
+    (0.67037357, 0.67037357)
+    """
+
+    def __init__(self, chain: MarkovChain) -> None:
+        self.chain = chain
+        self.length = chain.length
+
+    @cached_property
+    def forward(self) -> Side:
+        """The later nodes: the transition kernels."""
+        chain, supports = self.chain, np.asarray(self.chain.supports)
+        if chain.homogeneous and (closed := self._closed()) is not None:
+            return Side([chain.transition(1)], [closed])
+        kernels = [chain.transition(self.length - m) for m in range(1, self.length)]
+        return Side(kernels, [supports[self.length - 1 - m] for m in range(self.length)])
+
+    def _closed(self) -> Mask | None:
+        """The values that a homogeneous chain can take, now or later; None where each place has its own.
+
+        The set must be closed under transitions, beyond the last entry too: a value that is left out has no bound, and
+        one that leads to it would seem to lose nothing there. Up to 12 values the pairs that occur cost no more for it.
+        With one number for all pairs, a short chain whose values do not occur together is looked at place by place."""
+        supports = np.asarray(self.chain.supports)
+        closed: Mask = np.asarray(reachable(self.chain.transition(1) > 0)[supports[0]].any(axis=0))
+        together = bool(np.array_equal(supports[-1], closed))
+        alike = self.chain.size <= MOST_PAIRWISE or together or self.length > 4 * self.chain.size
+        return closed if alike else None
+
+    @cached_property
+    def backward(self) -> Side:
+        """The earlier nodes: P(X_(t-1) = y | X_t = x) = mu_(t-1)(y) P(y, x) / mu_t(x), one float for each marginal."""
+        chain, supports = self.chain, np.asarray(self.chain.supports)
+        logs, errors = chain.log_marginals
+        if np.any(logs[supports] < _LEAST_LOG):
+            raise NotProvable("a state has a probability below e^-650; leave it out or give it probability 0")
+        error = float(np.max(errors)) * 1.01 + 2000 * U
+        laws = np.where(supports, np.exp(np.where(supports, logs, 0.0)), 0.0)
+        if chain.stationary:
+            return Side([backward_kernel(laws[0], chain.transition(1), laws[0])], [supports[0]], error)
+        kernels = [backward_kernel(laws[m - 1], chain.transition(m), laws[m]) for m in range(1, self.length)]
+        return Side(kernels, list(supports), error)
+
+    def __call__(self, epsilon: float) -> float:
+        """The largest bound over all nodes and ordered pairs of possible values; `epsilon` is the per-entry one."""
+        return self._worst(epsilon, range(1, self.length + 1))
+
+    def node(self, i: int, epsilon: float) -> float:
+        """The bound for the secrets of node i alone, i = 1 .. T."""
+        return self._worst(epsilon, [i])
+
+    def every_length(self, epsilon: float) -> float:
+        """A bound for every node of a stationary chain of any length; inf if none is found.
+
+        A true F grows with the number of further nodes (f may ignore some), so the settled one bounds all."""
+        if not self.chain.stationary:
+            raise NotProvable("a bound for every length needs a stationary chain; state the length")
+        if len(self._tables) > 1:
+            total = np.sum([table.pairs(epsilon, None) for table in self._tables.values()], axis=0)
+        else:
+            found = [levels(side, epsilon, None) for side in (self.forward, self.backward)]
+            if not all(f.settled for f in found):
+                return float("inf")
+            total = found[0].values[-1] + found[1].values[-1]
+        worst = float(np.max(total[self._pairs(0)], initial=0.0))
+        return self._sum(epsilon, worst)
+
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether one table serves all nodes of a side whose kernel is the same everywhere."""
+        k = self.chain.size
+        return k > MOST_PAIRWISE or (k > MOST_RECURSION and self.length > _SHORT)
+
+    @cached_property
+    def _tables(self) -> dict[str, Wide | Refined]:
+        """A table for each side that is the same everywhere."""
+        kind: type[Wide] | type[Refined] = Refined if self.chain.size <= MOST_PAIRWISE else Wide
+        sides = (
+            {"later": self.forward} if not self.chain.stationary else {"later": self.forward, "earlier": self.backward}
+        )
+        return {name: kind(side) for name, side in sides.items() if side.same and self._alike}
+
+    @cached_property
+    def _sweep(self) -> Sweep | WideSweep | None:
+        """The earlier side of a chain that is not stationary; None where its steps differ and its start is given."""
+        chain = self.chain
+        if chain.stationary or not (chain.free or chain.homogeneous):
+            return None
+        start = AnyStart(chain) if chain.free else GivenStart(chain)
+        return Sweep(start) if chain.size <= MOST_PAIRWISE else WideSweep(start)
+
+    def _levels(self, name: str, epsilon: float) -> Levels | WideLevels:
+        """The losses through the later or the earlier nodes, by their number."""
+        most = self.length - 1
+        if name in self._tables:
+            return Levels([self._tables[name].pairs(epsilon, most)], True)
+        if name == "earlier" and self._sweep is not None:
+            return self._sweep.levels(epsilon, most)
+        side = self.forward if name == "later" else self.backward
+        return levels(side, epsilon, most) if self.chain.size <= MOST_PAIRWISE else levels_scalar(side, epsilon, most)
+
+    def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
+        """The largest bound over these nodes; those between two settled ends are alike, and one of them is asked."""
+        later, earlier = (self._levels(name, epsilon) for name in ("later", "earlier"))
+        first, last = len(earlier), self.length + 1 - len(later)
+        some = [i for i in nodes if i <= first or i >= last] if len(nodes) > 1 else nodes
+        most = {i: later.most(self.length - i) + earlier.most(i - 1) for i in some}
+        worst = 0.0
+        for i in sorted(some, key=lambda i: -most[i]):
+            if most[i] <= worst:
+                break
+            pairs = self._pairs(i - 1)
+            ahead = later.at(self.length - i, pairs)
+            asked = pairs & (ahead + earlier.most(i - 1) > worst)
+            total = ahead + earlier.at(i - 1, asked)
+            worst = max(worst, float(np.max(total, where=asked, initial=0.0)))
+        return self._sum(epsilon, worst)
+
+    def _pairs(self, row: int) -> Mask:
+        """Ordered pairs of different values that node `row` + 1 can take."""
+        supports = np.asarray(self.chain.supports)
+        valid = supports[min(row, len(supports) - 1)]
+        pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
+        return pairs
+
+    def _sum(self, epsilon: float, worst: float) -> float:
+        return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon

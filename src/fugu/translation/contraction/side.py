@@ -1,0 +1,179 @@
+"""One side of a node of a Markov chain: what the nodes beyond can add to the loss, by recursion on their number.
+
+For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
+alone can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal.
+Then (composition notes, section 6.3), with K the product of the d kernels that lead from this node to the d-th beyond
+it,
+
+    F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; Lam_(m-d))   for every 1 <= d <= m.
+
+All three are taken, and the shortest paths of the result. For two values d = 1 gives the exact optimum. If the kernels
+do not depend on the place and A >= F_m, ..., F_(m-D+1) with A >= min_d (d - 1) eps + L(K^d; eps + A), then A bounds F
+for every number of further nodes from m on: L grows with Lam. Such an A is looked for by extrapolation, then checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.translation.contraction.kernel import Array, Rows, U, closed, passed, sort_rows
+
+Mask = NDArray[np.bool_]
+_MOST_WORK = 2_000_000
+"""Entries (d, x, x', p, q) of one step of the pairwise recursion."""
+_MOST_STEPS = 3_000
+"""Further nodes looked at before a bound for every length is given up."""
+
+
+def blocks(k: int) -> tuple[int, ...]:
+    """The numbers d of kernels taken at once: d = 1 is exact for two values, more help from three on."""
+    if k == 2:
+        return (1,)
+    wanted = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
+    return wanted[: max(1, _MOST_WORK // k**4)]
+
+
+@dataclass
+class Side:
+    """Kernels from a node with m further nodes to the next one, m = 1, ..., n; one kernel means: the same for all m.
+
+    `valid[m]` says which values a node with m further nodes can take; `error` is the relative error of the kernels
+    that does not grow with d (marginal laws telescope in a product of backward kernels)."""
+
+    kernels: Sequence[Array]
+    valid: Sequence[Mask]
+    error: float = 0.0
+    _cache: dict[tuple[int, ...], Rows] = field(default_factory=dict)
+
+    @property
+    def same(self) -> bool:
+        """One kernel for every place."""
+        return len(self.valid) == 1
+
+    @property
+    def k(self) -> int:
+        """How many values a node has."""
+        return len(self.valid[0])
+
+    def kernel(self, m: int) -> Array:
+        """The kernel from a node with m further nodes to the next."""
+        return self.kernels[0] if self.same else self.kernels[m - 1]
+
+    def valid_at(self, m: int) -> Mask:
+        """The values a node with m further nodes can take."""
+        return self.valid[0] if self.same else self.valid[m]
+
+    def relative(self, ds: Sequence[int]) -> Array:
+        """A bound on the relative error of each entry of a product of d kernels: d (k + 6) u and the common error."""
+        return 1.01 * np.asarray(ds, dtype=np.float64) * (self.k + 6) * U + 2.02 * self.error
+
+
+@dataclass
+class _Products:
+    """The products of up to D kernels that start at the present node."""
+
+    side: Side
+    most: int
+    plain: list[Array] = field(default_factory=list)
+    reach: list[Mask] = field(default_factory=list)
+
+    def step(self, m: int) -> None:
+        """Move one node back: multiply by the kernel of the new node."""
+        kernel = self.side.kernel(m)
+        positive = kernel > 0
+        with np.errstate(under="ignore"):
+            self.plain = [kernel, *(kernel @ p for p in self.plain)][: self.most]
+        ones = positive.astype(np.float32)
+        self.reach = [positive, *((ones @ r.astype(np.float32)) > 0 for r in self.reach)][: self.most]
+
+    def rows(self, m: int, ds: Sequence[int]) -> Rows:
+        plain = np.stack([self.plain[d - 1] for d in ds])
+        reach = np.stack([self.reach[d - 1] for d in ds])
+        return sort_rows(plain, reach, self.side.relative(ds), self.side.valid_at(m))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """F_m for m = 0, 1, ...; if `settled`, the last one bounds F for every larger number of further nodes."""
+
+    values: list[Array]
+    settled: bool
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def at(self, m: int, _: Mask | None = None) -> Array:
+        """An upper bound on F_m, for all pairs."""
+        return self.values[min(m, len(self.values) - 1)]
+
+    def most(self, m: int) -> float:
+        """The same over all pairs."""
+        return float(self.at(m).max())
+
+
+def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:
+    """The recursion up to `nodes` further nodes (None: until it settles, or give up after many steps)."""
+    ds = blocks(side.k)
+    found = [np.zeros((side.k, side.k))]
+    products = _Products(side, ds[-1])
+    for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
+        usable = tuple(d for d in ds if d <= m)
+        rows = _rows(side, products, m, usable)
+        valid = side.valid_at(m)
+        beyond = [found[m - d] for d in usable]
+        new = np.minimum(step(rows, beyond, usable, epsilon, valid), _up(m * epsilon))
+        found.append(np.where(rows.valid[0], new, 0.0))
+        if side.same and m >= ds[-1] + 3 and (settled := _settle(found, rows, ds, epsilon, valid)) is not None:
+            found.append(settled)
+            return Levels(found, True)
+    return Levels(found, False)
+
+
+def _rows(side: Side, products: _Products, m: int, ds: tuple[int, ...]) -> Rows:
+    """The sorted rows of the products of d kernels that start at a node with m further nodes; kept if all are alike."""
+    if not side.same:
+        products.step(m)
+        return products.rows(m, ds)
+    if ds not in side._cache:
+        while len(products.plain) < ds[-1]:
+            products.step(m)
+        side._cache[ds] = products.rows(m, ds)
+    return side._cache[ds]
+
+
+def step(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
+    """min over d of (d - 1) eps + L(K^d; eps + F), rounded up, and its shortest paths."""
+    apart = ~np.eye(len(valid), dtype=bool)
+    losses = np.where(apart, _up(epsilon + np.stack(beyond)), 0.0)
+    own = _up((np.asarray(ds) - 1) * epsilon)[:, None, None]
+    return closed(np.asarray(_up(own + passed(rows, losses)).min(axis=0)), valid)
+
+
+def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array | None:
+    """A bound A for this and all later m, or None if none is found near by."""
+    last, before, earlier = found[-1], found[-2], found[-3]
+    now, old = float(np.max(last - before)), float(np.max(before - earlier))
+    two = float(np.max(last - earlier))
+    floor = (8 * len(valid) + 200) * U * (1 + float(last.max()))
+    if now <= floor and old <= floor:
+        rate = 0.9
+    elif len(found) > 4 and two < (previous := float(np.max(earlier - found[-5]))):
+        rate = max(0.5, float(np.sqrt(max(two, 0.0) / previous)))
+    else:
+        return None
+    room = floor / (1 - rate)
+    gap = 1.1 * max(two, 0.0) * rate / (1 - rate)
+    if rate >= 1 or gap > max(1e-11 * float(last.max()), 4 * room):
+        return None
+    recent = np.max(np.stack(found[-ds[-1] :]), axis=0)
+    bound = np.where(rows.valid[0], recent + gap + room, 0.0)
+    after = np.where(rows.valid[0], step(rows, [bound] * len(ds), ds, epsilon, valid), 0.0)
+    return bound if bool(np.all(after <= bound)) else None
+
+
+def _up(x: Array | float) -> Array:
+    return np.asarray(x, dtype=np.float64) * (1 + 4 * U)

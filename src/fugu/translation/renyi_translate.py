@@ -1,0 +1,171 @@
+"""Per-entry Rényi guarantees under a chain: the divergence of what shields an entry, plus that of the entries inside.
+
+For a window H of b entries around entry i, with boundary entries X_(i-l) and X_(i+r), b = l + r - 1 (notes, section
+8.2)
+
+    D_a(M | x || M | x') <= D_a(B^l_x || B^l_x') + D_a(P^r_x || P^r_x') + sup over b entries of D_a,
+
+by the chain rule for (M, boundary), the supremum over the inner entries, and quasi-convexity; B are the real backward
+kernels of this place. A window that reaches an end of the chain has no boundary there. The best window is taken for
+every entry, ordered pair and order a. Nothing is proved here for the contraction recursion in Rényi form, so it is not
+used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fugu.errors import NotProvable
+from fugu.guarantee.curve import RenyiCurve
+from fugu.guarantee.numbers import exact
+from fugu.numbers.exact import Real, float_up
+from fugu.priors.chain import MarkovChain
+from fugu.translation.contraction.chain import Contraction
+from fugu.translation.contraction.kernel import Array, U
+from fugu.translation.contraction.side import Mask, Side, _Products
+from fugu.translation.contraction.start import AnyStart
+from fugu.translation.influence import influence
+from fugu.translation.renyi_group import Cost, group_cost, up, zcdp_cost
+
+_MOST_FAR = 24
+_MOST_B = 64
+_MOST_WORK = 2 * 10**8
+
+
+def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array:
+    """D_alpha(K_x || K_x') for all pairs of rows, rounded up; inf where x reaches what x' does not."""
+    with np.errstate(divide="ignore"):
+        high = np.where(reach, np.log(np.maximum(kernel, 1e-290)), -np.inf)
+        low = np.where(reach & (kernel >= 1e-290), np.log(np.maximum(kernel, 1e-290)), -np.inf)
+    size = float(np.max(np.abs(high), where=reach, initial=0.0))
+    found = np.empty((len(kernel), len(kernel)))
+    for x, row in enumerate(high):
+        some = np.isfinite(row)
+        terms = alpha * row[some] - (alpha - 1) * low[:, some]
+        top = terms.max(axis=1, initial=-np.inf)
+        shift = np.where(np.isfinite(top), top, 0.0)
+        with np.errstate(over="ignore", under="ignore", divide="ignore"):
+            total = shift + np.log(np.sum(np.exp(np.minimum(terms - shift[:, None], 700.0)), axis=1))
+        found[x] = np.where(np.isposinf(top), np.inf, total / (alpha - 1))
+    weight = (2 * alpha - 1) / (alpha - 1)
+    slack = weight * (1.01 * error + 8 * U * (size + 1)) + (len(kernel) + 16) * U * (1 + weight * size)
+    found = np.maximum(found, 0.0) + slack
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
+    """[m - 1][d - 1]: divergences d nodes away from a node with m further nodes, d <= min(m, far); or one list."""
+    products, out = _Products(side, far), []
+    errors = side.relative(range(1, far + 1))
+    for m in range(1, min(nodes, far) + 1 if side.same else nodes + 1):
+        products.step(m)
+        if not side.same or m == min(nodes, far):
+            both = zip(products.plain, products.reach, errors, strict=False)
+            out.append([divergences(p, r, float(e), alpha) for p, r, e in both])
+    return out
+
+
+def _any_start(chain: MarkovChain, far: int) -> list[list[Array]]:
+    """The same for the earlier nodes whatever the start is: D_alpha <= D_inf <= D(x, x') of `contraction_start`."""
+    start = AnyStart(chain)
+    return [[start.diameter(m, d)[0] for d in range(1, min(m, far) + 1)] for m in range(1, chain.length)]
+
+
+def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
+    """The bound above at one order, the largest over entries and ordered pairs of possible values."""
+    length, k = chain.length, chain.size
+    whole = cost(length)
+    parts = Contraction(chain)
+    alike = parts.forward.same and chain.stationary
+    far = max(1, min(_MOST_FAR, length - 1, _MOST_WORK // (k**3 * (1 if alike else length))))
+    costs = np.array([cost(b) for b in range(1, 2 * far + 2)])
+    later = _table(parts.forward, length - 1, far, alpha)
+    earlier = _any_start(chain, far) if chain.free else _table(parts.backward, length - 1, far, alpha)
+    supports = np.asarray(chain.supports)
+    worst, seen = 0.0, set()
+    for i in range(1, length + 1):
+        key = min(length - i, far + 1), min(i - 1, far + 1)
+        if alike and key in seen:
+            continue
+        seen.add(key)
+        valid = supports[min(i - 1, len(supports) - 1)]
+        pairs = valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool)
+        if not pairs.any():
+            continue
+        right, left = _choices(later, length - i, far, k), _choices(earlier, i - 1, far, k)
+        best = np.full((k, k), whole)
+        for r, to_right in right:
+            for s, to_left in left:
+                if r + s - 1 <= len(costs) and math.isfinite(costs[r + s - 2]):
+                    best = np.minimum(best, (to_right + to_left + costs[r + s - 2]) * (1 + 4 * U))
+        worst = max(worst, float(best[pairs].max()))
+    return worst
+
+
+def _choices(table: list[list[Array]], m: int, far: int, k: int) -> list[tuple[int, Array]]:
+    """(distance, divergence) of the boundaries on one side; distance m + 1 means none, and no divergence."""
+    some: list[Array] = [] if m == 0 else table[min(m, len(table)) - 1][: min(m, far)]
+    found = list(enumerate(some, start=1))
+    return [*found, (m + 1, np.zeros((k, k)))] if m <= far else found
+
+
+def other_divergence(prior: Any, cost: Cost) -> float:
+    """min over b of a(b) + the cost of b entries, for any prior with an influence curve: D_a <= D_inf <= a(b)."""
+    curve = influence(prior)
+    sizes = [*range(1, min(curve.length, _MOST_B) + 1), curve.length]
+    return min(math.nextafter(curve(b) + cost(b), math.inf) for b in sizes)
+
+
+def divergence(prior: Any, alpha: float, cost: Cost) -> float:
+    """The bound at one order under any single prior."""
+    if isinstance(prior, MarkovChain):
+        return chain_divergence(prior, alpha, cost)
+    return other_divergence(prior, cost)
+
+
+def translated_curve(prior: Any, dp: RenyiCurve) -> RenyiCurve:
+    """The curve at the orders that `dp` lists, where a finite bound is proved."""
+    if dp.delta:
+        raise NotProvable("a Rényi guarantee outside events of probability delta has no group rule here; use Approx")
+    found: dict[Real, Real] = {}
+    for alpha, _ in dp.points:
+        if math.isinf(alpha):
+            continue
+        here = divergence(prior, float_up(exact(alpha)), group_cost(dp, exact(alpha)))
+        if math.isfinite(here):
+            found[alpha] = up(Fraction(here))
+    return _some(found)
+
+
+def _some(found: dict[Real, Real]) -> RenyiCurve:
+    if not found:
+        raise NotProvable(
+            "no finite Rényi bound is proved: some transition is forbidden and the orders given are too few for "
+            "groups; list more and larger orders, or translate a pure epsilon"
+        )
+    return RenyiCurve(found)
+
+
+def translate_zcdp(prior: Any, rho: Real, alphas: Iterable[Real] = (1.5, 2, 4, 8, 16, 32, 64)) -> RenyiCurve:
+    """The Rényi curve of a rho-zCDP release under a prior (Gaussian noise of std s, sensitivity 1: rho = 1 / (2 s^2)).
+
+    zCDP must hold per entry on the whole product domain. Groups of b entries cost b^2 rho alpha.
+
+    >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
+    >>> round(translate_zcdp(chain, 0.02, [2])(2), 6)
+    0.59909
+    """
+    chains = list(getattr(prior, "chains", [prior]))
+    found: dict[Real, Real] = {}
+    for alpha in alphas:
+        cost = zcdp_cost(exact(rho), exact(alpha))
+        here = max(divergence(c, float_up(exact(alpha)), cost) for c in chains)
+        if math.isfinite(here):
+            found[alpha] = up(Fraction(here))
+    return _some(found)

@@ -1,0 +1,74 @@
+"""(epsilon, delta) per entry under a prior.
+
+If a release is (eps, d)-DP per entry on the whole product domain, then b entries give (b eps, d_b) with d_b = d (e^(b
+eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives (composition notes, section 8.1)
+
+    P(M in S | x) = sum over x_L of P(x_L | x) P(M in S | x_L, x) <= sum P(x_L | x) (e^(b eps) q(x_L) + d_b)
+                  <= e^(b eps + a) P(M in S | x') + d_b:
+
+d is not multiplied by e^a. The contraction recursion is not proved for delta > 0 and not used.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from fugu.errors import NotProvable
+from fugu.guarantee.kinds import Approx
+from fugu.guarantee.numbers import check_delta, exact, outward
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, meant_up
+from fugu.translation.influence import influence
+
+_BITS = 192
+_MOST_B = 4096
+
+
+def group_delta(epsilon: Fraction, delta: Fraction, b: int) -> float:
+    """d (e^(b eps) - 1) / (e^eps - 1), rounded up; b d at eps = 0.
+
+    >>> group_delta(Fraction(0), Fraction(1, 1000), 3)
+    0.003
+    """
+    if epsilon == 0 or b == 1:
+        return outward(b * delta)
+    with balls.precision(_BITS):
+        e = balls.of(epsilon)
+        return meant_up(balls.upper(balls.of(delta) * (b * e).expm1() / e.expm1()))
+
+
+def translate_approx(prior: Any, dp: Approx, most: Real | None = None) -> Approx:
+    """The least b eps + a(b) whose d_b is at most `most` (default: below 1), over independent blocks the worst."""
+    from fugu.translation.translate import members, translate
+
+    if most is not None:
+        check_delta(most)
+    if dp.delta == 0:
+        return Approx(translate(prior, dp.epsilon), 0)
+    if (several := members(prior)) is not None:
+        found = [translate_approx(p, dp, most) for p in several]
+        return Approx(max((f.epsilon for f in found), key=exact), max((f.delta for f in found), key=exact))
+    if math.isinf(dp.epsilon):
+        return Approx(math.inf, dp.delta)
+    curve, own, limit = influence(prior), exact(dp.epsilon), Fraction(1) if most is None else exact(most)
+    best: tuple[Fraction, float] | None = None
+    candidates = [*range(1, min(curve.length, _MOST_B) + 1), curve.length]
+    for b in candidates:
+        if best is not None and b * own >= best[0]:
+            break
+        delta = group_delta(own, exact(dp.delta), b)
+        if not (exact(delta) <= limit and delta < 1):
+            break
+        a = curve(b)
+        if math.isfinite(a) and (best is None or b * own + Fraction(a) < best[0]):
+            best = b * own + Fraction(a), delta
+        if a == 0:
+            break
+    if best is None:
+        raise NotProvable(
+            f"no window gives a finite epsilon with delta at most {float(limit):g}: transitions are forbidden, or the "
+            "per-entry delta is too large; use a smaller per-entry delta or a pure epsilon"
+        )
+    return Approx(outward(best[0]), best[1])

@@ -1,0 +1,169 @@
+"""Certificates of trainings: they re-prove, survive a file, and no edited or resealed document passes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fugu import Approx, MarkovChain
+from fugu.errors import CertificateError, NotProvable
+from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
+from fugu.priors.gaussian_field import GaussianField
+from fugu.training.accountant import NoisySGD
+from fugu.training.gaussian_priors import Correlated
+from fugu.training.losses import Squared
+from fugu.training.record import _digest
+from fugu.training.training import Objective
+
+rng = np.random.default_rng(2)
+X = rng.uniform(-1, 1, (30, 2))
+Y = X @ [0.5, -0.2]
+
+
+def fitted(prior="independent", **options):
+    groups = np.arange(30) // 2 if prior == "groups" else None
+    model = LinearRegression(2.0, 1e-4, prior, bounds=(-1, 1), target_bounds=(-1, 1), ordered=True, epochs=5, **options)
+    return model.fit(X, Y, groups=groups)
+
+
+def resealed(certificate, change):
+    """A forger who knows the rules: edit, then compute the digest anew."""
+    body = copy.deepcopy(certificate.body)
+    change(body)
+    body.pop("digest", None)
+    return TrainingCertificate({**body, "digest": _digest(body)})
+
+
+PRIORS = [
+    "independent",
+    "group",
+    "groups",
+    "ar1:0.3",
+    "mixing:0.2",
+    MarkovChain([[0.6, 0.4], [0.4, 0.6]], 30),
+    Correlated(GaussianField.ar1(30, Fraction(1, 4)), 0.5),
+]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+def test_a_certificate_survives_a_file_and_proves_again(prior, tmp_path):
+    model = fitted(prior)
+    path = tmp_path / "model.certificate.json"
+    model.certificate_.save(path)
+    read = TrainingCertificate.load(path)
+    assert read.body == model.certificate_.body
+    assert read.verify().delta <= 1e-4 and read.verify().epsilon == 2
+    assert read.budget == Approx(2.0, 1e-4) == model.guarantee_
+    assert read.prior == read.accountant.prior.words()
+    assert read.accountant.delta_at(2.0) == model.accountant_.delta_at(2.0)
+    assert any("floating point" in line for line in read.assumptions)
+
+
+def test_the_document_holds_no_datum_and_says_what_matters():
+    labels = np.where(Y > 0, "sick", "well")
+    labels[3] = "31425"
+    model = LogisticRegression(1.0, max_norm=2.0, private="target", epochs=4, classes=("well", "sick")).fit(X, labels)
+    text = model.certificate_.to_json()
+    body = json.loads(text)
+    assert body["kind"] == "training" and body["version"] == 1 and body["model"] == "LogisticRegression"
+    assert body["reading"]["columns"]["target"] == {
+        "kind": "category", "values": ["sick", "well"], "outside": "well", "missing": "well",
+    }  # fmt: skip
+    assert any("by the public rules under 'reading'" in line for line in model.certificate_.assumptions)
+    assert "31425" not in text and not any(repr(float(x)) in text for x in [*X.ravel(), *model.coef_.ravel()])
+    assert "target of one record" in model.certificate_.neighbours
+    assert any("order" in line and "number of records" in line for line in model.certificate_.assumptions)
+
+
+FORGERIES = {
+    "less noise": lambda b: b["accountant"].update(noise=b["accountant"]["noise"] * 0.999),
+    "smaller delta": lambda b: b["proved"].update(delta="1/1000000"),
+    "smaller epsilon": lambda b: b["proved"].update(epsilon="19/10"),
+    "smaller budget": lambda b: b["budget"].update(epsilon="1"),
+    "smaller lipschitz": lambda b: b["accountant"].update(lipschitz=b["accountant"]["lipschitz"] / 2),
+    "larger lipschitz": lambda b: b["accountant"].update(lipschitz=b["accountant"]["lipschitz"] * 2),
+    "smaller smoothness": lambda b: b["accountant"].update(smoothness=1.0),
+    "more convexity": lambda b: b["accountant"].update(strong_convexity=0.9),
+    "smaller domain": lambda b: b["accountant"].update(domain=0.1),
+    "larger steps": lambda b: b["accountant"].update(learning_rate=b["accountant"]["learning_rate"] * 1.1),
+    "too large steps": lambda b: b["accountant"].update(learning_rate=50.0),
+    "smaller batches": lambda b: b["accountant"].update(batch_size=1),
+    "larger clip": lambda b: (b["objective"].update(clip=2.0), b["objective"]["loss"].update(clip=2.0)),
+    "larger ball": lambda b: b["objective"].update(radius=50.0),
+    "no penalty": lambda b: b["objective"].update(penalty=0.0),
+    "unknown loss": lambda b: b["objective"]["loss"].update(kind="cubic"),
+    "unknown privacy": lambda b: b["objective"].update(private="nothing"),
+    "prior in other words": lambda b: b["prior"].update(words="the records may depend in any way"),
+    "prior of another kind": lambda b: b["prior"].update(parameters={"kind": "group"}),
+    "unknown prior": lambda b: b["prior"].update(parameters={"kind": "none"}),
+    "noise that is no number": lambda b: b["accountant"].update(noise="much"),
+    "infinite noise": lambda b: b["accountant"].update(noise=float("inf")),
+    "no noise": lambda b: b["accountant"].update(noise=None),
+    "pure budget": lambda b: b["budget"].update(kind="Pure"),
+    "another version": lambda b: b.update(version=2),
+    "another schema": lambda b: b.update(schema="fugu/certificate/1"),
+    "a part missing": lambda b: b.pop("assumptions"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_resealed_forgery_is_refused(name):
+    certificate = fitted().certificate_
+    certificate.verify()
+    with pytest.raises(CertificateError):
+        resealed(certificate, FORGERIES[name]).verify()
+
+
+def test_a_smaller_sensitivity_for_a_normal_prior_is_refused():
+    certificate = fitted("ar1:0.3").certificate_
+    wrong = certificate.body["accountant"]["sensitivity"] * 0.99
+    with pytest.raises(CertificateError, match="constants"):
+        resealed(certificate, lambda b: b["accountant"].update(sensitivity=wrong)).verify()
+
+
+def test_a_normal_prior_names_the_distance_of_its_secrets():
+    said = fitted(Correlated(GaussianField.ar1(30, Fraction(1, 4)), 0.5)).certificate_.neighbours
+    assert "at most 0.5 times their range" in said and "range" not in fitted().certificate_.neighbours
+
+
+def test_resealing_without_a_change_is_fine_so_forgeries_fail_for_their_content():
+    certificate = fitted().certificate_
+    assert resealed(certificate, lambda b: None).verify() == certificate.verify()
+    larger = resealed(certificate, lambda b: b["accountant"].update(noise=b["accountant"]["noise"] * 2))
+    assert larger.verify().delta < certificate.verify().delta  # more noise than needed is no forgery
+
+
+def test_an_edit_without_the_digest_is_refused_before_any_proof(tmp_path):
+    path = tmp_path / "c.json"
+    certificate = fitted().certificate_
+    for change in FORGERIES.values():
+        body = copy.deepcopy(certificate.body)
+        change(body)
+        path.write_text(json.dumps(body))
+        with pytest.raises(CertificateError):
+            TrainingCertificate.load(path)
+    certificate.save(path)
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(CertificateError, match="truncated"):
+        TrainingCertificate.load(path)
+    for text in ("[]", "{}", "3"):
+        path.write_text(text)
+        with pytest.raises(CertificateError, match="schema"):
+            TrainingCertificate.load(path)
+    with pytest.raises(CertificateError, match="no certificate file"):
+        TrainingCertificate.load(tmp_path / "missing.json")
+
+
+def test_no_certificate_is_issued_for_noise_that_is_too_small():
+    objective = Objective(Squared(1.0), 1.0, 0.1, 1.0)
+    c = objective.constants
+    plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, domain=2.0, records=10, batch_size=10)
+    budget = Approx(1.0, 1e-5)
+    enough = plan.for_budget(budget)
+    TrainingCertificate.issue("x", budget, objective, enough).verify()
+    with pytest.raises(NotProvable):
+        TrainingCertificate.issue("x", budget, objective, enough.with_noise(0.999 * enough.noise))
