@@ -13,13 +13,13 @@ from fugu.calibration.proof import Proof
 from fugu.calibration.prove import prove, proved_noise
 from fugu.calibration.reach import MOST_STEPS, Problem
 from fugu.errors import OutOfReach
+from fugu.guarantee.encoding import budget_json
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item, items
 from fugu.loss.bounds import Noise
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
-from fugu.mechanism.encoding import budget_json
 from fugu.noise.laplace import OBJECTIVES, Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction

@@ -9,6 +9,10 @@
 divergences to (epsilon, delta); `parallel` speaks of independent data sets; `weakness` of budgets that protect nobody.
 """
 
+from fugu.guarantee.asks import Ask as Ask
+from fugu.guarantee.asks import Divergences as Divergences
+from fugu.guarantee.asks import Proof as Proof
+from fugu.guarantee.asks import Ratio as Ratio
 from fugu.guarantee.conversion import balle as balle
 from fugu.guarantee.conversion import exact_delta as exact_delta
 from fugu.guarantee.conversion import exact_epsilon as exact_epsilon

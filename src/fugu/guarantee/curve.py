@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fugu.errors import BadBudget
-from fugu.guarantee.kinds import Approx, Pure, Renyi, renyi_delta_at, renyi_to_approx
+from fugu.errors import BadBudget, NotProvable
+from fugu.guarantee.asks import Ask
+from fugu.guarantee.kinds import Approx, Pure, Renyi, asked_divergences, renyi_delta_at, renyi_to_approx
 from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.guarantee.order import Ordered, pure_as_renyi
 from fugu.numbers.exact import Real
@@ -52,6 +53,22 @@ class RenyiCurve(Ordered):
     def epsilons(self) -> dict[Real, Real]:
         """{alpha: epsilon} of the listed orders."""
         return dict(self.points)
+
+    @property
+    def orders(self) -> tuple[tuple[Real, Real], ...]:
+        """(order, epsilon) of every listed order."""
+        return self.points
+
+    @property
+    def epsilon(self) -> Real:
+        """The least epsilon of any order, which is that of the smallest one."""
+        return self.points[0][1]
+
+    def asks(self) -> Ask:
+        """D_alpha <= epsilon(alpha) for every order with a finite epsilon."""
+        if any(math.isinf(a) for a, _ in self.points):
+            raise NotProvable("a curve with the order inf is a pure guarantee as well; give Pure, or the finite orders")
+        return asked_divergences(self.points, self.delta)
 
     def __repr__(self) -> str:
         return f"RenyiCurve({self.epsilons!r}{f', delta={self.delta!r}' if self.delta else ''})"

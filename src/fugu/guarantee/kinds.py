@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fugu.errors import NotProvable
+from fugu.errors import BadBudget, NotProvable
+from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.guarantee.conversion import exact_delta, exact_epsilon
 from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.guarantee.order import Ordered
 from fugu.numbers.exact import Real, meant_up
+
+INFINITE = "an infinite epsilon promises nothing; give a finite one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +28,20 @@ class Pure(Ordered):
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
+
+    @property
+    def delta(self) -> Real:
+        """0: no event is left out."""
+        return 0
+
+    @property
+    def orders(self) -> tuple[tuple[Real, Real], ...]:
+        """(order, epsilon): a pure guarantee is of order infinity."""
+        return ((math.inf, self.epsilon),)
+
+    def asks(self) -> Ask:
+        """P(S) <= e^epsilon Q(S) for every event."""
+        return asked_ratio(self.epsilon, 0)
 
     def _key(self) -> tuple[object, ...]:
         return ("pure", exact(self.epsilon))
@@ -49,6 +67,15 @@ class Approx(Ordered):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_delta(self.delta)
+
+    @property
+    def orders(self) -> tuple[tuple[Real, Real], ...]:
+        """(order, epsilon): a bound on every ratio, up to delta, is of order infinity."""
+        return ((math.inf, self.epsilon),)
+
+    def asks(self) -> Ask:
+        """P(S) <= e^epsilon Q(S) + delta for every event."""
+        return asked_ratio(self.epsilon, self.delta)
 
     def _key(self) -> tuple[object, ...]:
         return ("pure", exact(self.epsilon)) if self.delta == 0 else ("approx", exact(self.epsilon), exact(self.delta))
@@ -87,6 +114,17 @@ class Renyi(Ordered):
         check_epsilon(self.epsilon)
         check_delta(self.delta)
 
+    @property
+    def orders(self) -> tuple[tuple[Real, Real], ...]:
+        """(order, epsilon)."""
+        return ((self.alpha, self.epsilon),)
+
+    def asks(self) -> Ask:
+        """D_alpha <= epsilon outside events of probability delta; the order infinity bounds every ratio."""
+        if math.isinf(self.alpha):
+            return asked_ratio(self.epsilon, self.delta)
+        return asked_divergences(self.orders, self.delta)
+
     def _key(self) -> tuple[object, ...]:
         if math.isinf(self.alpha):
             return Approx(self.epsilon, self.delta)._key()
@@ -108,6 +146,21 @@ class Renyi(Ordered):
     def delta_at(self, epsilon: Real) -> float:
         """The least delta at `epsilon` that this guarantee implies, rounded up; the optimal conversion."""
         return renyi_delta_at({self.alpha: self.epsilon}, self.delta, epsilon)
+
+
+def asked_ratio(epsilon: Real, delta: Real) -> Ratio:
+    """The ask of a finite epsilon; an infinite one promises nothing and is refused."""
+    if math.isinf(epsilon):
+        raise BadBudget(INFINITE)
+    return Ratio(exact(epsilon), exact(delta))
+
+
+def asked_divergences(orders: Iterable[tuple[Real, Real]], delta: Real) -> Divergences:
+    """The ask of divergences; orders with an infinite epsilon ask for nothing and are left out."""
+    listed = tuple((exact(a), exact(e)) for a, e in orders if math.isfinite(e))
+    if not listed:
+        raise BadBudget(INFINITE)
+    return Divergences(listed, exact(delta))
 
 
 def renyi_delta_at(orders: dict[Real, Real], have: Real, epsilon: Real) -> float:

@@ -98,4 +98,4 @@ def pure_as_renyi(epsilon: Fraction, alpha: Fraction) -> float:
 
 
 def _delta(g: Pure | Approx | Renyi | RenyiCurve) -> Fraction:
-    return exact(getattr(g, "delta", 0))
+    return exact(g.delta)

@@ -13,11 +13,11 @@ from typing import Any
 from fugu.errors import LedgerBroken
 from fugu.files import write_text
 from fugu.guarantee import Guarantee
+from fugu.guarantee.encoding import budget_from
 from fugu.ledger import log
 from fugu.ledger.accountant import Counted
 from fugu.ledger.charge import Charge
 from fugu.ledger.store import File, View
-from fugu.mechanism.encoding import budget_from
 from fugu.visible import visible_json
 
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.laws.family import PairsOfLaws
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.encoding import budget_from, budget_json
 
 PER_ENTRY, LAW = "per-entry", "law"
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Mapping
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
+from fugu.guarantee.encoding import budget_json
 from fugu.ledger.accountant import Terms
 from fugu.ledger.charge import Charge
 from fugu.ledger.fingerprint import Marks, keyed, prior_digest
 from fugu.ledger.names import canonical
 from fugu.ledger.state import Registered, State
 from fugu.ledger.store import View, Writing
-from fugu.mechanism.encoding import budget_json
 
 
 def known_already(view: View, name: str, terms: Terms, marks: Marks | None, blocks: tuple[str, ...] | None) -> bool:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from fugu.guarantee import Guarantee
+from fugu.guarantee.encoding import budget_from
 from fugu.ledger.store import File
-from fugu.mechanism.encoding import budget_from
 
 
 def known_budget(path: Path, data: str) -> Guarantee | None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import LedgerBroken, Unstorable
+from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.encoding import budget_from, budget_json
 from fugu.mechanism.per_entry import PerEntryRelease
 from fugu.mechanism.release import Release
 from fugu.queries.sequence_query import SequenceAnswer

@@ -20,14 +20,8 @@ from fugu._version import __version__
 from fugu.errors import BadLaw, CertificateError, FuguError, UsageError
 from fugu.files import write_text
 from fugu.guarantee import Guarantee
-from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.laws.multinormal import NormalPair
-from fugu.laws.vectors import VectorFamily
-from fugu.mechanism.checks import check_parts
-from fugu.mechanism.documents import check_plain, load_json, reading
-from fugu.mechanism.encoding import (
-    budget_from,
+from fugu.guarantee.encoding import budget_from
+from fugu.laws.encoding import (
     item_from,
     item_json,
     normal_pair_from,
@@ -35,6 +29,12 @@ from fugu.mechanism.encoding import (
     vectors_from,
     vectors_json,
 )
+from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.laws.multinormal import NormalPair
+from fugu.laws.vectors import VectorFamily
+from fugu.mechanism.checks import check_parts
+from fugu.mechanism.documents import check_plain, load_json, reading
 from fugu.mechanism.labels import misnamed
 from fugu.mechanism.weakness import warnings_of
 from fugu.noise.cauchy import GeneralizedCauchy

@@ -8,8 +8,8 @@ from typing import final
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure
+from fugu.guarantee.encoding import budget_json
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.encoding import budget_json
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.mechanism.once import Once
 from fugu.mechanism.pushed import halves_agree

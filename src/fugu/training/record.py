@@ -21,9 +21,9 @@ from fugu.data.schema import Schema
 from fugu.errors import CertificateError, NotProvable
 from fugu.files import write_text
 from fugu.guarantee import Approx
+from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact
 from fugu.mechanism.documents import check_plain, load_json, reading
-from fugu.mechanism.encoding import budget_from, budget_json
 from fugu.numbers.exact import read_number
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD

@@ -18,12 +18,12 @@ from fugu.calibration.covariance.wishes import Wishes
 from fugu.calibration.method import AnyBudget
 from fugu.calibration.proof import Proof
 from fugu.errors import NotProvable, UnknownName, UsageError
+from fugu.guarantee.encoding import budget_json
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.pair import LawPair
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.mechanism.correlated import CorrelatedAdditive
-from fugu.mechanism.encoding import budget_json
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import as_fraction

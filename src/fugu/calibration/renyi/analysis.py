@@ -14,13 +14,13 @@ from fugu.calibration.reach import Problem
 from fugu.calibration.renyi.target import Target
 from fugu.calibration.sealing import Way, beliefs_of
 from fugu.guarantee import Renyi, RenyiCurve
+from fugu.guarantee.encoding import budget_json
 from fugu.laws.analytic import Analytic
 from fugu.laws.items import Item
 from fugu.loss.renyi_api import cauchy_divergence
 from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
-from fugu.mechanism.encoding import budget_json
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.laplace import OBJECTIVES
 from fugu.numbers.exact import as_fraction

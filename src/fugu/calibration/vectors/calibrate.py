@@ -19,12 +19,12 @@ from fugu.calibration.vectors.propose import WAYS, propose
 from fugu.calibration.vectors.prove import prove_vectors
 from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee import Approx, Renyi, RenyiCurve
+from fugu.guarantee.encoding import budget_json
 from fugu.laws.pair import LawPair
 from fugu.laws.vectors import VectorFamily, vector_families
 from fugu.loss.bounds import Noise
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
-from fugu.mechanism.encoding import budget_json
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.lattice import Lattice, as_grid
 from fugu.numbers.exact import Real, as_fraction

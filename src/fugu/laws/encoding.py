@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
@@ -20,40 +17,10 @@ from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Components, NormalMixture, components
 from fugu.laws.vectors import VectorFamily, distinct
 from fugu.noise.lattice import MAX_INDEX, Lattice
-from fugu.numbers.exact import Real, as_fraction, float_up, read_number, read_whole
+from fugu.numbers.exact import float_up, read_number, read_whole
 
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
-
-
-def budget_json(budget: Guarantee) -> dict[str, str]:
-    """A guarantee with exact numbers; the orders of a Rényi curve as "alpha: epsilon, alpha: epsilon"."""
-    fields = {k: _text(getattr(budget, k)) for k in ("alpha", "epsilon", "delta") if hasattr(budget, k)}
-    if isinstance(budget, RenyiCurve):
-        orders = ((("inf" if math.isinf(a) else _text(a)), _text(e)) for a, e in budget.points)
-        fields["epsilons"] = ", ".join(f"{a}: {e}" for a, e in orders)
-    return {"kind": type(budget).__name__, **fields}
-
-
-def budget_from(found: dict[str, str]) -> Guarantee:
-    """The guarantee that `budget_json` wrote."""
-    if found["kind"] == "RenyiCurve":
-        listed = [point.split(": ") for point in found["epsilons"].split(", ")]
-        orders = {math.inf if a == "inf" else _number(a): _number(e) for a, e in listed}
-        return RenyiCurve(orders, _number(found["delta"]))
-    kinds = {"Pure": Pure, "Approx": Approx, "Renyi": Renyi}
-    numbers = {k: _number(v) for k, v in found.items() if k != "kind"}
-    return kinds[found["kind"]](**numbers)  # type: ignore[no-any-return]
-
-
-def _number(text: str) -> Real:
-    """A whole number or float where it means exactly this, else the Fraction; within the range of doubles."""
-    exact = read_number(text)
-    if abs(exact) > sys.float_info.max:
-        raise CertificateError("the certificate's budget is beyond the range of doubles")
-    if exact.denominator == 1:
-        return int(exact)
-    return float(exact) if as_fraction(float(exact)) == exact else exact
 
 
 def item_json(item: Item) -> dict[str, Any]:
@@ -196,9 +163,3 @@ def _law_from(found: dict[str, Any], count: int) -> Masses:
     if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
         raise CertificateError("a law in the certificate is not a probability law")
     return law
-
-
-def _text(x: Real) -> str:
-    if isinstance(x, float) and math.isinf(x):
-        raise CertificateError("an infinite budget cannot be certified")
-    return str(as_fraction(x))

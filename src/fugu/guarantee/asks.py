@@ -1,0 +1,169 @@
+"""What a budget asks of two noised laws, and how proved losses are held against it: once, in exact rationals.
+
+`budget.asks()` is one of two things. A `Ratio`: P(S) <= e^epsilon Q(S) + delta for every event S; with delta 0 it is
+the order infinity. `Divergences`: D_alpha(P || Q) <= epsilon(alpha) for every order listed, outside events of
+probability delta. Both are for every pair of laws and in both orders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from fugu.numbers.exact import float_down, float_up
+
+
+class Loss(Protocol):
+    """A proved upper bound on the loss of one pair, in both orders."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+    def within(self, bound: Fraction) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Proved upper bounds: every pair, both orders. delta is 0 if the pure bound alone meets epsilon."""
+
+    epsilon: float
+    delta: float
+    worst_pair: str
+    holds: bool
+
+
+class Bounds(Protocol):
+    """The proved losses of one noise on one problem (`fugu.loss.door`)."""
+
+    def pure(self, epsilon: Fraction) -> Sequence[Loss]: ...
+    def delta(self, epsilon: Fraction, delta: Fraction) -> Sequence[Loss]: ...
+    def divergences(self, ask: Divergences) -> Iterable[tuple[Loss, Fraction, Fraction]]: ...
+    def explain_pure(self) -> None: ...
+
+
+class Losses(Protocol):
+    """The losses of one noise on one problem in doubles, as functions of its scale, to search with."""
+
+    def pure(self, scale: float) -> float: ...
+    def delta(self, scale: float, ask: Ratio) -> float: ...
+    def divergence(self, scale: float, alpha: Fraction) -> float: ...
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """P(S) <= e^epsilon Q(S) + delta for every event S."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def pure(self) -> bool:
+        """Whether no delta is allowed: then only noise that bounds every ratio will do."""
+        return self.delta == 0
+
+    @property
+    def target(self) -> float:
+        """What `guess` must not exceed: delta, or epsilon where there is none."""
+        return float_down(self.delta if self.delta else self.epsilon)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether only equal laws meet it."""
+        return self.epsilon == 0 and self.delta == 0
+
+    def guess(self, losses: Losses, scale: float) -> float:
+        """delta at epsilon, or the pure loss where no delta is allowed, in doubles."""
+        return losses.delta(scale, self) if self.delta else losses.pure(scale)
+
+    def decide(self, bounds: Bounds) -> Proof:
+        """The largest pure loss, if it meets epsilon; else delta at epsilon of the same noise, if one is allowed."""
+        losses = bounds.pure(self.epsilon)
+        worst = _largest(losses)
+        if all(loss.within(self.epsilon) for loss in losses):
+            return Proof(worst[0], 0.0, worst[1], holds=True)
+        if self.pure:
+            bounds.explain_pure()
+            return Proof(worst[0], 0.0, worst[1], holds=False)
+        deltas = bounds.delta(self.epsilon, self.delta)
+        value, label = _largest(deltas)
+        return Proof(float_up(self.epsilon), value, label, all(loss.within(self.delta) for loss in deltas))
+
+
+@dataclass(frozen=True)
+class Divergences:
+    """D_alpha <= epsilon for every (alpha, epsilon) listed, outside events of probability delta on each side."""
+
+    orders: tuple[tuple[Fraction, Fraction], ...]
+    delta: Fraction
+
+    @property
+    def pure(self) -> bool:
+        """Never: noise that bounds no ratio has divergences of finite order."""
+        return False
+
+    @property
+    def target(self) -> float:
+        """What `guess` must not exceed."""
+        return 1.0
+
+    @property
+    def impossible(self) -> bool:
+        """Whether only equal laws meet it."""
+        return any(epsilon == 0 for _, epsilon in self.orders)
+
+    @property
+    def highest(self) -> Fraction:
+        """The largest order."""
+        return max(alpha for alpha, _ in self.orders)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The least epsilon of any order."""
+        return min(epsilon for _, epsilon in self.orders)
+
+    def excess(self, loss: Callable[[Fraction], float]) -> float:
+        """max over orders of loss(alpha) / epsilon(alpha): the budget is met where it is at most 1."""
+        return max(_ratio(loss(alpha), epsilon) for alpha, epsilon in self.orders)
+
+    def guess(self, losses: Losses, scale: float) -> float:
+        """The excess in doubles."""
+        return self.excess(lambda alpha: losses.divergence(scale, alpha))
+
+    def start(self, distance: float) -> float:
+        """A scale that should do for a shift by `distance`: Laplace needs distance / epsilon, Gaussian distance
+        sqrt(alpha / 2 epsilon)."""
+        needed = [max(distance / e, distance * math.sqrt(a / (2 * e))) for a, e in map(_floats, self.orders) if e]
+        return max(1e-280, *needed) if needed else math.inf
+
+    def decide(self, bounds: Bounds) -> Proof:
+        """Every order of every pair within its epsilon; the worst is the one that uses most of it."""
+        value, delta, label, holds = 0.0, Fraction(0), "", True
+        excess = -1.0
+        for loss, epsilon, left_out in bounds.divergences(self):
+            holds = holds and loss.within(epsilon)
+            delta = max(delta, left_out)
+            ratio = loss.value / float(epsilon) if epsilon else loss.value
+            if ratio > excess:
+                value, label, excess = loss.value, loss.label, ratio
+        return Proof(value, float_up(delta), label, holds)
+
+
+Ask = Ratio | Divergences
+
+
+def _largest(losses: Sequence[Loss]) -> tuple[float, str]:
+    worst = max(losses, key=lambda loss: loss.value, default=None)
+    return (0.0, "") if worst is None else (worst.value, worst.label)
+
+
+def _ratio(loss: float, epsilon: Fraction) -> float:
+    if loss <= 0:
+        return 0.0
+    return loss / float_down(epsilon) if epsilon else math.inf
+
+
+def _floats(order: tuple[Fraction, Fraction]) -> tuple[float, float]:
+    return float(order[0]), float(order[1])
