@@ -34,7 +34,7 @@ from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.laplace import OBJECTIVES
+from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.exact import Real
 
 NOISES = ("best", "laplace", "gaussian", "cauchy")

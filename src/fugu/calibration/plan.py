@@ -10,7 +10,8 @@ from fugu.calibration.prove import prove
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Pure
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.noise.laplace import OBJECTIVES, Laplace
+from fugu.noise.kind import OBJECTIVES
+from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import decimal_up
 
 

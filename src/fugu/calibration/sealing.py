@@ -20,7 +20,8 @@ from fugu.loss.bounds import Noise
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
-from fugu.noise.laplace import OBJECTIVES, Laplace
+from fugu.noise.kind import OBJECTIVES
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 

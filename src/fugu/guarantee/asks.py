@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from fugu.numbers.exact import float_down, float_up
 
@@ -58,6 +58,8 @@ class Ratio:
 
     epsilon: Fraction
     delta: Fraction
+    finite: ClassVar[bool] = False
+    """Whether the orders are finite."""
 
     @property
     def pure(self) -> bool:
@@ -98,6 +100,7 @@ class Divergences:
 
     orders: tuple[tuple[Fraction, Fraction], ...]
     delta: Fraction
+    finite: ClassVar[bool] = True
 
     @property
     def pure(self) -> bool:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
 from flint import arb
 
-from fugu.errors import BadNoise, UnknownName
-from fugu.noise.laplace import OBJECTIVES
+from fugu.errors import BadNoise
+from fugu.guarantee.asks import Ask
+from fugu.noise.kind import Noise, check_objective, kind
 from fugu.noise.lattice import check_scale
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 
 _BITS = 128
 
 
+@kind
 @dataclass(frozen=True)
-class GeneralizedCauchy:
+class GeneralizedCauchy(Noise):
     """Density beta (1 + (x / scale)^2)^(-tail / 2), tail > 1; tail 2 is the Cauchy law. Scale 0 is no noise.
 
     beta = Gamma(k/2) / (sqrt(pi) Gamma((k-1)/2) scale) with k = tail: scale T / sqrt(k - 1) for a Student T with k - 1
@@ -31,6 +34,9 @@ class GeneralizedCauchy:
     0.25262564069328
     """
 
+    name: ClassVar[str] = "cauchy"
+    place: ClassVar[int] = 2
+    released: ClassVar[bool] = False
     scale: Real
     tail: Real = 2
     grid: Fraction | None = None
@@ -46,6 +52,31 @@ class GeneralizedCauchy:
                 " grid, and release Laplace or Gaussian noise"
             )
 
+    @classmethod
+    def at(cls, scale: Real, grid: Fraction) -> GeneralizedCauchy:  # noqa: ARG003
+        """Continuous noise of that scale: no sampler on a lattice is proved."""
+        return cls(scale)
+
+    @classmethod
+    def refusal(cls, ask: Ask) -> str | None:
+        """It is analysed for divergences of finite order, and without delta."""
+        if not ask.finite:
+            return "Cauchy noise is analysed for Renyi budgets only; use noise='laplace' or 'gaussian'"
+        return "Cauchy noise is analysed without delta; give Renyi(alpha, epsilon)" if ask.delta else None
+
+    def in_steps(self, grid: Fraction) -> GeneralizedCauchy:
+        """The same noise with the grid for its unit."""
+        return GeneralizedCauchy(as_fraction(self.scale) / grid, self.tail)
+
+    def to_json(self) -> dict[str, Any]:
+        """The kind, the scale and the tail exponent, exactly."""
+        return {"kind": self.name, "scale": str(as_fraction(self.scale)), "tail": str(as_fraction(self.tail))}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> GeneralizedCauchy:
+        """The noise that `to_json` wrote."""
+        return cls(read_number(found["scale"]), read_number(found["tail"]))
+
     def density(self, x: float) -> float:
         """The density at x, in doubles; inf at 0 and 0 elsewhere for scale 0."""
         if self.scale == 0:
@@ -55,8 +86,7 @@ class GeneralizedCauchy:
 
     def expected_error(self, objective: str = "absolute") -> float:
         """E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2; E N^2 = scale^2 / (k - 3), inf for k <= 3."""
-        if objective not in OBJECTIVES:
-            raise UnknownName("objective", objective, OBJECTIVES)
+        check_objective(objective)
         if self.scale == 0:
             return 0.0
         s, k = as_fraction(self.scale), as_fraction(self.tail)

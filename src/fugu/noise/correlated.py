@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadNoise, UnknownName
+from fugu.errors import BadNoise, CertificateError
 from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.laplace import OBJECTIVES
+from fugu.noise.kind import check_objective
 from fugu.noise.lattice import as_grid, check_scale
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -32,6 +33,7 @@ class CorrelatedGaussian:
     (2, [['80', '-16'], ['-16', '80']])
     """
 
+    name: ClassVar[str] = "correlated"
     base: Real
     columns: tuple[tuple[int, ...], ...]
     scales: tuple[Real, ...]
@@ -72,10 +74,33 @@ class CorrelatedGaussian:
             for i in range(d)
         )  # fmt: skip
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is added."""
+        return self.base == 0 and not any(self.scales)
+
+    def to_json(self) -> dict[str, Any]:
+        """The kind and its numbers, exactly."""
+        return {
+            "kind": self.name,
+            "base": str(as_fraction(self.base)),
+            "columns": [list(column) for column in self.columns],
+            "scales": [str(as_fraction(s)) for s in self.scales],
+            "grid": str(self.grid),
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any], dimension: int) -> CorrelatedGaussian:
+        """The noise that `to_json` wrote."""
+        if found["kind"] != cls.name:
+            raise CertificateError(f"this version of fugu knows no correlated noise {str(found['kind'])[:40]!r}")
+        columns = tuple(tuple(column) for column in found["columns"])
+        scales = tuple(read_number(x) for x in found["scales"])
+        return cls(read_number(found["base"]), columns, scales, read_number(found["grid"]), dimension)
+
     def expected_error(self, objective: str = "absolute") -> float:
         """E ||N||_1 (sum of sqrt(2 variance / pi)) or E ||N||_2^2 (the trace); discrete Gaussians vary no more."""
-        if objective not in OBJECTIVES:
-            raise UnknownName("objective", objective, OBJECTIVES)
+        check_objective(objective)
         variances = [float(row[i]) for i, row in enumerate(self.covariance())]
         if objective == "squared":
             return sum(variances)

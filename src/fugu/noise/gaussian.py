@@ -7,22 +7,30 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadNoise, UnknownName
-from fugu.noise.laplace import OBJECTIVES
+from fugu.errors import BadNoise
+from fugu.guarantee.asks import Ask
+from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.noise.kind import Noise, check_objective, kind
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
 _SLACK = Fraction(1, 10**12)
+NO_RATIO = (
+    "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs the other "
+    "without bound. Give a delta > 0, or use Laplace noise"
+)
 
 
+@kind
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Noise):
     """Density ~ exp(-x^2 / (2 scale^2)); with a grid, mass ~ exp(-(k grid)^2 / (2 scale^2)) at k * grid.
 
     The scale is the standard deviation; on a lattice the true one is a little less (Canonne, Kamath and Steinke
@@ -38,6 +46,9 @@ class Gaussian:
     0.215013
     """
 
+    name: ClassVar[str] = "gaussian"
+    place: ClassVar[int] = 1
+    norm: ClassVar[int] = 2
     scale: Real
     grid: Fraction | None = None
 
@@ -45,6 +56,21 @@ class Gaussian:
         check_scale(self.scale)
         if self.grid is not None:
             object.__setattr__(self, "grid", as_grid(self.grid))
+
+    @classmethod
+    def at(cls, scale: Real, grid: Fraction) -> Gaussian:
+        """Lattice noise of that scale."""
+        return cls(scale, grid)
+
+    @classmethod
+    def refusal(cls, ask: Ask) -> str | None:
+        """It bounds no ratio, so it needs a delta or a finite order."""
+        return NO_RATIO if ask.pure else None
+
+    @property
+    def sampler(self) -> LatticeGaussianSampler:
+        """Independent integers with P(k) ~ exp(-precision k^2)."""
+        return LatticeGaussianSampler(self.precision)
 
     @property
     def precision(self) -> Fraction:
@@ -58,8 +84,7 @@ class Gaussian:
 
         By Poisson summation the lattice variance is scale^2 (1 - e) with e < 1e-130 once scale >= 4 grid.
         """
-        if objective not in OBJECTIVES:
-            raise UnknownName("objective", objective, OBJECTIVES)
+        check_objective(objective)
         if self.scale == 0:
             return 0.0
         s = float(self.scale)

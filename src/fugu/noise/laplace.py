@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
-from fugu.errors import BadNoise, UnknownName
+from fugu.errors import BadNoise
+from fugu.guarantee.asks import Ask
+from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.kind import Noise, check_objective, kind
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction
 
-OBJECTIVES = ("absolute", "squared")
 _SEEN = 1e-9
 """A lattice finer than this part of the scale changes no expected error that a double can hold."""
 
 
+@kind
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Noise):
     """Density ~ exp(-|x| / scale); with a grid, mass ~ exp(-|k| grid / scale) at k * grid. Scale 0 is no noise.
 
     Larger scales are post-processings of smaller ones, Lap(c) = Lap(b) + {0 w.p. (b/c)^2, else Lap(c)}, and
@@ -28,6 +32,8 @@ class Laplace:
     1.919035
     """
 
+    name: ClassVar[str] = "laplace"
+    place: ClassVar[int] = 0
     scale: Real
     grid: Fraction | None = None
 
@@ -35,6 +41,21 @@ class Laplace:
         check_scale(self.scale)
         if self.grid is not None:
             object.__setattr__(self, "grid", as_grid(self.grid))
+
+    @classmethod
+    def at(cls, scale: Real, grid: Fraction) -> Laplace:
+        """Lattice noise of that scale."""
+        return cls(scale, grid)
+
+    @classmethod
+    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
+        """Never: it bounds every ratio."""
+        return None
+
+    @property
+    def sampler(self) -> LatticeLaplaceSampler:
+        """Independent integers with P(k) ~ exp(-rate |k|)."""
+        return LatticeLaplaceSampler(self.rate)
 
     @property
     def rate(self) -> Fraction:
@@ -46,8 +67,7 @@ class Laplace:
     def expected_error(self, objective: str = "absolute") -> float:
         """E|N| or E N^2. Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g q / (1 - q^2), 2 g^2 q / (1 -
         q)^2."""
-        if objective not in OBJECTIVES:
-            raise UnknownName("objective", objective, OBJECTIVES)
+        check_objective(objective)
         if self.scale == 0:
             return 0.0
         b = float(self.scale)

@@ -22,7 +22,7 @@ from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.noise.cauchy import GeneralizedCauchy
-from fugu.noise.laplace import OBJECTIVES
+from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.exact import as_fraction
 
 _REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
