@@ -13,7 +13,7 @@ from fugu import Approx, Laplace, LawPair, Pure, Scenario, verify
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.reach import reach
 from fugu.errors import BadNoise, NotProvable
-from fugu.mechanism.additive import nearest
+from fugu.laws.places import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.queries import answer
 from fugu.report.nearby import curve, nearby_caption

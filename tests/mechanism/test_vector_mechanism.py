@@ -22,8 +22,8 @@ from fugu.errors import (
     NotProvable,
 )
 from fugu.laws.masses import Masses
+from fugu.laws.places import nearest
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.vector import nearest_rows
 
 P = fugu.Discrete([[0, 0], [2, 4]], [3, 1])
 Q = fugu.Discrete([[2, 0], [0, 4]], [1, 1])
@@ -73,14 +73,14 @@ def test_it_releases_once_and_shares_that_with_what_follows() -> None:
 def test_other_vectors_go_to_the_nearest_supported_one() -> None:
     support = np.array([[0.0, 0.0], [0.0, 4.0], [2.0, 0.0]])
     rows = np.array([[0.9, 0.1], [1.0, 0.0], [-5.0, 3.0], [1e200, -1e300]])
-    assert nearest_rows(support, rows).tolist() == [[0, 0], [0, 0], [0, 4], [0, 0]]
+    assert nearest(support, rows).tolist() == [[0, 0], [0, 0], [0, 4], [0, 0]]
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-170, 1e-250, 1e150])
 def test_supported_vectors_stay_where_they_are_at_every_size(size: float) -> None:
     """Squares of 1e-170 are zero in doubles: without scaling all of these would meet in the first row."""
     support = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 3.0]]) * size
-    assert np.array_equal(nearest_rows(support, support), support)
+    assert np.array_equal(nearest(support, support), support)
     plain = np.argmin(((support[:, None] - support[None]) ** 2).sum(axis=2), axis=1) if size == 1e-170 else None
     assert plain is None or plain.tolist() == [0, 0, 0, 0]
 
@@ -258,8 +258,7 @@ def test_laws_of_several_dimensions_are_refused_with_a_typed_error(pairs: Any, f
 def test_laws_of_another_dimension_do_not_hold(found: fugu.Mechanism) -> None:
     other = fugu.LawPair(fugu.Discrete([[0, 0, 1]]), fugu.Discrete([[1, 0, 0]]))
     assert not fugu.verify(found, other).holds
-    with pytest.raises(FuguError):
-        fugu.verify(found, fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1])))
+    assert not fugu.verify(found, fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]))).holds
 
 
 def test_gaussian_attributes_and_groups_of_two_published_numbers() -> None:

@@ -12,7 +12,8 @@ from fugu.auditing.decoder import Decoded, decode
 from fugu.auditing.shadows import Floats, Hypothesis, Protection
 from fugu.errors import MissingExtra
 from fugu.laws.discrete import Discrete
-from fugu.mechanism.additive import Additive, nearest
+from fugu.laws.places import nearest
+from fugu.mechanism.additive import Additive
 from fugu.noise.gaussian import Gaussian
 
 Score = Callable[[Floats], Floats]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fugu.auditing.raw import raw_edges
 from fugu.errors import NotProvable, UsageError
-from fugu.mechanism.additive import nearest
+from fugu.laws.places import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real, as_fraction, float_up

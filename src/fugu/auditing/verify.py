@@ -15,12 +15,12 @@ from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.laws.places import nearest
 from fugu.laws.vectors import VectorFamily, distinct, vector_families
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.documents import proving
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.pushed import halves_agree, pushed
-from fugu.mechanism.vector import nearest_rows
 from fugu.numbers.exact import as_fraction, read_number
 
 
@@ -127,7 +127,7 @@ def _vectors(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Ve
 
 
 def _moved_rows(family: VectorFamily, support: NDArray[np.float64]) -> VectorFamily:
-    points, where = distinct(nearest_rows(support, family.points))
+    points, where = distinct(nearest(support, family.points))
     return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
 
 

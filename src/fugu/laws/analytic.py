@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadNoise
 from fugu.laws.normal import Components
+from fugu.laws.places import Digest, spread
 from fugu.noise.lattice import Lattice
 
 
@@ -17,10 +24,53 @@ class Analytic:
     q: Components
     label: str
     lattice: Lattice | None = None
+    shape: ClassVar[str] = "smooth"
+    dimension: ClassVar[int] = 1
+    atoms: ClassVar[bool] = False
+    translates: ClassVar[bool] = False
+    inexact: ClassVar[bool] = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of the pair."""
+        return (self.label,)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """One pair."""
+        return ((0, 1),)
+
+    def alone(self) -> Iterator[Analytic]:
+        """The pair, if it differs."""
+        if not self.same:
+            yield self
 
     def on(self, lattice: Lattice) -> Analytic:
         """The same laws, rounded onto a lattice."""
         return Analytic(self.p, self.q, self.label, lattice)
+
+    def push(self, support: NDArray[np.float64]) -> Analytic:  # noqa: ARG002
+        """Refused: values without atoms are not moved to atoms."""
+        raise BadNoise("it moves every value to its own atoms, and these laws have none")
+
+    def numbered(self) -> Analytic:
+        """Refused: values without atoms are always rounded."""
+        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
+
+    def spread(self) -> float:
+        """The standard deviation of the published value under both laws together; 1 where it has none."""
+        p, q = self.p, self.q
+        weights, means = np.concatenate((p.weights, q.weights)), np.concatenate((p.means, q.means))
+        return spread(weights / 2, means, np.concatenate((p.stds, q.stds))) or 1.0
+
+    def narrower(self) -> float:
+        """The standard deviation of the narrower of the two laws that have one."""
+        return min(s for law in (self.p, self.q) if (s := spread(law.weights, law.means, law.stds)) > 0)
+
+    def mark(self, digest: Digest) -> None:
+        """Add what is stated to a digest."""
+        for law in (self.p, self.q):
+            digest.update(repr(_exact(law)).encode())
 
     def shift(self) -> Fraction | None:
         """If the two laws are translates of one normal law: by how much, in steps of the lattice if there is one."""

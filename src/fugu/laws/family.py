@@ -1,12 +1,11 @@
-"""`Family`: laws on one common support and the pairs among them, ready for a loss to be computed."""
+"""`Family`: laws on one common support and the pairs among them, of numbers or of vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from fugu.errors import BadLaw, BadNoise, NotProvable
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.laws.pair import LawPair, Shifted
+from fugu.laws.places import Digest, nearest, spread
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 
@@ -22,13 +22,38 @@ _CELLS = 20_000_000
 """Above this many (law, point) cells the pairs are treated one by one instead of on a common support."""
 
 
-class PairsOfLaws:
-    """Several laws and the pairs among them: what does not depend on where the points lie."""
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Points, each law's masses on them, and pairs of law numbers.
 
+    The points are sorted numbers (n,), or distinct vectors (n, d) in lexicographic order: positions as doubles, or
+    lattice indices as int64. Evaluating a ratio of noised laws at a point where neither has an atom changes no
+    supremum, so a support that is common to many laws is as good as each pair's own; each law's noised mass is then
+    computed once, not once per pair."""
+
+    points: NDArray[Any]
     laws: tuple[Masses, ...]
     pairs: tuple[tuple[int, int], ...]
     labels: tuple[str, ...]
-    errors: tuple[float, ...]
+    translates: bool = False
+    """Whether this is one pair of translates of an unknown law, standing in as two point masses."""
+    errors: tuple[float, ...] = ()
+    """How far, in total variation, each true law may be from its masses; none given means all exact."""
+    atoms: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not self.errors:
+            object.__setattr__(self, "errors", (0.0,) * len(self.laws))
+
+    @property
+    def dimension(self) -> int:
+        """1 for numbers, d for vectors of d coordinates."""
+        return 1 if self.points.ndim == 1 else int(self.points.shape[1])
+
+    @property
+    def shape(self) -> str:
+        """What the table of losses knows it by."""
+        return "line" if self.points.ndim == 1 else "space"
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -55,86 +80,137 @@ class PairsOfLaws:
         """Whether some pair is blurred."""
         return any(self.blurred(pair) for pair in self.pairs)
 
-
-@dataclass(frozen=True, eq=False)
-class Family(PairsOfLaws):
-    """Sorted points (float64 positions, or int64 lattice indices), each law's masses on them, pairs of law numbers.
-
-    Evaluating a ratio of noised laws at a point where neither has an atom changes no supremum, so a support that is
-    common to many laws is as good as each pair's own; each law's noised mass is then computed once, not once a pair."""
-
-    points: NDArray[Any]
-    laws: tuple[Masses, ...]
-    pairs: tuple[tuple[int, int], ...]
-    labels: tuple[str, ...]
-    translates: bool = False
-    """Whether this is one pair of translates of an unknown law, standing in as two point masses."""
-    errors: tuple[float, ...] = ()
-    """How far, in total variation, each true law may be from its masses; none given means all exact."""
-
-    def __post_init__(self) -> None:
-        if not self.errors:
-            object.__setattr__(self, "errors", (0.0,) * len(self.laws))
-
     @cached_property
     def minute(self) -> bool:
         """Whether some probability is positive but so small that arithmetic on doubles would lose it."""
         return any(np.any((law.parts != 0) & (row < 1e-280)) for law, row in zip(self.laws, self.weights, strict=True))
 
+    @property
+    def same(self) -> bool:
+        """Whether no pair differs."""
+        return not self.different
+
+    def alone(self) -> Iterator[Family]:
+        """Every pair that differs, by itself."""
+        for pair, label in self.different:
+            yield replace(self, pairs=(pair,), labels=(label,))
+
     def on(self, lattice: Lattice) -> Family:
         """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""
         if self.translates:
             return self._translates_on(lattice)
-        index = lattice.index(self.points)
-        points, where = (index, None) if np.all(np.diff(index) > 0) else np.unique(index, return_inverse=True)
-        laws = self.laws if where is None else tuple(law.scatter(where, len(points)) for law in self.laws)
-        return replace(self, points=points, laws=laws)  # no map brings laws farther apart: errors stay
+        return self._at(lattice.index(self.points))
 
     def _translates_on(self, lattice: Lattice) -> Family:
-        """Rounding commutes with a shift only if the shift is a whole number of grid steps."""
-        steps = as_fraction(float(self.points[-1] - self.points[0])) / lattice.grid
-        if steps.denominator != 1:
+        """Rounding commutes with a shift only if the shift is a whole number of grid steps in every coordinate."""
+        shift = (self.points[-1] - self.points[0]).reshape(-1)
+        steps = [as_fraction(float(x)) / lattice.grid for x in shift]
+        if any(s.denominator != 1 for s in steps):
             raise BadNoise(
                 f"a grid of {lattice.grid} does not divide the shift of pair {self.labels[0]!r}; choose one that does"
             )
-        points = np.array([0, int(steps)], dtype=np.int64)[: len(self.points)]
-        return Family(points, self.laws, self.pairs, self.labels, translates=True)
+        ends = np.array([[0] * len(steps), [int(s) for s in steps]], dtype=np.int64)[: len(self.points)]
+        return Family(ends.reshape(self.points.shape), self.laws, self.pairs, self.labels, translates=True)
+
+    def push(self, support: NDArray[np.float64]) -> Family:
+        """The laws of the nearest supported value; masses that meet are added exactly."""
+        if self.translates:
+            raise BadNoise("it moves every value to its own atoms, and these laws have none")
+        return self._at(nearest(support, self.points))
+
+    def numbered(self) -> Family:
+        """The same laws on the points 0, 1, 2, ...: all that matters where neither noise nor rounding is applied."""
+        return replace(self, points=np.arange(len(self.points)))
+
+    def _at(self, places: NDArray[Any]) -> Family:
+        """Every point moved to its place; no map brings laws farther apart, so errors stay."""
+        if places.ndim == 1 and np.all(np.diff(places) > 0):
+            return replace(self, points=places)
+        points, where = distinct(places)
+        return replace(self, points=points, laws=tuple(law.scatter(where, len(points)) for law in self.laws))
+
+    def spread(self) -> float:
+        """The standard deviation of the published value under all laws together; 1 where it has none."""
+        return spread(self.weights.mean(axis=0), self.points, np.zeros(len(self.points))) or 1.0
+
+    def mark(self, digest: Digest) -> None:
+        """Add what is stated to a digest: equal for two calibrations on the same beliefs."""
+        digest.update(self.points.tobytes())
+        digest.update(repr((self.pairs, self.translates)).encode())
+        if self.points.ndim > 1:
+            for law in self.laws:
+                digest.update(repr(law.whole()).encode())
+            return
+        for masses in self.laws:
+            digest.update(f"{masses.total.numerator:x}/{masses.total.denominator:x}".encode())
+            big = masses.parts.dtype == object
+            digest.update(",".join(map(hex, masses.parts.tolist())).encode() if big else masses.parts.tobytes())
+        digest.update(repr(self.errors if self.inexact else ()).encode())
+
+
+def distinct(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct points in order (vectors in lexicographic order), and for every point its number among them."""
+    if points.ndim == 1:
+        return np.unique(points, return_inverse=True)
+    order = np.lexsort(points.T[::-1])
+    ordered = points[order]
+    fresh = np.concatenate(([True], np.any(ordered[1:] != ordered[:-1], axis=1)))
+    where = np.empty(len(points), dtype=np.int64)
+    where[order] = np.cumsum(fresh) - 1
+    return ordered[fresh], where
 
 
 def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
     """Group law pairs into families: one for all laws on a common support, one for each pair of translates."""
-    shifted = [p for p in pairs if isinstance(p.p, Shifted)]
-    discrete = [p for p in pairs if not isinstance(p.p, Shifted)]
-    if any(pair.dimension > 1 for pair in pairs):
-        raise NotProvable("this is for one published number; laws of vectors are calibrated and verified as vectors")
-    found = [replace(_family([_points(p)]), translates=True) for p in shifted]
-    if discrete:
-        laws = {id(law): law for p in discrete for law in (p.p, p.q)}
-        union = _union([law for law in laws.values() if isinstance(law, Discrete)])
-        if len(union) * len(laws) <= _CELLS or len(discrete) == 1:
-            found.append(_family(discrete, union))
-        else:
-            found.extend(_family([p]) for p in discrete)
-    return tuple(found)
+    require_one_dimension(pairs)
+    shifted = [pair for pair in pairs if isinstance(pair.p, Shifted)]
+    discrete = [pair for pair in pairs if not isinstance(pair.p, Shifted)]
+    made = [replace(_family([_points(pair)]), translates=True) for pair in shifted]
+    if not discrete:
+        return tuple(made)
+    laws = list({id(law): law for pair in discrete for law in (pair.p, pair.q)}.values())
+    if any(not isinstance(law, Discrete) for law in laws):
+        raise NotProvable("laws of vectors must be Discrete or Shifted here")
+    union = _union([law for law in laws if isinstance(law, Discrete)])
+    if len(union) * len(laws) <= _CELLS or len(discrete) == 1 or union.ndim > 1:
+        return (*made, _family(discrete, union))
+    return (*made, *(_family([pair]) for pair in discrete))
+
+
+def require_one_dimension(pairs: Sequence[LawPair]) -> None:
+    """Refuse laws of numbers and of vectors, or of vectors of several lengths, side by side."""
+    if len(dimensions := sorted({pair.dimension for pair in pairs})) > 1:
+        raise BadLaw(f"the laws have several dimensions: {dimensions}; publish vectors of one length")
 
 
 def _points(pair: LawPair) -> LawPair:
     """Translates as the two point masses that are their worst case."""
     assert isinstance(pair.p, Shifted)
     assert isinstance(pair.q, Shifted)
-    gap: Fraction = pair.q.exact[0] - pair.p.exact[0]
-    if as_fraction(float(gap)) != gap:
+    gap = [b - a for a, b in zip(pair.p.exact, pair.q.exact, strict=True)]
+    if any(as_fraction(float(x)) != x for x in gap):
         raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
-    return LawPair(Discrete([0.0]), Discrete([float(gap)]), pair.label)
+    if len(gap) == 1:
+        return LawPair(Discrete([0.0]), Discrete([float(gap[0])]), pair.label)
+    return LawPair(Discrete([[0.0] * len(gap)]), Discrete([[float(x) for x in gap]]), pair.label)
 
 
 def _union(laws: Sequence[Discrete]) -> NDArray[np.float64]:
     first = laws[0].values
+    if first.ndim > 1:
+        return distinct(np.concatenate([law.values for law in laws]))[0]
     if all(law.values is first or np.array_equal(law.values, first) for law in laws[1:]):
         return first
     merged = np.concatenate([law.values for law in laws])
     merged.sort(kind="stable")  # merges runs that are sorted already
     return merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
+
+
+def _places(support: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Where values that are in the support stand in it."""
+    if support.ndim == 1:
+        return np.searchsorted(support, values)
+    return distinct(np.concatenate([support, values]))[1][len(support) :]
 
 
 def numbered_laws(pairs: Sequence[LawPair]) -> dict[tuple[int, bool], Discrete]:
@@ -148,7 +224,7 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
     support = _union(list(laws.values())) if union is None else union
     number = {key: i for i, key in enumerate(laws)}
     rows = tuple(
-        law.masses if law.values is support else law.masses.scatter(np.searchsorted(support, law.values), len(support))
+        law.masses if law.values is support else law.masses.scatter(_places(support, law.values), len(support))
         for law in laws.values()
     )
     return Family(

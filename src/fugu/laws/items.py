@@ -1,17 +1,34 @@
-"""`items`: law pairs sorted into what a loss can be computed on: families of atoms, and analytic pairs."""
+"""`shapes`: law pairs sorted into what a loss can be computed on: atoms, Gaussian components, normal vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fugu.errors import NotProvable, UsageError
 from fugu.laws.analytic import Analytic
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import Family, families
-from fugu.laws.multinormal import MultivariateNormal
+from fugu.laws.family import Family, families, require_one_dimension
+from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Components, Normal, NormalMixture, components
 from fugu.laws.pair import Law, LawPair, Shifted
 
 Item = Family | Analytic
+Shape = Family | Analytic | NormalPair
+
+
+def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
+    """The shapes behind law pairs of one dimension; normal laws of vectors pair only with each other."""
+    if any(isinstance(law, MultivariateNormal) for pair in pairs for law in (pair.p, pair.q)):
+        return tuple(_normal(pair, pairs[0].dimension) for pair in pairs)
+    return items(pairs)
+
+
+def _normal(pair: LawPair, dimension: int) -> NormalPair:
+    if not isinstance(pair.p, MultivariateNormal) or not isinstance(pair.q, MultivariateNormal):
+        raise NotProvable("MultivariateNormal laws pair only with each other; give all laws of one kind")
+    if pair.dimension != dimension:
+        raise UsageError("all pairs must speak of vectors of one dimension")
+    return NormalPair(pair.p, pair.q, pair.label)
 
 
 def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
@@ -19,6 +36,7 @@ def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
 
     A normal law without spread is a point mass, and a mixture of such is a discrete law: they are read as what they
     are."""
+    require_one_dimension(pairs)
     read: dict[int, Law | Components] = {}
     atoms, smooth = [], []
     for pair in pairs:

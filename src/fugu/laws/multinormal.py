@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, BadNoise
+from fugu.laws.places import Digest
+from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 
 Row = tuple[Fraction, ...]
@@ -75,6 +78,52 @@ class NormalPair:
     p: MultivariateNormal
     q: MultivariateNormal
     label: str
+    shape: ClassVar[str] = "normal"
+    atoms: ClassVar[bool] = False
+    translates: ClassVar[bool] = False
+    inexact: ClassVar[bool] = False
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return self.p.dimension
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of the pair."""
+        return (self.label,)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """One pair."""
+        return ((0, 1),)
+
+    def alone(self) -> Iterator[NormalPair]:
+        """The pair, if it differs."""
+        if not self.same:
+            yield self
+
+    def on(self, lattice: Lattice) -> NormalPair:
+        """The laws as they are: rounding is part of what is proved of the noise (`loss.normal.smoothing`)."""
+        del lattice
+        return self
+
+    def push(self, support: NDArray[np.float64]) -> NormalPair:  # noqa: ARG002
+        """Refused: values without atoms are not moved to atoms."""
+        raise BadNoise("it moves every value to its own atoms, and these laws have none")
+
+    def numbered(self) -> NormalPair:
+        """Refused: values without atoms are always rounded."""
+        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
+
+    def spread(self) -> float:
+        """The root of the mean variance, over coordinates and both laws."""
+        total = sum(float(law.cov[i][i]) for law in (self.p, self.q) for i in range(self.dimension))
+        return math.sqrt(total / (2 * self.dimension)) or 1.0
+
+    def mark(self, digest: Digest) -> None:
+        """Add what is stated to a digest."""
+        digest.update(repr((self.p.mean, self.p.cov, self.q.mean, self.q.cov)).encode())
 
     @property
     def difference(self) -> Row:

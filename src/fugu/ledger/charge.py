@@ -17,7 +17,7 @@ import numpy as np
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.laws.family import PairsOfLaws
+from fugu.laws.family import Family
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.certificate import Certificate
 
@@ -139,7 +139,7 @@ def _points(certificate: Certificate) -> tuple[str, ...]:
     """The names of the pairs, or an error if some law has several atoms or some pair has no name."""
     labels: list[str] = []
     for item in certificate.laws if certificate.kind in ("additive", "vector") else ():
-        known = isinstance(item, PairsOfLaws) and not getattr(item, "translates", False) and not any(item.errors)
+        known = isinstance(item, Family) and not getattr(item, "translates", False) and not any(item.errors)
         if not known or any(np.count_nonzero(law.parts != 0) != 1 for law in getattr(item, "laws", ())):
             labels = []
             break

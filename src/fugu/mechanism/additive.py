@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.laws.places import nearest
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
@@ -83,15 +84,3 @@ def rounding_error(lattice: Lattice | None, support: NDArray[np.float64] | None)
     if support is None:
         return float(lattice.grid) / 2
     return float(np.max(np.abs(lattice.value(lattice.index(support)) - support)))
-
-
-def nearest(support: NDArray[np.float64], column: Column) -> Column:
-    """Each value moved to the nearest supported one, halves downward; infinities go to the ends.
-
-    >>> nearest(np.array([0.0, 1.0, 5.0]), np.array([-3.0, 0.4, 3.0, 9.0]))
-    array([0., 0., 1., 5.])
-    """
-    right = np.clip(np.searchsorted(support, column), 0, len(support) - 1)
-    left = np.maximum(right - 1, 0)
-    closer_left = np.abs(column - support[left]) <= np.abs(support[right] - column)
-    return np.where(closer_left & (column < support[right]), support[left], support[right])

@@ -31,7 +31,7 @@ def round_to(step: float) -> Step:
 
 def valid(values: ArrayLike) -> Step:
     """Move released values to the nearest of these."""
-    from fugu.mechanism.additive import nearest
+    from fugu.laws.places import nearest
 
     allowed = np.unique(np.asarray(values, dtype=np.float64))
     if allowed.size == 0 or not np.all(np.isfinite(allowed)):

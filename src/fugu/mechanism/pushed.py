@@ -11,7 +11,7 @@ from fugu.errors import BadNoise
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
-from fugu.mechanism.additive import nearest
+from fugu.laws.places import nearest
 from fugu.mechanism.certificate import Certificate
 
 

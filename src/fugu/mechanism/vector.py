@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
+from fugu.laws.places import nearest
 from fugu.mechanism.additive import rounding_error, sampler_of
 from fugu.mechanism.intake import as_rows
 from fugu.mechanism.mechanism import Column, Mechanism, Step
@@ -20,8 +20,6 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
-
-_BLOCK = 10_000_000
 
 
 @final
@@ -67,7 +65,7 @@ class VectorAdditive(Mechanism):
         return self.noise.scale == 0
 
     def _draw(self, column: Column, source: BitSource) -> Column:
-        clean = column if self.support is None else nearest_rows(self.support, column)
+        clean = column if self.support is None else nearest(self.support, column)
         if self.lattice is None:
             return clean
         noise = self.sampler.draw(clean.size, source).reshape(clean.shape) if self.noise.scale else np.int64(0)
@@ -79,22 +77,3 @@ class VectorAdditive(Mechanism):
 
     def __repr__(self) -> str:
         return f"VectorAdditive({self.noise!r}, {self.dimension} coordinates, {self.guarantee!r})"
-
-
-def nearest_rows(support: NDArray[np.float64], rows: Column) -> Column:
-    """Each vector moved to the supported one that is nearest in the l2 norm, the first in the list on ties.
-
-    >>> nearest_rows(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.9, 0.1], [5.0, 5.0]]))
-    array([[0., 0.],
-           [2., 0.]])
-    """
-    out = np.empty_like(rows)
-    step = max(1, _BLOCK // support.size)
-    scale = 2.0 ** -math.frexp(float(np.max(np.abs(support))))[1] if support.any() else 1.0
-    placed = support * scale  # a power of two, so that no square of a gap between supported vectors underflows
-    with np.errstate(over="ignore", under="ignore"):
-        for start in range(0, len(rows), step):
-            block = rows[start : start + step] * scale
-            gaps = ((block[:, None, :] - placed[None, :, :]) ** 2).sum(axis=2)
-            out[start : start + step] = support[np.argmin(gaps, axis=1)]
-    return out

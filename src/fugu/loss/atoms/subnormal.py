@@ -13,28 +13,26 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Shape
 from fugu.laws.masses import Masses
-from fugu.laws.vectors import VectorFamily
 
 _NORMAL = 2.0**-1022
 _BITS = 1075
-Laws = TypeVar("Laws", Item, Family, VectorFamily)
-Atoms = TypeVar("Atoms", Family, VectorFamily)
+Laws = TypeVar("Laws", bound=Shape)
 
 
-def worst_reading(item: Laws, loss: Callable[[Laws], float]) -> float:
+def worst_reading(item: Laws, loss: Callable[[Any], float]) -> float:
     """The largest loss over the readings of an item's laws; just its loss where no mass is subnormal."""
-    wide = widened(item) if isinstance(item, Family | VectorFamily) else item
+    wide = widened(item) if isinstance(item, Family) else item
     return loss(item) if wide is item else math.nextafter(loss(wide) + 1e-300, math.inf)
 
 
-def widened(family: Atoms) -> Atoms:
+def widened(family: Family) -> Family:
     """Each pair (p, q) with subnormal masses as the pairs (p+, q-) and (p-, q+), which bound both its orders; the
     others as they are.
 
