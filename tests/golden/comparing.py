@@ -70,11 +70,8 @@ def same(before: Any, after: Any) -> bool:
     """
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
-    if (
-        (isinstance(before, float)
-        and isinstance(after, int | float))
-        or (isinstance(after, float)
-        and isinstance(before, int))
+    if (isinstance(before, float) and isinstance(after, int | float)) or (
+        isinstance(after, float) and isinstance(before, int)
     ):
         return math.isclose(before, after, rel_tol=RELATIVE, abs_tol=0.0)
     return type(before) is type(after) and before == after

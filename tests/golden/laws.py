@@ -194,15 +194,25 @@ SHAPES = {
         lambda: LawPair(Normal(0, 1), Normal(2, 1)),
         lambda: LawPair(Normal(0, 1), Normal(2.5, 1)),
         few=True,
-        budgets=_FOUR,
+        budgets=("pure", "approx"),
     ),
-    "normal": _scalar(lambda: LawPair(Normal(0, 1), Normal(2, 1.5)), lambda: LawPair(Normal(0, 1), Normal(2.5, 1.5))),
-    "mixture": _scalar(mixtures, lambda: swapped(mixtures()), few=True, budgets=_FOUR),
+    "normal": _scalar(
+        lambda: LawPair(Normal(0, 1), Normal(2, 1.5)),
+        lambda: LawPair(Normal(0, 1), Normal(2.5, 1.5)),
+        budgets=(*_FOUR, "curve"),
+    ),
+    "normal-delta": _scalar(
+        lambda: LawPair(Normal(0, 1), Normal(2, 1.5)),
+        lambda: LawPair(Normal(0, 1), Normal(2.5, 1.5)),
+        budgets=("renyi-delta",),
+        few=True,
+    ),
+    "mixture": _scalar(mixtures, lambda: swapped(mixtures()), few=True, budgets=("pure", "approx", "renyi")),
     "atom-and-normal": _scalar(
         lambda: LawPair(NormalMixture([0.5, 0.5], [0, 1], [0, 1]), NormalMixture([0.2, 0.8], [0, 3], [0, 1])),
         lambda: LawPair(Normal(0, 1), Normal(1, 1)),
         few=True,
-        budgets=_FOUR,
+        budgets=("pure", "approx", "renyi"),
     ),
     "shifted": _scalar(lambda: Shifted(5), lambda: Shifted(7)),
     "vectors": _vector(
@@ -226,7 +236,7 @@ SHAPES = {
     "table-bins": _table(lambda: table("ward", bins=3, pairs="adjacent"), table, few=True),
     "property": _normal(shares, lambda: shares(110)),
     "property-swept": _normal(
-        lambda: shares(30, values=None, tolerance=0.3), lambda: shares(60), few=True, budgets=_FOUR
+        lambda: shares(30, values=None, tolerance=0.3), lambda: shares(60), few=True, budgets=("pure", "renyi")
     ),
     "group": _scalar(lambda: Scenario.group(3), lambda: Scenario.group(4), few=True),
     "takes-part": _scalar(

@@ -66,7 +66,8 @@ class Measurement:
 def prior_cases(case: Callable[[str, Callable[[], Any]], Any]) -> Iterator[Any]:
     """Every case on priors, as `case(name, run)`."""
     for name, prior in PRIORS.items():
-        for told, answer in _questions(prior).items():
+        more = _of_chain(prior) if name.startswith("chain") else _of_network(prior) if name.startswith("net") else {}
+        for told, answer in {**_questions(prior), **more}.items():
             yield case(f"prior/{name}/{told}", lambda answer=answer: guarded(answer))
     for told, answer in _per_entry().items():
         yield case(f"per-entry/{told}", lambda answer=answer: guarded(answer))
@@ -79,16 +80,24 @@ def _questions(prior: Callable[[], Any]) -> dict[str, Callable[[], Any]]:
         "influence": lambda: fugu.influence(prior(), 6).points,
         "influence/at": lambda: {str(b): fugu.influence(prior())(b) for b in (1, 2, 3, 5, 100)},
         "translate/approx-within": lambda: _said(fugu.translate(prior(), fugu.Approx(0.2, 1e-9), delta=1e-6)),
-        "repr": lambda: repr(prior()),
-        "marginal": lambda: prior().marginal(2),
-        "skipped": lambda: [repr(prior().skipped), repr(prior().unused), repr(prior().assumptions)],
-        "law": lambda: [prior().law(name) for name in prior().names],
     }
     for told, release in _RELEASES.items():
         found[f"translate/{told}"] = lambda release=release: _said(fugu.translate(prior(), release()))
     for epsilon in (0.1, 1, 3, 0):
         found[f"dp-budget/{epsilon}"] = lambda epsilon=epsilon: fugu.dp_budget(prior(), epsilon)
     return found
+
+
+def _of_chain(prior: Callable[[], Any]) -> dict[str, Callable[[], Any]]:
+    return {
+        "repr": lambda: repr(prior()),
+        "marginal": lambda: prior().marginal(2),
+        "skipped": lambda: [repr(prior().skipped), repr(prior().unused), repr(prior().assumptions)],
+    }
+
+
+def _of_network(prior: Callable[[], Any]) -> dict[str, Callable[[], Any]]:
+    return {"law": lambda: [prior().law(name) for name in prior().names]}
 
 
 def _said(answer: Any) -> Any:
