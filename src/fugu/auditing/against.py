@@ -9,22 +9,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fugu.auditing.verify import _certificate, _laws
-from fugu.calibration.prove import prove
-from fugu.calibration.renyi.partial import kept, margins
-from fugu.calibration.renyi.prove import bounds
-from fugu.calibration.renyi.target import Target, plain
 from fugu.errors import NotProvable
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee import Approx, Divergences, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact, outward
 from fugu.guarantee.numbers import plain as plain_number
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.pair import PairsLike
-from fugu.loss.bounds import Noise, pure_bounds
+from fugu.loss.divergence.conditioning import kept, margins
+from fugu.loss.door import bound, divergence_bounds, pure_bounds
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise import Laplace
+from fugu.noise import Laplace, LatticeNoise
 from fugu.numbers.exact import as_fraction, float_up, meant_up
 from fugu.transport.wasserstein import w_inf_index
 
@@ -73,12 +70,13 @@ def weakest(found: Sequence[Guarantee]) -> Guarantee:
     return Approx(epsilon, delta) if delta else Pure(epsilon)
 
 
-def proved(laws: tuple[Item, ...], noise: Noise, budget: Guarantee) -> Guarantee:
+def proved(laws: tuple[Item, ...], noise: LatticeNoise, budget: Guarantee) -> Guarantee:
     """The least guarantee of the budget's kind that the proofs of `verify` give for this noise on these laws."""
-    asked = plain(budget)
-    if isinstance(asked, Renyi | RenyiCurve):
-        return stated(asked, *divergences(laws, noise, Target.of(asked)))
-    proof = prove(laws, noise, asked)
+    asked = budget.simplest()
+    ask = asked.asks()
+    if isinstance(ask, Divergences):
+        return stated(asked, *divergences(laws, noise, ask))
+    proof = bound(laws, noise, ask)
     if proof.delta == 0 and (proof.holds or not isinstance(asked, Approx) or asked.delta == 0):
         found = meant_up(proof.epsilon)
         if proof.holds:
@@ -90,12 +88,12 @@ def proved(laws: tuple[Item, ...], noise: Noise, budget: Guarantee) -> Guarantee
     return Approx(asked.epsilon, delta) if delta > 0 else Pure(asked.epsilon)
 
 
-def _largest_pure(laws: tuple[Item, ...], noise: Noise) -> float:
+def _largest_pure(laws: tuple[Item, ...], noise: LatticeNoise) -> float:
     found = [pure_loss(item, noise) for item in laws]
     return math.inf if None in found else outward(max(e for e in found if e is not None))
 
 
-def pure_loss(item: Item, noise: Noise) -> Fraction | None:
+def pure_loss(item: Item, noise: LatticeNoise) -> Fraction | None:
     """The largest pure loss of an item, W_inf rate in exact rationals where that is less; None if it is not finite."""
     worst = Fraction(0)
     for loss in pure_bounds(item, noise, Fraction(0)):
@@ -125,14 +123,16 @@ class Kept:
     losses: dict[Fraction, float]
 
 
-def divergences(laws: tuple[Item, ...], noise: Noise, target: Target) -> tuple[dict[Fraction, float], Fraction]:
+def divergences(
+    laws: tuple[Item, ...], noise: LatticeNoise, target: Divergences
+) -> tuple[dict[Fraction, float], Fraction]:
     """D_alpha for every order of the target, and the delta that is used for it."""
     found = [piece for item in laws for piece in conditioned(item, noise, target)]
     worst = {alpha: max(piece.losses[alpha] for piece in found) for alpha, _ in target.orders}
     return worst, max(piece.left_out for piece in found)
 
 
-def conditioned(item: Item, noise: Noise, target: Target) -> list[Kept]:
+def conditioned(item: Item, noise: LatticeNoise, target: Divergences) -> list[Kept]:
     """The item as it is if it meets the target or no delta is given; else its pairs, those that need it conditioned on
     the margins of one sub-coupling of mass 1 - delta, the same for all orders (as `calibrate` proves them)."""
     whole = _measured(item, noise, target)
@@ -148,21 +148,21 @@ def conditioned(item: Item, noise: Noise, target: Target) -> list[Kept]:
     return pieces
 
 
-def stated(budget: Renyi | RenyiCurve, losses: dict[Fraction, float], left_out: Fraction) -> Renyi | RenyiCurve:
+def stated(budget: Guarantee, losses: dict[Fraction, float], left_out: Fraction) -> Renyi | RenyiCurve:
     """Divergences as a guarantee of the budget's kind."""
     delta = plain_number(left_out) if left_out else 0.0
     if isinstance(budget, Renyi):
         return Renyi(budget.alpha, meant_up(losses[as_fraction(budget.alpha)]), delta)
-    listed = [alpha for alpha in budget.epsilons if as_fraction(alpha) in losses]
+    listed = [alpha for alpha, _ in budget.orders if as_fraction(alpha) in losses]
     return RenyiCurve({alpha: meant_up(losses[as_fraction(alpha)]) for alpha in listed}, delta)
 
 
-def _measured(item: Item, noise: Noise, target: Target, left_out: Fraction = Fraction(0)) -> Kept:
-    found = {alpha: max(loss.value for loss in bounds(item, noise, alpha)) for alpha, _ in target.orders}
+def _measured(item: Item, noise: LatticeNoise, target: Divergences, left_out: Fraction = Fraction(0)) -> Kept:
+    found = {alpha: max(loss.value for loss in divergence_bounds(item, noise, alpha)) for alpha, _ in target.orders}
     return Kept(item, left_out, found)
 
 
-def _excess(piece: Kept, target: Target) -> float:
+def _excess(piece: Kept, target: Divergences) -> float:
     """max over orders of the divergence over its epsilon, decided exactly where it is near 1."""
     worst = 0.0
     for alpha, epsilon in target.orders:

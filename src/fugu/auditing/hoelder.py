@@ -10,13 +10,12 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from fugu.auditing.theorems import orders_a4, theorem_a4
-from fugu.calibration.renyi.prove import bounds
 from fugu.errors import NotProvable
 from fugu.guarantee.numbers import outward
 from fugu.laws.items import Item
-from fugu.loss.bounds import Noise
+from fugu.loss.door import divergence_bounds as bounds
 from fugu.loss.search.divergence import fast_renyi
-from fugu.noise import Laplace
+from fugu.noise import Laplace, LatticeNoise
 from fugu.numbers.exact import Real, as_fraction, meant_up
 
 Distance = Callable[[Real], float]
@@ -26,7 +25,7 @@ _STEPS = (Fraction(1, 16), Fraction(1, 32), Fraction(1, 64))
 _ENOUGH = 2
 
 
-def best_a4(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> float:
+def best_a4(item: Item, noise: LatticeNoise, alpha: Fraction, distance: Distance) -> float:
     """The least `theorem_a4` found for an item whose laws are that far from the assumed ones; inf if there is none.
 
     `theorem_a4` reads floats as decimals, so every computed bound is first raised to one that means no less."""
@@ -52,7 +51,9 @@ def straight(loss: float, alpha: Fraction, distance: Real) -> float:
     return outward(Fraction(loss) + (2 * alpha - 1) / (alpha - 1) * as_fraction(distance))
 
 
-def _ranked(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> list[tuple[float, Fraction, Fraction]]:
+def _ranked(
+    item: Item, noise: LatticeNoise, alpha: Fraction, distance: Distance
+) -> list[tuple[float, Fraction, Fraction]]:
     """(estimate, 1/p, 1/r), the least first: a coarse grid, then finer steps around its best."""
     known: dict[tuple[Fraction, Fraction], float] = {}
     places = [(u, w) for u in _SHARES for w in _SHARES]
@@ -67,7 +68,7 @@ def _ranked(item: Item, noise: Noise, alpha: Fraction, distance: Distance) -> li
 
 
 def _estimate(
-    item: Item, noise: Noise, alpha: Fraction, distance: Distance, exponents: tuple[Real, Real, Real]
+    item: Item, noise: LatticeNoise, alpha: Fraction, distance: Distance, exponents: tuple[Real, Real, Real]
 ) -> float:
     """`theorem_a4` with the divergence at order q (a - 1/p) in floats; inf where it is not known."""
     ahead, order, behind = orders_a4(alpha, *exponents)

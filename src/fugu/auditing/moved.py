@@ -25,8 +25,9 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
 from fugu.loss.atoms.slack import largest_slack
-from fugu.loss.bounds import Noise, delta_bounds
+from fugu.loss.door import delta_bounds
 from fugu.loss.shifts.cost import ball_log_cost
+from fugu.noise import LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.transport.coupling import monotone
@@ -39,7 +40,7 @@ Apart = dict[int, Fraction]
 """The law of the distance |X - Y| of a coupling, in lattice steps."""
 
 
-def moved_delta(item: Item, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
+def moved_delta(item: Item, noise: LatticeNoise, epsilon: Fraction, reach: Reach) -> float:
     """HS_epsilon of every pair of an item, both orders, for laws moved within the reach; 1 where nothing is known."""
     known = apart(item)
     if noise.scale == 0 or known is None:
@@ -49,7 +50,7 @@ def moved_delta(item: Item, noise: Noise, epsilon: Fraction, reach: Reach) -> fl
     return min(1.0, float_up(Fraction(found) + Fraction(slack)))
 
 
-def moved_renyi(item: Item, noise: Noise, alpha: Fraction, reach: Reach) -> float:
+def moved_renyi(item: Item, noise: LatticeNoise, alpha: Fraction, reach: Reach) -> float:
     """D_alpha of every pair of an item, both orders, for laws moved within the reach; inf where nothing is known."""
     known = apart(item)
     if noise.scale == 0 or known is None:
@@ -57,13 +58,13 @@ def moved_renyi(item: Item, noise: Noise, alpha: Fraction, reach: Reach) -> floa
     return max(mean_renyi(cells, noise, alpha, reach) for cells in known)
 
 
-def mean_delta(cells: Apart, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
+def mean_delta(cells: Apart, noise: LatticeNoise, epsilon: Fraction, reach: Reach) -> float:
     """E HS_epsilon(shift by the distance, lengthened by the reach), rounded up; the slack of inexact laws not added."""
     shares = (share * Fraction(shift_delta(noise, reach.apart(d), epsilon)) for d, share in cells.items())
     return float_up(sum(shares, Fraction(0)))
 
 
-def mean_renyi(cells: Apart, noise: Noise, alpha: Fraction, reach: Reach) -> float:
+def mean_renyi(cells: Apart, noise: LatticeNoise, alpha: Fraction, reach: Reach) -> float:
     """log E c_alpha(the distance, lengthened by the reach) / (alpha - 1), rounded up."""
     grid = noise.grid or Fraction(1)
     with balls.precision(_PRECISION):
@@ -108,7 +109,7 @@ def _apart(family: Family, pair: tuple[int, int]) -> Apart:
 
 
 @lru_cache(maxsize=4096)
-def shift_delta(noise: Noise, steps: int, epsilon: Fraction) -> float:
+def shift_delta(noise: LatticeNoise, steps: int, epsilon: Fraction) -> float:
     """sup_S P(N + steps in S) - e^epsilon P(N in S) for lattice noise, rounded up; it grows with |steps|."""
     if steps == 0:
         return 0.0

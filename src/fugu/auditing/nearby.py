@@ -14,6 +14,7 @@ Several bounds are proved and the least is returned: the coupling that is length
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from fugu.auditing.against import Source, conditioned, halves, proved, pure_loss, stated, weakest
@@ -22,17 +23,16 @@ from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
 from fugu.auditing.reach import Reach, checked, reach
 from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
 from fugu.auditing.verify import _certificate
-from fugu.calibration.renyi.target import Target, plain
 from fugu.errors import NotProvable, UnknownName, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee import Approx, Divergences, Guarantee, Pure
 from fugu.guarantee.numbers import check_alpha, exact, outward
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.atoms.slack import require_exact
-from fugu.loss.bounds import Noise, delta_bounds
+from fugu.loss.door import delta_bounds
 from fugu.loss.shifts.shift import shift_renyi
 from fugu.mechanism.certificate import Certificate
-from fugu.noise import Laplace
+from fugu.noise import Laplace, LatticeNoise
 from fugu.numbers.exact import Real, as_fraction, meant_up
 
 KINDS = ("wasserstein", "renyi")
@@ -67,11 +67,11 @@ def guarantee_within(
 
 def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     """The guarantee for laws moved within the reach."""
-    laws, noise, asked = half.items, half.noise, plain(budget)
+    laws, noise, asked = half.items, half.noise, budget.simplest()
     if far.steps == 0:
         return proved(laws, noise, budget)
-    if isinstance(asked, Renyi | RenyiCurve):
-        target = Target.of(asked)
+    target = asked.asks()
+    if isinstance(target, Divergences):
         pieces = [piece for item in laws for piece in conditioned(item, noise, target)]
         found = {}
         for alpha, _ in target.orders:
@@ -88,7 +88,7 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     return Approx(asked.epsilon, delta) if 0 < delta < 1 else Pure(pure if delta else asked.epsilon)
 
 
-def pure_within(laws: tuple[Item, ...], noise: Noise, far: Reach) -> float:
+def pure_within(laws: tuple[Item, ...], noise: LatticeNoise, far: Reach) -> float:
     """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
 
     epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
@@ -101,7 +101,7 @@ def pure_within(laws: tuple[Item, ...], noise: Noise, far: Reach) -> float:
     return min((outward(end) for end in ends), default=math.inf)
 
 
-def delta_within(laws: tuple[Item, ...], noise: Noise, epsilon: Fraction, far: Reach) -> float:
+def delta_within(laws: tuple[Item, ...], noise: LatticeNoise, epsilon: Fraction, far: Reach) -> float:
     """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
 
     Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
@@ -121,7 +121,7 @@ def delta_within(laws: tuple[Item, ...], noise: Noise, epsilon: Fraction, far: R
     return found
 
 
-def _moved_renyi(item: Item, loss: float, noise: Noise, alpha: Fraction, far: Reach) -> float:
+def _moved_renyi(item: Item, loss: float, noise: LatticeNoise, alpha: Fraction, far: Reach) -> float:
     """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and Theorem A.5."""
     found = moved_renyi(item, noise, alpha, far)
     if noise.scale == 0:
@@ -134,9 +134,10 @@ def _moved_renyi(item: Item, loss: float, noise: Noise, alpha: Fraction, far: Re
 
 def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: Real) -> Guarantee:
     """The guarantee for laws whose divergence of that order from the assumed ones is at most `distance`, both ways."""
-    laws, noise, asked, span = half.items, half.noise, plain(budget), reach(half, 0).span
-    if isinstance(asked, Renyi | RenyiCurve):
-        target = Target(Target.of(asked).orders, Fraction(0))  # likely events of one belief need not be so in another
+    laws, noise, asked, span = half.items, half.noise, budget.simplest(), reach(half, 0).span
+    target = asked.asks()
+    if isinstance(target, Divergences):
+        target = replace(target, delta=Fraction(0))  # likely events of one belief need not be so in another
         found = {}
         for alpha, _ in target.orders:
             each = [_diverged_renyi(piece.item, piece.losses[alpha], noise, alpha, distance, order, span)
@@ -154,7 +155,7 @@ def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: R
 
 
 def _diverged_renyi(
-    item: Item, loss: float, noise: Noise, alpha: Fraction, distance: Fraction, order: Real, span: int | None
+    item: Item, loss: float, noise: LatticeNoise, alpha: Fraction, distance: Fraction, order: Real, span: int | None
 ) -> float:
     """Theorem A.4 at the best exponents that stay within the order; for order inf also its limit. Values that are
     confined to a support lose no more than a shift by its span."""

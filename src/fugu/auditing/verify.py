@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.raw import through_bins
-from fugu.calibration.proof import Proof
-from fugu.calibration.prove import prove
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
+from fugu.guarantee.asks import Proof
 from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.places import nearest
 from fugu.laws.vectors import VectorFamily, distinct, vector_families
+from fugu.loss.door import bound
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.documents import proving
 from fugu.mechanism.mechanism import Mechanism
@@ -68,25 +68,21 @@ def _proved(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Ve
             laws = _laws(scenario_or_pairs, certificate)
         except BadNoise as error:
             return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
-    return _verdict(prove(laws, certificate.noise, budget), budget)
+    return _verdict(bound(laws, certificate.noise, budget.asks()), budget)
 
 
 def _verify_normal(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
     """Correlated noise on normal laws of vectors, in the Gaussian model."""
-    from fugu.calibration.covariance.calibrate import normal_pairs
-    from fugu.calibration.covariance.prove import prove_normal
+    from fugu.laws.items import shapes
 
-    laws = certificate.normal_pairs if scenario_or_pairs is None else normal_pairs(as_pairs(scenario_or_pairs))
-    if any(pair.p.dimension != certificate.body["dimension"] for pair in laws):
+    laws = certificate.normal_pairs if scenario_or_pairs is None else shapes(as_pairs(scenario_or_pairs))
+    if any(pair.dimension != certificate.body["dimension"] for pair in laws):
         return Verdict(False, float("inf"), 1.0, "", "these are laws of vectors of another dimension")
-    return _verdict(prove_normal(laws, certificate.correlated, certificate.budget), certificate.budget)
+    return _verdict(bound(laws, certificate.correlated, certificate.budget.asks()), certificate.budget)
 
 
 def _verify_analysis(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
     """The divergence of noise that is never drawn, in real arithmetic."""
-    from fugu.calibration.renyi.analysis import prove_cauchy
-    from fugu.calibration.renyi.target import Target
-
     budget, laws = certificate.budget, certificate.items
     if not isinstance(budget, Renyi | RenyiCurve):
         return Verdict(False, float("inf"), 1.0, "", "Cauchy noise is analysed for Renyi budgets only")
@@ -95,20 +91,18 @@ def _verify_analysis(certificate: Certificate, scenario_or_pairs: PairsLike | No
             laws = _laws(scenario_or_pairs, certificate)
         except BadNoise as error:
             return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
-    return _verdict(prove_cauchy(laws, certificate.analysed, Target.of(budget)), budget)
+    return _verdict(bound(laws, certificate.analysed, budget.asks()), budget)
 
 
 def _verify_vectors(certificate: Certificate, scenario_or_pairs: PairsLike | None) -> Verdict:
     """The same for published vectors."""
-    from fugu.calibration.vectors.prove import prove_vectors
-
     laws = certificate.vectors
     if scenario_or_pairs is not None:
         try:
             laws = _vectors(scenario_or_pairs, certificate)
         except BadNoise as error:
             return Verdict(False, float("inf"), 1.0, "", f"these laws do not fit the certificate's lattice: {error}")
-    return _verdict(prove_vectors(laws, certificate.noise, certificate.budget), certificate.budget)
+    return _verdict(bound(laws, certificate.noise, certificate.budget.asks()), certificate.budget)
 
 
 def _vectors(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[VectorFamily, ...]:

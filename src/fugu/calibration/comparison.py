@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fugu.calibration.method import AnyBudget
 from fugu.errors import NotProvable
+from fugu.guarantee.curve import Guarantee
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Comparison:
     """The rows, from the crudest method to the exact one; prints as a table."""
 
     rows: tuple[Row, ...]
-    budget: AnyBudget
+    budget: Guarantee
 
     @property
     def best(self) -> Row:

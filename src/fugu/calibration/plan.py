@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from fugu.calibration.calibrate import calibrate
-from fugu.calibration.problem import problem
-from fugu.calibration.prove import prove
-from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Pure
+from fugu.calibration.calibrate import Objective, calibrate
+from fugu.calibration.lattice import problem
+from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.guarantee import Approx, Pure
+from fugu.guarantee.asks import Ratio
+from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.noise.kind import OBJECTIVES
+from fugu.loss.door import bound, covers
+from fugu.noise.kind import check_objective
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import decimal_up
+from fugu.numbers.exact import Real, decimal_up
+
+_WIDEST = 2.0**40
+_TIMES = 1e-4
+"""With a delta, how near to the least epsilon the answer is, relatively."""
 
 
-def plan(scenario_or_pairs: PairsLike, error: float, objective: str = "absolute") -> Pure:
-    """The least epsilon whose exact mechanism has at most this expected error, up to the ninth digit.
+def plan(
+    scenario_or_pairs: PairsLike, error: float, objective: Objective = "absolute", *, delta: Real = 0
+) -> Pure | Approx:
+    """The least epsilon whose mechanism has at most this expected error.
 
-    The largest scale within the error is found first; its proved loss, rounded up to nine digits, is the answer.
+    Parameters: `scenario_or_pairs` as in `calibrate`; `error` is the expected error to reach, a number >= 0;
+    `objective` "absolute" or "squared"; `delta`, if given, is allowed beside epsilon, which normal laws of vectors
+    need.
+
+    Returns `Pure(epsilon)`, the least epsilon up to the ninth digit; with a delta `Approx(epsilon, delta)`, within one
+    part in ten thousand. Raises `NotProvable` where no finite epsilon reaches the error.
 
     >>> import fugu
     >>> student = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]))
@@ -28,49 +42,78 @@ def plan(scenario_or_pairs: PairsLike, error: float, objective: str = "absolute"
     """
     if not isinstance(error, int | float) or isinstance(error, bool) or not 0 <= error < math.inf:
         raise UsageError(f"the target error must be a finite number >= 0, got {error!r}")
-    pairs = as_pairs(scenario_or_pairs)
-    guess = Pure(1)
+    check_objective(objective)
+    given = shapes(as_pairs(scenario_or_pairs))
+    Approx(0, delta)  # validates delta
+    if delta:
+        return _searched(scenario_or_pairs, error, objective, delta)
+    if not all(covers(item.shape, Laplace.name) for item in given):
+        raise BadBudget("no noise on such laws has a finite pure epsilon; give a delta, as in plan(..., delta=1e-6)")
+    return _pure(scenario_or_pairs, given, error, objective)
+
+
+def _pure(source: PairsLike, given: tuple[Shape, ...], error: float, objective: Objective) -> Pure:
+    """The largest Laplace scale within the error is found first; its proved loss, rounded up to nine digits, is the
+    answer."""
+    ask = Ratio(Fraction(1), Fraction(0))
+    each = error / given[0].dimension  # of every coordinate: errors of a vector are sums
     for _ in range(8):
-        asked = problem(pairs, guess)
-        scale = _largest_scale(asked.lattice.grid, error, objective)
-        proof = prove(asked.items, Laplace(scale, asked.lattice.grid), Pure(0))
+        asked = problem(given, ask, Laplace)
+        scale = _largest_scale(asked.lattice.grid, each, objective)
+        proof = bound(asked.items, Laplace(scale, asked.lattice.grid), Ratio(Fraction(0), Fraction(0)))
         if math.isinf(proof.epsilon):
             raise NotProvable(
-                f"no finite epsilon allows an expected error of {error:g}: some value is possible under one "
-                "secret of pair "
-                f"{proof.worst_pair!r} and impossible under the other; allow a larger error"
+                f"no finite epsilon allows an expected error of {error:g}: some value is possible under one secret of "
+                f"pair {proof.worst_pair!r} and impossible under the other; allow a larger error"
             )
         answer = Pure(float(decimal_up(proof.epsilon, 9)))
-        if calibrate(pairs, answer).expected_error(objective) <= error:
+        if _reaches(source, answer, error, objective):
             return answer
-        guess = Pure(float(decimal_up(proof.epsilon * (1 + 1e-6), 9)))
-    return _stepped(pairs, answer, error, objective)
-
-
-def _stepped(pairs: PairsLike, start: Pure, error: float, objective: str) -> Pure:
-    """Raise epsilon by small steps until the mechanism that would really run meets the error."""
-    epsilon = float(start.epsilon)
-    for _ in range(60):
+        ask = Ratio(decimal_up(proof.epsilon * (1 + 1e-6), 9), Fraction(0))
+    epsilon = float(answer.epsilon)
+    for _ in range(60):  # by small steps, until the mechanism that would really run meets the error
         epsilon = float(decimal_up(epsilon * 1.001, 9))
-        if calibrate(pairs, Pure(epsilon)).expected_error(objective) <= error:
+        if _reaches(source, Pure(epsilon), error, objective):
             return Pure(epsilon)
     raise NotProvable(f"no epsilon was found whose mechanism has an expected error of at most {error:g}")
 
 
-def _largest_scale(grid: object, error: float, objective: str) -> float:
+def _searched(source: PairsLike, error: float, objective: Objective, delta: Real) -> Approx:
+    """By bisection on the mechanism that would really run; the end that reaches the error is returned."""
+    low, high = 0.0, 1.0
+    while not _reaches(source, Approx(high, delta), error, objective):
+        low, high = high, 4 * high
+        if high > _WIDEST:
+            raise NotProvable(f"no epsilon was found whose mechanism has an expected error of at most {error:g}")
+    while high - low > _TIMES * high and high > 1e-9:
+        middle = float(decimal_up((low + high) / 2, 9))
+        if _reaches(source, Approx(middle, delta), error, objective):
+            high = middle
+        else:
+            low = middle
+    return Approx(high, delta)
+
+
+def _reaches(source: PairsLike, budget: Pure | Approx, error: float, objective: Objective) -> bool:
+    """Whether the mechanism for a budget has at most this error; a budget that no noise meets does not."""
+    try:
+        return calibrate(source, budget, objective=objective).expected_error(objective) <= error
+    except NotProvable:
+        return False
+
+
+def _largest_scale(grid: Fraction, error: float, objective: str) -> float:
     """The largest scale with expected error <= error, by bisection from the safe side; 0 for error 0."""
-    if objective not in OBJECTIVES:
-        Laplace(1).expected_error(objective)  # raises with the names there are
     if error == 0:
         return 0.0
     low, high = 0.0, 1.0
-    while Laplace(high, grid).expected_error(objective) <= error:  # type: ignore[arg-type]
+    while Laplace(high, grid).expected_error(objective) <= error:
         low, high = high, 2 * high
     for _ in range(200):
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        if Laplace(middle, grid).expected_error(objective) <= error:  # type: ignore[arg-type]
+        if Laplace(middle, grid).expected_error(objective) <= error:
             low = middle
         else:
             high = middle

@@ -6,21 +6,41 @@ import math
 from collections.abc import Callable
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import Ask
+from fugu.laws.items import Shape
+from fugu.loss.door import guess, leakage
+from fugu.noise.kind import Kind
 
 _RELATIVE = 1e-11
 _SMALLEST = 1e-290
 
 
-def least_scale(loss: Callable[[float], float], target: float, upper: float) -> float:
+def least(item: Shape, ask: Ask, kind: Kind) -> float:
+    """The least scale of a kind of noise, in lattice steps, at which the tight loss in doubles meets what is asked."""
+    known = leakage(item.shape, kind.name)
+    if item.same:
+        return 0.0
+    known.require(item, ask)
+    exact = known.known(item, ask)
+    if exact is not None:
+        return exact
+    if ask.impossible:
+        return math.inf
+    found = least_scale(lambda steps: guess(item, kind, ask, steps), ask.target, lambda: known.start(item, ask))
+    return min(found, known.sure(item, ask))
+
+
+def least_scale(loss: Callable[[float], float], target: float, upper: float | Callable[[], float]) -> float:
     """A scale with loss(scale) <= target and loss(scale (1 - 1e-11)) > target; 0 if no noise is needed.
 
-    `loss` is non-increasing (theory F1) and `loss(upper) <= target` up to rounding. Brackets downwards from `upper`,
-    then narrows; the end that meets the target is the one returned, so a wrong guess costs time, never soundness."""
+    `loss` is non-increasing (docs/proofs/laplace.md) and `loss(upper) <= target` up to rounding. Brackets downwards
+    from `upper`, then narrows; the end that meets the target is the one returned, so a wrong guess costs time, never
+    soundness."""
     if loss(0.0) <= target:
         return 0.0
-    if not math.isfinite(upper):
+    high = upper() if callable(upper) else upper
+    if not math.isfinite(high):
         raise NotProvable("the noise that this budget asks for is beyond the range of doubles; rescale the values")
-    high = upper
     for attempt in range(60):
         at_high = loss(high)
         if at_high <= target:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 import fugu
-from fugu.calibration.calibrate import Calibrated
+from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
 from fugu.errors import UsageError
@@ -154,7 +154,7 @@ def calibrate(
             schema=options.schema(schema, no_header),
         )  # fmt: skip
         mechanism = fugu.calibrate(
-            scenario, options.budget(epsilon, delta, alpha), noise=noise, method=method, grid=grid
+            scenario, options.budget(epsilon, delta, alpha), noise=cast(Any, noise), method=cast(Any, method), grid=grid
         )
     if output is not None:
         mechanism.certificate.save(output)

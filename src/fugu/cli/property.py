@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
 
 import fugu
-from fugu.calibration.calibrate import Calibrated
-from fugu.calibration.covariance.wishes import Wishes
+from fugu.calibration.offer import Calibrated, Wishes
 from fugu.cli import options
 from fugu.cli.console import print_json, progress
 from fugu.cli.property_output import Found, content, show
@@ -81,7 +80,9 @@ def property_(
     rng = _generator()
     with progress():
         report("noise", 0, 3 * _TICK)
-        mechanism = fugu.calibrate(scenario, budget, method=method, declared_exact=declared_exact, floor=floor)
+        mechanism = fugu.calibrate(
+            scenario, budget, method=cast(Any, method), declared_exact=declared_exact, floor=floor
+        )
         report("noise", _TICK, 3 * _TICK)
         lines = method_lines(scenario, budget, wishes)
         report("noise", 2 * _TICK, 3 * _TICK)

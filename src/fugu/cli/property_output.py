@@ -11,10 +11,10 @@ from rich.table import Table as Rich
 
 from fugu.auditing import AttackReport
 from fugu.auditing.property_attack import steps_of
-from fugu.calibration.calibrate import Calibrated
-from fugu.calibration.method import AnyBudget
+from fugu.calibration.offer import Calibrated
 from fugu.cli.calibrating import figures
 from fugu.cli.console import escape, out, say
+from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.shares import shares_json
 from fugu.report.property_facts import MethodLine, SwapFigure, best, deviations, error_of
@@ -28,7 +28,7 @@ class Found:
     """All that the command computed."""
 
     scenario: Scenario
-    budget: AnyBudget
+    budget: Guarantee
     name: str
     asked: str
     """The property as the user wrote it."""

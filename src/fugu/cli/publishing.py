@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
@@ -54,7 +55,9 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
-        mechanism = fugu.calibrate(scenario, asked.budget, noise=asked.noise, method=asked.method, grid=asked.grid)
+        mechanism = fugu.calibrate(
+            scenario, asked.budget, noise=cast(Any, asked.noise), method=cast(Any, asked.method), grid=asked.grid
+        )
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private = open_column(mechanism, asked.table)

@@ -64,11 +64,15 @@ class RenyiCurve(Ordered):
         """The least epsilon of any order, which is that of the smallest one."""
         return self.points[0][1]
 
-    def asks(self) -> Ask:
-        """D_alpha <= epsilon(alpha) for every order with a finite epsilon."""
+    def simplest(self) -> RenyiCurve:
+        """Itself; a curve that lists the order infinity is refused, since it is two guarantees."""
         if any(math.isinf(a) for a, _ in self.points):
             raise NotProvable("a curve with the order inf is a pure guarantee as well; give Pure, or the finite orders")
-        return asked_divergences(self.points, self.delta)
+        return self
+
+    def asks(self) -> Ask:
+        """D_alpha <= epsilon(alpha) for every order with a finite epsilon."""
+        return asked_divergences(self.simplest().points, self.delta)
 
     def __repr__(self) -> str:
         return f"RenyiCurve({self.epsilons!r}{f', delta={self.delta!r}' if self.delta else ''})"

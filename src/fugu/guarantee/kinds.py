@@ -119,6 +119,12 @@ class Renyi(Ordered):
         """(order, epsilon)."""
         return ((self.alpha, self.epsilon),)
 
+    def simplest(self) -> Pure | Approx | Renyi:
+        """Of infinite order it is a pure or approximate guarantee."""
+        if not math.isinf(self.alpha):
+            return self
+        return Approx(self.epsilon, self.delta) if self.delta else Pure(self.epsilon)
+
     def asks(self) -> Ask:
         """D_alpha <= epsilon outside events of probability delta; the order infinity bounds every ratio."""
         if math.isinf(self.alpha):

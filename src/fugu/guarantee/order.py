@@ -15,7 +15,7 @@ from fugu.numbers.exact import Real
 if TYPE_CHECKING:
     from flint import arb
 
-    from fugu.guarantee.curve import RenyiCurve
+    from fugu.guarantee.curve import Guarantee, RenyiCurve
     from fugu.guarantee.kinds import Approx, Pure, Renyi
 
 
@@ -24,6 +24,10 @@ class Ordered:
 
     def _key(self) -> tuple[object, ...]:
         raise NotImplementedError
+
+    def simplest(self) -> Guarantee:
+        """The same guarantee in its simplest form: of infinite order, it is `Pure` or `Approx`."""
+        return self  # type: ignore[return-value]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ordered) and self._key() == other._key()

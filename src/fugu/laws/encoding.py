@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Item, Shape
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Components, NormalMixture, components
@@ -23,10 +24,13 @@ _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
 
 
-def item_json(item: Item) -> dict[str, Any]:
-    """A family of atoms, or a pair of laws with Gaussian components."""
-    if isinstance(item, Family):
-        return family_json(item)
+def shape_json(item: Shape) -> dict[str, Any]:
+    """Laws of any shape, exactly."""
+    return _WRITERS[item.shape](item)
+
+
+def smooth_json(item: Analytic) -> dict[str, Any]:
+    """A pair of laws with Gaussian components."""
     return {"kind": "analytic", "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
 
 
@@ -163,3 +167,11 @@ def _law_from(found: dict[str, Any], count: int) -> Masses:
     if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
         raise CertificateError("a law in the certificate is not a probability law")
     return law
+
+
+_WRITERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "line": family_json,
+    "space": vectors_json,
+    "smooth": smooth_json,
+    "normal": normal_pair_json,
+}

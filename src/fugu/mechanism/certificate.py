@@ -23,14 +23,12 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
 from fugu.laws.encoding import (
     item_from,
-    item_json,
     normal_pair_from,
-    normal_pair_json,
+    shape_json,
     vectors_from,
-    vectors_json,
 )
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
 from fugu.mechanism.checks import check_parts
@@ -45,7 +43,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import visible_json
 
-Laws = tuple[Item, ...] | tuple[VectorFamily, ...] | tuple[NormalPair, ...]
+Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
 SCHEMA = "fugu/certificate/1"
 _MAX_BYTES = 2 * 1024**3
 _REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
@@ -247,10 +245,8 @@ class Certificate:
         return certificate
 
 
-def _law_json(item: Item | VectorFamily | NormalPair) -> dict[str, Any]:
-    if isinstance(item, NormalPair):
-        return normal_pair_json(item)
-    return vectors_json(item) if isinstance(item, VectorFamily) else item_json(item)
+def _law_json(item: Shape) -> dict[str, Any]:
+    return shape_json(item)
 
 
 def _sha256(content: Any) -> str:

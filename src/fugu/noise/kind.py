@@ -33,6 +33,8 @@ class Noise(ABC):
     name: ClassVar[str]
     released: ClassVar[bool] = True
     """Whether an exact sampler on a lattice is proved; noise without one is for analysis only."""
+    ordered: ClassVar[bool] = False
+    """Whether noise of a larger scale is a post-processing of noise of a smaller one, also on a lattice."""
     norm: ClassVar[int] = 1
     """The norm in which moved vectors are measured: the density falls with it."""
     place: ClassVar[int] = 9

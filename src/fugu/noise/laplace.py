@@ -34,6 +34,7 @@ class Laplace(Noise):
 
     name: ClassVar[str] = "laplace"
     place: ClassVar[int] = 0
+    ordered: ClassVar[bool] = True
     scale: Real
     grid: Fraction | None = None
 

@@ -74,6 +74,10 @@ class Lattice:
             return exact
         return float(self.origin) + index.astype(np.float64) * float(self.grid)
 
+    def to_json(self) -> dict[str, str]:
+        """Grid and origin, exactly."""
+        return {"grid": str(self.grid), "origin": str(self.origin)}
+
     @staticmethod
     def holding(columns: Iterable[NDArray[np.float64]]) -> Lattice | None:
         """The coarsest lattice that holds every value, read as decimals; None if some value is no short decimal."""

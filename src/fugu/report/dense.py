@@ -14,10 +14,11 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses, exact_sum
 from fugu.loss.atoms.gaussian import reach_of, width_of
-from fugu.loss.bounds import Noise, pure_bounds
+from fugu.loss.door import pure_bounds
 from fugu.loss.search.laplace import pure_loss
 from fugu.loss.search.smooth import fast_pure
 from fugu.loss.smooth.rounded import Span, float_cells, span_of
+from fugu.noise import LatticeNoise
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
@@ -32,14 +33,14 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def steps_of(noise: Noise) -> float:
+def steps_of(noise: LatticeNoise) -> float:
     """scale / grid; 0 without noise."""
     if noise.scale == 0:
         return 0.0
     return float(1 / noise.rate) if isinstance(noise, Laplace) else math.sqrt(0.5 / float(noise.precision))
 
 
-def drawable(item: Item, noise: Noise) -> tuple[Item, Noise, int]:
+def drawable(item: Item, noise: LatticeNoise) -> tuple[Item, LatticeNoise, int]:
     """The laws and the noise on a lattice so many times coarser that every point can be drawn; as they are, times 1,
     where that is so already. Only for pictures: what is proved is proved on the lattice of the certificate."""
     gaussian = isinstance(noise, Gaussian) and noise.scale > 0
@@ -54,7 +55,7 @@ def drawable(item: Item, noise: Noise) -> tuple[Item, Noise, int]:
         factor = math.ceil(2 * error.points / error.limit)
     if factor == 1:
         return item, noise, 1
-    coarse: Noise = type(noise)(noise.scale, (noise.grid or Fraction(1)) * factor)
+    coarse: LatticeNoise = type(noise)(noise.scale, (noise.grid or Fraction(1)) * factor)
     if isinstance(item, Family):
         item = item.on(Lattice(Fraction(factor)))
     else:
@@ -64,7 +65,7 @@ def drawable(item: Item, noise: Noise) -> tuple[Item, Noise, int]:
     return item, coarse, factor * more
 
 
-def atoms_of(item: Analytic, noise: Noise) -> Family:
+def atoms_of(item: Analytic, noise: LatticeNoise) -> Family:
     """The pair on the lattice points that hold all of it that doubles can see, also once Laplace noise is added."""
     assert item.lattice is not None
     span = _span(item, noise)
@@ -75,7 +76,7 @@ def atoms_of(item: Analytic, noise: Noise) -> Family:
     return Family(np.arange(span.first, span.last + 1)[held], laws, ((0, 1),), (item.label,))
 
 
-def _span(item: Analytic, noise: Noise) -> Span:
+def _span(item: Analytic, noise: LatticeNoise) -> Span:
     assert item.lattice is not None
     return span_of((item.p, item.q), item.lattice, float(noise.scale) if isinstance(noise, Laplace) else 0.0)
 
@@ -99,7 +100,7 @@ def _convolved(row: Floats, kernel: Floats) -> Floats:
     return np.asarray(np.maximum(fftconvolve(row, kernel), 0.0), dtype=np.float64)
 
 
-def limit(item: Item, noise: Noise) -> float:
+def limit(item: Item, noise: LatticeNoise) -> float:
     """max |ln(f_A / f_B)| over all values and pairs of an item, from above; inf where no limit is known.
 
     Gaussian noise is a post-processing of the value: what that cannot tell, the published one cannot either."""
@@ -119,7 +120,7 @@ def limit(item: Item, noise: Noise) -> float:
         return math.inf
 
 
-def why_unlimited(item: Item, noise: Noise) -> str:
+def why_unlimited(item: Item, noise: LatticeNoise) -> str:
     """Why `limit` is inf: "error" (a law is known up to an error only), "only" (some values are possible under one
     secret only) or "tails" (the ratio may grow without end far out)."""
     if isinstance(item, Family):

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.laws.family import Family
-from fugu.loss.bounds import Noise
 from fugu.mechanism.certificate import Certificate
+from fugu.noise import LatticeNoise
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
 from fugu.report.dense import limit, why_unlimited
@@ -100,7 +99,7 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     """Read a certificate; names not given come from the recipe in it, if it has one."""
     if certificate.kind not in ("additive", "mixed"):
         raise NotProvable(f"a page for certificates of kind {certificate.kind!r} is not available yet")
-    promise = plain(certificate.budget)
+    promise = certificate.budget.simplest()
     budget = _odds(promise)
     running = parts(certificate)
     named = certificate if certificate.kind != "mixed" else running[0].certificate
@@ -112,7 +111,7 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         query=query_name or _published(named) or VALUE,
         secret=secret_name or _protected(named) or SECRET,
         epsilon=float(budget.epsilon),
-        delta=float(getattr(budget, "delta", 0)),
+        delta=float(budget.delta),
         proved=float(budget.epsilon)
         if _renyi(promise)
         else min(float(certificate.proved["epsilon"]), float(budget.epsilon)),
@@ -129,7 +128,7 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         noises=tuple(dict.fromkeys((noise_name(p.noise), float(p.noise.scale)) for p in running if p.noise.scale > 0)),
         empirical=_empirical(running),
         renyi=_renyi(promise),
-        left_out=float(getattr(promise, "delta", 0)) if _renyi(promise) else 0.0,
+        left_out=float(promise.delta) if _renyi(promise) else 0.0,
     )
 
 
@@ -192,7 +191,7 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     return tuple(lines)
 
 
-def noise_name(noise: Noise) -> str:
+def noise_name(noise: LatticeNoise) -> str:
     """ "Laplace" or "Gaussian"."""
     return type(noise).__name__
 

@@ -18,16 +18,14 @@ from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
 from fugu.auditing.nearby import delta_within
 from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
-from fugu.calibration.renyi.target import plain
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.atoms.gaussian import reach_of, width_of
 from fugu.loss.atoms.slack import largest_slack
-from fugu.loss.bounds import Noise
 from fugu.mechanism.certificate import Certificate
-from fugu.noise import Gaussian
+from fugu.noise import Gaussian, LatticeNoise
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.report import style
@@ -61,7 +59,7 @@ class Curve:
 
 def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
-    running, budget = parts(certificate), plain(certificate.budget)
+    running, budget = parts(certificate), certificate.budget.simplest()
     if not running or any(part.noise.scale == 0 or part.lattice is None for part in running):
         return None
     try:
@@ -141,7 +139,7 @@ class _Picture:
         return found
 
 
-def _quick(noise: Noise, laws: tuple[Item, ...]) -> bool:
+def _quick(noise: LatticeNoise, laws: tuple[Item, ...]) -> bool:
     """Whether a delta is proved in no time: Gaussian noise visits every lattice point."""
     if not isinstance(noise, Gaussian):
         return True

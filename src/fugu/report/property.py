@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fugu.auditing import AttackReport
 from fugu.calibration.covariance.methods import WAYS
-from fugu.calibration.method import AnyBudget
+from fugu.guarantee.curve import Guarantee
 from fugu.report import style
 from fugu.report.figures import plain
 from fugu.report.property_facts import MethodLine, SwapFigure
@@ -100,7 +100,7 @@ def attack_figure(before: AttackReport, after: AttackReport) -> Figure:
 
 def property_page(
     model: PropertyModel,
-    budget: AnyBudget,
+    budget: Guarantee,
     by_tolerance: Mapping[float, Sequence[MethodLine]],
     attacks: tuple[AttackReport, AttackReport] | None = None,
     swap: SwapFigure | None = None,

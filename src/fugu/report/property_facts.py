@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from fugu.calibration import compare
-from fugu.calibration.calibrate import Calibrated
-from fugu.calibration.covariance.calibrate import normal_pairs, realised
 from fugu.calibration.covariance.lengths import gaussian_length, isotropic_length
 from fugu.calibration.covariance.methods import propose
-from fugu.calibration.covariance.wishes import Wishes
-from fugu.calibration.method import AnyBudget
+from fugu.calibration.covariance.offers import realised
+from fugu.calibration.offer import Calibrated, Wishes
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee import Approx
+from fugu.guarantee.curve import Guarantee
+from fugu.laws.items import shapes
+from fugu.laws.multinormal import NormalPair
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.progress import report
@@ -73,7 +74,7 @@ class SwapFigure:
         }
 
 
-def method_lines(scenario: Scenario, budget: AnyBudget, wishes: Wishes | None = None) -> tuple[MethodLine, ...]:
+def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None) -> tuple[MethodLine, ...]:
     """Every method on the scenario's laws, from the crudest to the best; noise is proved as it would be drawn."""
     if len(model_of(scenario).statistics) == 1:
         return tuple(
@@ -81,16 +82,16 @@ def method_lines(scenario: Scenario, budget: AnyBudget, wishes: Wishes | None = 
                        r.note if r.proven else r.note or r.why)
             for r in compare(scenario, budget).rows
         )  # fmt: skip
-    pairs = normal_pairs(scenario.law_pairs())
+    pairs = tuple(pair for pair in shapes(scenario.law_pairs()) if isinstance(pair, NormalPair))
     asked = replace(wishes or Wishes(), model=scenario.property)
     found = []
-    for plan in propose(pairs, budget, asked).values():
+    for plan in propose(pairs, budget.asks(), asked).values():
         name = plan.way.name
         if plan.covariance is None:
             found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal))
             continue
         try:
-            noise, proof = realised(plan, pairs, budget, asked.grid)
+            noise, proof = realised(plan, pairs, budget.asks(), asked.grid)
         except NotProvable as error:
             found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, str(error)))
             continue
@@ -118,7 +119,7 @@ def deviations(mechanism: Calibrated) -> tuple[float, ...]:
     return (math.sqrt(mechanism.expected_error("squared")),)
 
 
-def swap_figure(scenario: Scenario, budget: AnyBudget, rng: np.random.Generator, draws: int = DRAWS) -> SwapFigure:
+def swap_figure(scenario: Scenario, budget: Guarantee, rng: np.random.Generator, draws: int = DRAWS) -> SwapFigure:
     """Gaussian noise that suffices without a Gaussian model, with a confidence over the draws."""
     if not isinstance(budget, Approx) or budget.delta == 0:
         raise NotProvable("the record swap is drawn for a budget of epsilon and delta > 0")
@@ -157,7 +158,7 @@ def _moved_shares(model: PropertyModel, tolerance: Fraction) -> Shares:
 
 
 def sweep(
-    scenario: Scenario, budget: AnyBudget, wishes: Wishes | None = None, times: Sequence[Fraction] = TIMES
+    scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None, times: Sequence[Fraction] = TIMES
 ) -> dict[float, tuple[MethodLine, ...]]:
     """`method_lines` by tolerance; tolerances whose shares make no sense are left out."""
     model, found = model_of(scenario), {}

@@ -13,10 +13,10 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
-from fugu.loss.bounds import Noise
 from fugu.loss.search.scan import decayed_sums, log_decayed_sums
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.labels import secrets_named
+from fugu.noise import LatticeNoise
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
@@ -39,7 +39,7 @@ class Part:
     certificate: Certificate
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> LatticeNoise:
         """The noise of this part."""
         return self.certificate.noise
 
@@ -59,7 +59,7 @@ class View:
     pair: Family
     """The two laws, as a family of one pair."""
     lattice: Lattice | None
-    noise: Noise
+    noise: LatticeNoise
     endless: tuple[bool, bool]
     """Which of the laws spread over the whole line; of these `pair` holds what doubles can see."""
     limit: float
@@ -167,7 +167,7 @@ def secrets_of(label: str) -> tuple[str, str]:
     return "the first secret", "the second secret"
 
 
-def _losses(item: Item, noise: Noise, epsilon: float) -> NDArray[np.float64]:
+def _losses(item: Item, noise: LatticeNoise, epsilon: float) -> NDArray[np.float64]:
     """What each pair loses, to rank them: max over atoms of |ln(S_i / S_j)|, or under Gaussian noise delta(epsilon)."""
     gaussian = isinstance(noise, Gaussian) and noise.scale > 0
     if isinstance(item, Analytic) and not gaussian:

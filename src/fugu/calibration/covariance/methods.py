@@ -15,11 +15,9 @@ from fugu.calibration.covariance.directions import directional, expected_value_g
 from fugu.calibration.covariance.optimal import optimal_covariance
 from fugu.calibration.covariance.scaling import enough, excess_of
 from fugu.calibration.covariance.uncertain import directional_uncertainty, eigenvector
-from fugu.calibration.covariance.wishes import Wishes
-from fugu.calibration.method import AnyBudget
-from fugu.calibration.renyi.target import Target
+from fugu.calibration.offer import Wishes
 from fugu.errors import FuguError, NotProvable
-from fugu.guarantee import Approx, Renyi, RenyiCurve
+from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.shifts.gaussian import gaussian_mu
 
@@ -42,7 +40,7 @@ class Way:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Candidate:
     """The covariance a method asks for, or why it has none."""
 
     way: Way
@@ -83,13 +81,13 @@ WAYS = {
 }
 
 
-def propose(pairs: tuple[NormalPair, ...], budget: AnyBudget, wishes: Wishes) -> dict[str, Plan]:
+def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str, Candidate]:
     """Every method's covariance. Laws of unequal covariance are given their mean here, which may not be enough (their
     means may even agree): what a method finds is then enlarged until it is, before its rank and its error count."""
     different = [pair for pair in pairs if not pair.same] or list(pairs[:1])
     D = np.array([pair.p.mean_array - pair.q.mean_array for pair in different])
     C = np.array([(pair.p.cov_array + pair.q.cov_array) / 2 for pair in different])
-    task = Task(D, C, admissible(budget), wishes)
+    task = Task(D, C, admissible(ask), wishes)
     alike = all(pair.shared for pair in different)
 
     floor = least_variance(task)
@@ -99,12 +97,12 @@ def propose(pairs: tuple[NormalPair, ...], budget: AnyBudget, wishes: Wishes) ->
         if not wishes.declared_exact and not wishes.floor and deficient(S):
             if S.any():
                 raise NotProvable(DECODABLE)
-            if excess_of(S, pairs, budget) <= 1:
+            if excess_of(S, pairs, ask) <= 1:
                 raise NotProvable(EXACT)
         S = lifted(S, floor)
-        return S if alike else enough(S, pairs, budget)
+        return S if alike else enough(S, pairs, ask)
 
-    return {name: _plan(WAYS[name], lambda f=find: found(f), wishes) for name, find in _FINDERS.items()}  # type: ignore[misc]
+    return {name: _candidate(WAYS[name], lambda f=find: found(f), wishes) for name, find in _FINDERS.items()}  # type: ignore[misc]
 
 
 def least_variance(task: Task) -> float:
@@ -135,24 +133,24 @@ def lifted(S: Array, floor: float | None) -> Array:
     return np.asarray((raised + raised.T) / 2)
 
 
-def admissible(budget: AnyBudget) -> float:
+def admissible(ask: Ask) -> float:
     """The largest distance |V^-1/2 d| of two normal laws of one covariance that meets the budget: mu(epsilon, delta),
     or sqrt(2 epsilon / alpha)."""
-    if isinstance(budget, Renyi | RenyiCurve):
-        return min(math.sqrt(2 * float(e) / float(a)) for a, e in Target.of(budget).orders)
-    if not isinstance(budget, Approx) or budget.delta == 0:
+    if isinstance(ask, Divergences):
+        return min(math.sqrt(2 * float(e) / float(a)) for a, e in ask.orders)
+    if ask.pure:
         raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-    return gaussian_mu(budget.epsilon, budget.delta)
+    return gaussian_mu(ask.epsilon, ask.delta)
 
 
-def _plan(way: Way, find: Callable[[], Array], wishes: Wishes) -> Plan:
+def _candidate(way: Way, find: Callable[[], Array], wishes: Wishes) -> Candidate:
     try:
         S = find()
     except FuguError as error:
-        return Plan(way, None, str(error))
+        return Candidate(way, None, str(error))
     if deficient(S) and not wishes.declared_exact:
-        return Plan(way, None, DECODABLE if S.any() else EXACT)
-    return Plan(way, S, note="" if S.any() else "the laws' own randomness suffices: no noise")
+        return Candidate(way, None, DECODABLE if S.any() else EXACT)
+    return Candidate(way, S, note="" if S.any() else "the laws' own randomness suffices: no noise")
 
 
 def _isotropic(sigma: float, task: Task) -> Array:

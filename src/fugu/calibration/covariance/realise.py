@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.problem import short_step
+from fugu.calibration.lattice import short_step
 from fugu.errors import NotProvable
 from fugu.loss.normal.smoothing import TAU
 from fugu.noise.correlated import CorrelatedGaussian

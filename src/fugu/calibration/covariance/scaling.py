@@ -8,19 +8,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.method import AnyBudget
-from fugu.calibration.renyi.target import Target
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
-from fugu.guarantee import Approx, Renyi, RenyiCurve
+from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.search.normal import fast_normal_delta
-from fugu.numbers.exact import as_fraction, float_down
 
 Floats = NDArray[np.float64]
 
 
-def enough(covariance: Floats, pairs: tuple[NormalPair, ...], budget: AnyBudget) -> Floats:
+def enough(covariance: Floats, pairs: tuple[NormalPair, ...], ask: Ask) -> Floats:
     """The covariance itself where it meets the budget, else the lesser of the least multiple f S and the least S + h I
     that do, in floating point. More noise of either kind is a post-processing of less, so a search from above finds
     the least; where the laws' own covariances differ in directions that S does not reach, only the second exists.
@@ -28,23 +25,23 @@ def enough(covariance: Floats, pairs: tuple[NormalPair, ...], budget: AnyBudget)
     Of many pairs only those that bind are searched with; one that is not met afterwards joins them."""
     found, held = covariance, tuple[NormalPair, ...]()
     while True:
-        losses = [excess_of(found, (pair,), budget) for pair in pairs]
+        losses = [excess_of(found, (pair,), ask) for pair in pairs]
         worst = pairs[int(np.argmax(losses))]
         if max(losses) <= 1:
             return found
         if worst in held:  # met only up to rounding
-            return _enough(covariance, pairs, budget)
+            return _enough(covariance, pairs, ask)
         held = (*held, worst)
-        found = _enough(covariance, held, budget)
+        found = _enough(covariance, held, ask)
 
 
-def _enough(covariance: Floats, pairs: tuple[NormalPair, ...], budget: AnyBudget) -> Floats:
-    if excess_of(covariance, pairs, budget) <= 1:
+def _enough(covariance: Floats, pairs: tuple[NormalPair, ...], ask: Ask) -> Floats:
+    if excess_of(covariance, pairs, ask) <= 1:
         return covariance
     unit = np.eye(len(covariance)) * max(float(np.trace(covariance)), _smallest(pairs)) / len(covariance)
     found = []
     for start, direction in ((0.0 * covariance, covariance), (covariance, unit)):
-        factor = _least(lambda f, a=start, b=direction: excess_of(a + f * b, pairs, budget))  # type: ignore[misc]
+        factor = _least(lambda f, a=start, b=direction: excess_of(a + f * b, pairs, ask))  # type: ignore[misc]
         if math.isfinite(factor):
             found.append(start + factor * direction)
     if not found:
@@ -57,17 +54,15 @@ def _smallest(pairs: tuple[NormalPair, ...]) -> float:
     return min(float(np.diag(law.cov_array).min()) for pair in pairs for law in (pair.p, pair.q))
 
 
-def excess_of(covariance: Floats, pairs: tuple[NormalPair, ...], budget: AnyBudget) -> float:
+def excess_of(covariance: Floats, pairs: tuple[NormalPair, ...], ask: Ask) -> float:
     """loss / budget, at most 1 where it is met."""
     different = [pair for pair in pairs if not pair.same]
     laws = [(p.p.mean_array, p.p.cov_array + covariance, p.q.mean_array, p.q.cov_array + covariance) for p in different]
-    if isinstance(budget, Renyi | RenyiCurve):
-        target = Target.of(budget)
-        return target.excess(lambda a: max((_divergence(*law, float(a)) for law in laws), default=0.0))
-    if not isinstance(budget, Approx) or budget.delta == 0:
+    if isinstance(ask, Divergences):
+        return ask.excess(lambda a: max((_divergence(*law, float(a)) for law in laws), default=0.0))
+    if ask.pure:
         raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-    target_delta = float_down(as_fraction(budget.delta))
-    return max((fast_normal_delta(*law, float(budget.epsilon)) / target_delta for law in laws), default=0.0)
+    return max((fast_normal_delta(*law, float(ask.epsilon)) / ask.target for law in laws), default=0.0)
 
 
 def _divergence(p_mean: Floats, p_cov: Floats, q_mean: Floats, q_cov: Floats, alpha: float) -> float:

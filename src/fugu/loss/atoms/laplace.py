@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
@@ -16,25 +15,11 @@ from fugu.laws.family import Family
 from fugu.loss.atoms.decay import Block, blocks
 from fugu.loss.atoms.gaps import GapSum
 from fugu.loss.atoms.slack import slack
+from fugu.loss.leakage import PairLoss
 from fugu.numbers import balls
 from fugu.transport.wasserstein import w_inf_index
 
 _PRECISION = 128
-
-
-@dataclass(frozen=True)
-class PairLoss:
-    """A proved upper bound on the loss of one pair, both orders."""
-
-    label: str
-    value: float
-    pair: tuple[int, int] = (0, 0)
-    met: bool = False
-    """Whether the epsilon asked for is met exactly, by an argument in rationals."""
-
-    def within(self, bound: Fraction) -> bool:
-        """Whether the loss is at most `bound`, decided exactly."""
-        return self.met or (not math.isinf(self.value) and Fraction(self.value) <= bound)
 
 
 def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:

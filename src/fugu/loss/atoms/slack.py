@@ -11,7 +11,7 @@ from __future__ import annotations
 from flint import arb
 
 from fugu.errors import NotProvable
-from fugu.guarantee import Approx, Pure
+from fugu.guarantee.asks import Ask
 from fugu.laws.family import Family
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
@@ -46,11 +46,11 @@ def require_exact(family: Family) -> None:
         )
 
 
-def require_room(family: Family, budget: Pure | Approx) -> None:
+def require_room(family: Family, ask: Ask) -> None:
     """Refuse a budget that the errors of the laws exceed by themselves, whatever the noise."""
-    if not isinstance(budget, Approx) or budget.delta == 0:
+    if ask.pure:
         require_exact(family)
-    elif (spent := largest_slack(family, budget.epsilon)) > budget.delta:
+    elif (spent := largest_slack(family, ask.epsilon)) > ask.delta:
         raise NotProvable(
             f"the laws are known up to total variation {max(family.errors):.2g}, which costs delta {spent:.2g} at this "
             "epsilon whatever the noise: ask for a larger delta, or use the exact convolution (method='exact')"

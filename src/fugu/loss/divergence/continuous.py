@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
 from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family
+from fugu.loss.atoms.slack import require_exact
 from fugu.loss.divergence.quadrature import TALL, quadrature, relative_error
 from fugu.loss.search.scan import UNIT
 from fugu.loss.smooth.noised import log_sum
+from fugu.loss.stated import discrete_laws
 from fugu.numbers import balls
+from fugu.numbers.exact import as_fraction
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 18
@@ -66,6 +70,20 @@ def atoms(p: Discrete, q: Discrete, scale: Fraction, tail: float, exact: Callabl
         low = np.array([float(x - Fraction(h)) for x, h in zip(at, high.tolist(), strict=True)])
         found.append(Atoms(law.masses.logs()[keep], high, low, tail))
     return found
+
+
+def divergence_of_atoms(
+    family: Family, scale: Fraction, tail: float, alpha: Fraction, divergence: Callable[[Atoms, Atoms, Fraction], float]
+) -> float:
+    """Both orders of every pair of laws with atoms."""
+    require_exact(family)
+    if family.same:
+        return 0.0
+    worst = 0.0
+    for p, q in discrete_laws(family):
+        rows = atoms(p, q, scale, tail, as_fraction)
+        worst = max(worst, divergence(rows[0], rows[1], alpha), divergence(rows[1], rows[0], alpha))
+    return worst
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ import numpy as np
 from flint import arb, fmpz
 
 from fugu.laws.family import Family
-from fugu.loss.atoms.laplace import PairLoss
-from fugu.loss.bounds import Noise
+from fugu.loss.leakage import PairLoss
 from fugu.loss.shifts.cost import ball_log_cost
+from fugu.noise import LatticeNoise
 from fugu.numbers import balls
 from fugu.progress import report
 from fugu.transport.coupling import Coupling, monotone
@@ -18,7 +18,7 @@ from fugu.transport.coupling import Coupling, monotone
 _PRECISION = 128
 
 
-def coupling_bounds(family: Family, noise: Noise, alpha: Fraction) -> list[PairLoss]:
+def coupling_bounds(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[PairLoss]:
     """For each pair, log E exp((a-1) D_a(zeta_X, zeta_Y)) / (a-1) under the monotone coupling, rounded up.
 
     (JC): sum P^a Q^(1-a) is jointly convex in (P, Q), so it is at most its mean over any coupling; the noise is
@@ -30,7 +30,7 @@ def coupling_bounds(family: Family, noise: Noise, alpha: Fraction) -> list[PairL
     return found or [PairLoss("", 0.0)]
 
 
-def coupling_loss(plan: Coupling, noise: Noise, alpha: Fraction) -> float:
+def coupling_loss(plan: Coupling, noise: LatticeNoise, alpha: Fraction) -> float:
     """The bound of one plan: cells at the same distance are joined first, exactly."""
     distances, where = np.unique(plan.distances, return_inverse=True)
     sums = [0] * len(distances)

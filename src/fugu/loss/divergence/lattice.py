@@ -12,13 +12,13 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.atoms.decay import Reader, blocks
-from fugu.loss.atoms.laplace import PairLoss
 from fugu.loss.atoms.slack import require_exact
-from fugu.loss.bounds import Noise, pure_bounds
 from fugu.loss.divergence.gaussian import prove_renyi_gaussian
 from fugu.loss.divergence.smooth import prove_renyi_analytic
 from fugu.loss.divergence.sums import Pair, PowerSum, divergence, working_bits
-from fugu.noise import Gaussian, Laplace
+from fugu.loss.door import pure_bounds
+from fugu.loss.leakage import PairLoss
+from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.transport.wasserstein import w_inf_index
@@ -30,7 +30,7 @@ _NEAR = 100
 _NOTHING = Fraction(1, 2**80)
 
 
-def renyi_bounds(item: Item, noise: Noise, alpha: Fraction | float) -> list[PairLoss]:
+def renyi_bounds(item: Item, noise: LatticeNoise, alpha: Fraction | float) -> list[PairLoss]:
     """For each pair a bound on D_alpha of the two noised laws, in both orders, for the lattice noise that is drawn.
 
     alpha = inf is the pure loss. Laws known up to an error have no finite divergence and are refused."""
@@ -56,7 +56,7 @@ def renyi_bounds(item: Item, noise: Noise, alpha: Fraction | float) -> list[Pair
     ]
 
 
-def _coupled(family: Family, pair: Pair, noise: Noise, alpha: Fraction) -> float:
+def _coupled(family: Family, pair: Pair, noise: LatticeNoise, alpha: Fraction) -> float:
     """alpha W^2 g^2 / (2 s^2) for Gaussian noise, W g / b for Laplace noise, in exact rationals, W = W_inf in steps.
 
     Settles equality, which balls cannot: two point masses whose closed form is a rational (docs/proofs/renyi.md, 3)."""

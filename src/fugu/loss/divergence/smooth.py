@@ -15,7 +15,7 @@ from fugu.loss.divergence.sums import PowerSum, divergence, theta, working_bits
 from fugu.loss.divergence.tails import Bell, bells, reach, tail
 from fugu.loss.smooth.laplace import _both, _Sums
 from fugu.loss.smooth.rounded import Span, ball_cells
-from fugu.noise import Gaussian, Laplace
+from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 
@@ -24,7 +24,7 @@ _ORDERS = ((0, 1), (1, 0))
 _MOST_BITS = 1024
 
 
-def prove_renyi_analytic(pair: Analytic, noise: Noise, alpha: Fraction) -> float:
+def prove_renyi_analytic(pair: Analytic, noise: LatticeNoise, alpha: Fraction) -> float:
     """A bound on D_alpha of the two rounded and noised laws, both orders; translates by whole steps are bounded by the
     noise's own divergence as well (alpha k^2 g^2 / 2 s^2, or k g / b), in exact rationals."""
     if pair.same:

@@ -16,8 +16,8 @@ from fugu.errors import BadBudget
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Belief, Floats
 from fugu.laws.pair import LawPair
-from fugu.loss.api import delta as discrete_delta
-from fugu.loss.api import epsilon as discrete_epsilon
+from fugu.loss.public import delta as discrete_delta
+from fugu.loss.public import epsilon as discrete_epsilon
 from fugu.loss.smooth.cells import UNIT, dominated, positive_part, start
 from fugu.loss.smooth.noised import Noised, check_noise, log_sum
 from fugu.loss.smooth.reduced import LARGEST, Parts, exp_down, frame, parts, reduced

@@ -18,14 +18,13 @@ from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.laws.vectors import VectorFamily
-from fugu.loss.atoms.laplace import PairLoss
-from fugu.loss.bounds import Noise
+from fugu.loss.leakage import PairLoss
 from fugu.loss.shifts.cost import ball_log_cost, log_cost
 from fugu.loss.shifts.shift import shift_renyi
 from fugu.loss.vectors.bare import law_divergence, law_excess, law_ratio, law_weights, require_exact
 from fugu.loss.vectors.exact import LARGEST, prove_vector_pure, vertices
 from fugu.loss.vectors.gaussian import shift_delta, smooth_delta, smooth_plan, wide
-from fugu.noise import Gaussian, Laplace
+from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, float_up
 from fugu.transport.bottleneck import bottleneck, kept_within
@@ -41,7 +40,7 @@ PLANNED = 4_000_000
 """Pairs of atoms up to which an optimal plan is looked for."""
 
 
-def vector_pure(family: VectorFamily, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
+def vector_pure(family: VectorFamily, noise: LatticeNoise, epsilon: Fraction) -> list[PairLoss]:
     """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate, or
     what the laws lose without noise."""
     require_exact(family)
@@ -64,7 +63,7 @@ def vector_pure(family: VectorFamily, noise: Noise, epsilon: Fraction) -> list[P
     return found
 
 
-def vector_renyi(family: VectorFamily, noise: Noise, alpha: Fraction) -> list[PairLoss]:
+def vector_renyi(family: VectorFamily, noise: LatticeNoise, alpha: Fraction) -> list[PairLoss]:
     """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
     divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
     require_exact(family)
@@ -82,7 +81,7 @@ def vector_renyi(family: VectorFamily, noise: Noise, alpha: Fraction) -> list[Pa
     return found
 
 
-def _implied(family: VectorFamily, noise: Noise, alpha: Fraction) -> dict[tuple[int, int], float]:
+def _implied(family: VectorFamily, noise: LatticeNoise, alpha: Fraction) -> dict[tuple[int, int], float]:
     """D_alpha <= `pure_as_renyi` of the largest ratio on the product grid, where that is small."""
     if noise.scale == 0 or not isinstance(noise, Laplace) or vertices(family) > IMPLIED:
         return {}
@@ -91,7 +90,7 @@ def _implied(family: VectorFamily, noise: Noise, alpha: Fraction) -> dict[tuple[
 
 
 def vector_delta(
-    family: VectorFamily, noise: Noise, epsilon: Fraction, target: Fraction = Fraction(0)
+    family: VectorFamily, noise: LatticeNoise, epsilon: Fraction, target: Fraction = Fraction(0)
 ) -> list[PairLoss]:
     """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling brings
     within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with the `target` in rationals; or,
@@ -169,7 +168,7 @@ def steps_moved(space: Space, plan: SubCoupling) -> NDArray[np.int64]:
     return apart
 
 
-def costs_of(space: Space, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:
+def costs_of(space: Space, noise: LatticeNoise, alpha: Fraction) -> NDArray[np.float64]:
     """The log costs of all pairs of atoms: for independent noise the sum over coordinates."""
     grid = float(noise.grid or 1)
     costs = np.zeros((len(space.x), len(space.y)))
@@ -179,14 +178,16 @@ def costs_of(space: Space, noise: Noise, alpha: Fraction) -> NDArray[np.float64]
     return costs
 
 
-def plan_for(space: Space, noise: Noise, alpha: Fraction, costs: NDArray[np.float64] | None = None) -> SubCoupling:
+def plan_for(
+    space: Space, noise: LatticeNoise, alpha: Fraction, costs: NDArray[np.float64] | None = None
+) -> SubCoupling:
     """A coupling of little expected cost, its marginals exact."""
     total = Fraction(space.total)
     known = costs_of(space, noise, alpha) if costs is None else costs
     return optimal_plan(known, Masses(space.a, total), Masses(space.b, total))
 
 
-def plan_loss(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> float:
+def plan_loss(space: Space, plan: SubCoupling, noise: LatticeNoise, alpha: Fraction) -> float:
     """log E exp((a-1) sum_j h_a(X_j - Y_j)) / (a-1) of a plan that moves all mass, in balls and rounded up."""
     if plan.kept != 1:
         raise NotProvable("a plan that leaves mass where it is bounds no divergence; give one with both whole margins")
@@ -200,7 +201,7 @@ def plan_loss(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) ->
         return max(0.0, balls.upper((mean / arb(fmpz(plan.total))).log() / balls.of(alpha - 1)))
 
 
-def _within(noise: Noise, steps: float, alpha: Fraction) -> float:
+def _within(noise: LatticeNoise, steps: float, alpha: Fraction) -> float:
     """R_alpha of a shift by at most that many steps in the noise's own norm.
 
     Laplace: a vertex of the l1 ball. Gaussian: alpha |k|^2 grid^2 / (2 scale^2) holds for every lattice shift k."""

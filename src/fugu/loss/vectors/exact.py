@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fugu.laws.vectors import VectorFamily
 from fugu.loss.atoms.decay import Reader
-from fugu.loss.atoms.laplace import PairLoss
+from fugu.loss.leakage import PairLoss
 from fugu.numbers import balls
 
 LARGEST = 60_000

@@ -1,0 +1,64 @@
+"""The one driver: propose every method under its own refusal, order by expected error, prove until one holds, seal.
+
+It knows no law, no budget and no noise by name. Laws say their shape, and for each shape one module finds offers."""
+
+from __future__ import annotations
+
+import importlib
+
+from fugu.calibration.comparison import Comparison, Row
+from fugu.calibration.offer import Calibrated, Search, Wishes
+from fugu.calibration.registry import ARITHMETIC, told
+from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.guarantee.asks import Ask
+from fugu.guarantee.curve import Guarantee
+from fugu.laws.items import Shape, shapes
+from fugu.laws.pair import PairsLike, as_pairs
+from fugu.mechanism.context import Context
+
+SEARCHES = {
+    "line": "fugu.calibration.scales",
+    "smooth": "fugu.calibration.scales",
+    "space": "fugu.calibration.scales",
+    "normal": "fugu.calibration.covariance.offers",
+}
+
+
+def asked(budget: object) -> Ask:
+    """What a budget asks for; refused if it is none, or promises nothing."""
+    if not isinstance(budget, Guarantee):
+        raise BadBudget(
+            "a budget is fugu.Pure(epsilon), Approx(epsilon, delta), Renyi(alpha, epsilon) or RenyiCurve, got "
+            f"{type(budget).__name__}"
+        )
+    return budget.asks()
+
+
+def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
+    """The search that such laws are for."""
+    shape = given[0].shape
+    if wishes.only_normal and shape != "normal":
+        raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
+    return importlib.import_module(SEARCHES[shape]).search(given, ask, wishes)  # type: ignore[no-any-return]
+
+
+def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
+    """The mechanism of least expected error among the offers, its guarantee proved in ball arithmetic."""
+    ask, context = asked(budget), Context.of(source)
+    refusals: list[str] = []
+    for stage in search_for(shapes(as_pairs(source)), ask, wishes).stages(refusals):
+        refusals += [f"{o.noise}, {o.method}: {o.refusal}" for o in stage if o.refusal is not None]
+        ready = [offer for offer in stage if offer.refusal is None]
+        for offer in sorted(ready, key=lambda o: o.rank(wishes.objective)):
+            try:
+                return offer.mechanism(budget, ask, context)
+            except (NotProvable, *ARITHMETIC) as error:
+                refusals.append(f"{offer.noise}, {offer.method}: {told(error)}")
+    raise NotProvable(f"no noise could be proved for {budget!r}: " + "; ".join(dict.fromkeys(refusals)))
+
+
+def table(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Comparison:
+    """Every method side by side, with what its noise really leaks; one that fails is a row that says why."""
+    ask = asked(budget)
+    found = search_for(shapes(as_pairs(source)), ask, wishes).everything()
+    return Comparison(tuple(x if isinstance(x, Row) else x.row(ask) for x in found), budget)

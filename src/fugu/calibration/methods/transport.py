@@ -1,0 +1,161 @@
+"""`transport` and `partial-transport`: the least expected cost over couplings of the laws, or of all but delta of them.
+
+For every coupling pi of the two laws, exp((a-1) D_a(M_i, M_j)) <= E_pi exp((a-1) D_a(zeta_X, zeta_Y)), because
+(P, Q) -> sum P^a Q^(1-a) is jointly convex (docs/proofs/renyi.md, docs/proofs/vectors.md)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.calibration.methods.wasserstein import LEAST, least_excess, reach, steps_for, vectors_within
+from fugu.calibration.registry import EVERY, RELEASED, Proposal, method
+from fugu.calibration.search import least_scale
+from fugu.guarantee.asks import Divergences, Ratio
+from fugu.laws.family import Family
+from fugu.loss.divergence.conditioning import kept, unmoved
+from fugu.loss.normal.smoothing import TAU
+from fugu.loss.search.ranges import farthest
+from fugu.loss.shifts.cost import log_cost
+from fugu.loss.shifts.gaussian import fast_gaussian_delta
+from fugu.loss.vectors.bare import law_divergence, law_excess
+from fugu.loss.vectors.bounds import PLANNED, plan_for, space_of, steps_moved, unit_of
+from fugu.loss.vectors.gaussian import smooth_plan
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import Kind, Noise
+from fugu.transport.cells import SubCoupling
+from fugu.transport.coupling import Coupling, monotone
+from fugu.transport.plan import plan_log_cost
+from fugu.transport.space import Space
+
+_CELLS = 40_000
+_MANY = 50_000
+_UNIT = Fraction(1)
+_VECTORS = "joint convexity with a plan of exact marginals (docs/proofs/vectors.md)"
+
+
+@method(
+    "transport",
+    "Pierquin et al. 2024, Theorem 4.5 with q = 1: the least expected cost over couplings",
+    place=45,
+    shapes=("line",),
+    finite=True,
+    noises=EVERY,
+    beaten_by="exact",
+)
+def transport(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with log E exp((a-1) D_a(zeta_X, zeta_Y)) <= (a-1) epsilon under the monotone coupling, which is
+    optimal for every convex cost at once, hence for every scale."""
+    plans = [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
+    distance = max((plan.distances.max().item() for plan in plans), default=0)
+    if distance == 0:
+        return Proposal(0.0)
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return max(coupled(plan, steps, alpha, kind) for plan in plans)
+
+    return Proposal(least_excess(ask, loss, ask.start(float(distance))))
+
+
+def coupled(plan: Coupling, steps: float, alpha: Fraction, kind: Kind) -> float:
+    """log E exp((a-1) D_a(zeta_X, zeta_Y)) / (a-1) under a plan with exact marginals; inf without noise unless nothing
+    moves."""
+    if steps == 0:
+        return math.inf if plan.distances.max() > 0 else 0.0
+    noise = kind.at(steps, _UNIT)
+    return plan_log_cost(plan, log_cost(noise, float(alpha), plan.distances)) / float(alpha - 1)  # type: ignore[arg-type]
+
+
+@method(
+    "partial-transport",
+    "joint convexity on a sub-coupling (docs/proofs/renyi.md): closeness and transport in one",
+    place=48,
+    shapes=("line",),
+    finite=True,
+    noises=EVERY,
+    delta=True,
+    largest=_MANY,
+)
+def partial_transport(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with min over sub-couplings of mass >= 1 - delta of the conditioned cost <= epsilon."""
+    if not ask.delta:
+        return Proposal(math.inf, "delta is 0: the same as transport")
+    distance = float(farthest(item))
+    if distance == 0:
+        return Proposal(0.0)
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        if steps == 0:
+            return max(unmoved(item, pair, ask.delta) for pair, _ in item.different)
+        noise = kind.at(steps, _UNIT)
+        plans = (kept(item, pair, noise, ask.highest, ask.delta) for pair, _ in item.different)
+        return max(coupled(plan, steps, alpha, kind) for plan in plans)
+
+    return Proposal(least_excess(ask, loss, ask.start(distance)))
+
+
+@method("transport", _VECTORS, place=45, shapes=("space",), noises=("gaussian",), delta=True)
+def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
+    """The analytic curve averaged over a plan, and tau squared steps more variance for the lattice."""
+    high = steps_for(reach(item, kind.norm, Fraction(0)), ask)
+    spaces = [space_of(item, pair, kind.norm) for pair, _ in item.different]
+    if high == 0 or any(len(space.x) * len(space.y) > PLANNED for space in spaces):
+        return Proposal(high)
+    bare = [law_excess(item, pair, ask.epsilon) for pair, _ in item.different]
+    plans: dict[int, SubCoupling] = {}
+
+    def cost(k: int, steps: float) -> float:
+        space, noise = spaces[k], Gaussian(steps, _UNIT)
+        if k not in plans or len(space.x) * len(space.y) <= _CELLS:
+            plans[k] = smooth_plan(space, unit_of(space), noise, ask.epsilon)
+        moved = np.sqrt((steps_moved(space, plans[k]).astype(np.float64) ** 2).sum(axis=1))
+        losses = np.zeros(len(moved))
+        far = moved > 0
+        losses[far] = fast_gaussian_delta(float(ask.epsilon), moved[far] / math.sqrt(steps**2 - float(TAU)))
+        shares = np.array([m / plans[k].total for m in plans[k].masses.tolist()])
+        return min(bare[k], float(losses @ shares) * (1 + 1e-9))
+
+    def loss(steps: float) -> float:
+        return max(bare) if steps == 0 else max(cost(k, max(steps, LEAST)) for k in range(len(spaces)))
+
+    found = least_scale(loss, ask.target, high * (1 + 1e-9))
+    return Proposal(max(LEAST, found) if found else 0.0)
+
+
+@method("transport", _VECTORS, place=45, shapes=("space",), finite=True, noises=RELEASED)
+def vectors(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale at which a plan of exact marginals has log E exp((a-1) sum h_a) <= (a-1) epsilon."""
+    high = vectors_within(item, ask, kind, Fraction(0))
+    if high == 0 or math.isinf(high):
+        return Proposal(high)
+    spaces = [space_of(item, pair, kind.norm) for pair, _ in item.different]
+    plans: dict[tuple[int, Fraction], SubCoupling] = {}
+    bare = {
+        (k, alpha): law_divergence(item, pair, alpha)
+        for k, (pair, _) in enumerate(item.different)
+        for alpha, _ in ask.orders
+    }
+
+    def cost(k: int, steps: float, alpha: Fraction) -> float:
+        if steps == 0 or bare[k, alpha] == 0:
+            return bare[k, alpha]
+        space, noise = spaces[k], kind.at(steps, _UNIT)
+        if len(space.x) * len(space.y) <= _CELLS or (k, alpha) not in plans:
+            plans[k, alpha] = plan_for(space, noise, alpha)  # type: ignore[arg-type]
+        plan = plans[k, alpha]
+        return min(bare[k, alpha], plan_log_cost(plan, _cells(space, plan, noise, alpha)) / float(alpha - 1))
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return max(cost(k, steps, alpha) for k in range(len(spaces)))
+
+    return Proposal(least_excess(ask, loss, high * (1 + 1e-9)))
+
+
+def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:
+    """The log costs of a plan's own cells."""
+    apart = steps_moved(space, plan).astype(np.float64) * float(noise.grid or 1)
+    costs = log_cost(noise, float(alpha), apart.ravel())  # type: ignore[arg-type]
+    return np.asarray(costs.reshape(apart.shape).sum(axis=1), dtype=np.float64)

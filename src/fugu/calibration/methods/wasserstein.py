@@ -1,0 +1,146 @@
+"""`wasserstein`: the largest distance any mass must move, against what a shift by that much leaks."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, method
+from fugu.calibration.search import least_scale
+from fugu.guarantee.asks import Divergences, Ratio
+from fugu.laws.analytic import Analytic
+from fugu.laws.family import Family
+from fugu.laws.items import Item
+from fugu.loss.normal.smoothing import TAU
+from fugu.loss.search.ranges import farthest, l1_distance, over
+from fugu.loss.shifts.gaussian import gaussian_mu
+from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.vectors.bounds import space_of
+from fugu.noise.kind import Kind
+from fugu.numbers.exact import float_up
+from fugu.transport.bottleneck import bottleneck
+from fugu.transport.wasserstein import w_inf_index
+
+LEAST = math.sqrt(2 * float(TAU)) * (1 + 1e-9)
+"""Gaussian noise on vectors needs this many steps for the smoothing bound."""
+_VECTORS = "W_inf in the noise's norm: Song, Wang, Chaudhuri 2017; Pierquin et al. 2024"
+
+
+@method(
+    "wasserstein",
+    "Song, Wang, Chaudhuri 2017, Theorem 3.2; equals the Kantorovich W1 mechanism in one dimension",
+    place=20,
+    beaten_by="exact",
+)
+def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = max over pairs of W_inf / epsilon: couple the laws within W_inf, then shift by at most W_inf.
+
+    In one dimension the monotone plan is optimal for W_1 and for W_inf alike, so the Kantorovich mechanism, which takes
+    the largest distance on the support of a W_1-optimal plan, is the same number."""
+    if isinstance(item, Analytic):
+        return _normal_ratio(item, ask)
+    moved = max((w_inf_index(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different), default=0)
+    worst = moved > 0 and moved == l1_distance(item)
+    note = "worst case: equal to l1, the beliefs do not help this method" if worst else ""
+    return Proposal(over(moved, ask.epsilon), note)
+
+
+def _normal_ratio(pair: Analytic, ask: Ratio) -> Proposal:
+    """W_inf of two normal laws is the distance of their means if their spreads agree, else infinite."""
+    p, q = pair.p, pair.q
+    if len(p.stds) != 1 or len(q.stds) != 1 or p.exact_stds != q.exact_stds or pair.lattice is None:
+        return UNBOUNDED
+    distance = abs(p.exact_means[0] - q.exact_means[0]) / pair.lattice.grid
+    return Proposal(over(float_up(distance) + 1, ask.epsilon), "one lattice step is added for rounding")
+
+
+@method(
+    "wasserstein",
+    "Pierquin et al. 2024, Theorem 3.3: R_alpha(noise, W_inf), for every noise",
+    place=20,
+    finite=True,
+    noises=EVERY,
+    beaten_by="exact",
+)
+def divergences(item: Item, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with R_alpha(noise, max over pairs of W_inf) <= epsilon."""
+    if isinstance(item, Analytic):
+        return _normal_divergences(item, ask, kind)
+    return Proposal(within(farthest(item), ask, kind))
+
+
+def _normal_divergences(pair: Analytic, ask: Divergences, kind: Kind) -> Proposal:
+    """W_inf of two normal laws is the distance of their means if their spreads agree, else infinite."""
+    shift = pair.shift()
+    if shift is None:
+        return UNBOUNDED
+    if pair.lattice is None or shift.denominator == 1:
+        return Proposal(within(int(abs(shift)) if shift.denominator == 1 else float_up(abs(shift)), ask, kind))
+    return Proposal(within(math.floor(abs(shift)) + 1, ask, kind), "one lattice step is added for rounding")
+
+
+def within(distance: float, ask: Divergences, kind: Kind) -> float:
+    """The least scale with R_alpha(noise, distance) <= epsilon, for every order."""
+    if distance == 0:
+        return 0.0
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return shift_renyi(kind.at(steps, Fraction(1)), distance, alpha) if steps else math.inf  # type: ignore[arg-type]
+
+    return least_excess(ask, loss, ask.start(float(distance)))
+
+
+def least_excess(ask: Divergences, loss: object, start: float) -> float:
+    """The least scale b with loss(b, alpha) <= epsilon(alpha) for every order, for losses that fall with b."""
+    if ask.impossible:
+        return math.inf
+    return least_scale(lambda b: ask.excess(lambda alpha: loss(b, alpha)), ask.target, start)  # type: ignore[operator]
+
+
+@method("wasserstein", _VECTORS, place=20, shapes=("space",), beaten_by="exact")
+def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
+    """W_inf in the l1 norm, over epsilon."""
+    return Proposal(over(reach(item, kind.norm, Fraction(0)), ask.epsilon))
+
+
+@method("wasserstein", _VECTORS, place=20, shapes=("space",), noises=("gaussian",))
+def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
+    """The analytic Gaussian curve at the largest distance; the lattice takes tau squared steps more variance than
+    continuous noise (`fugu.loss.normal.smoothing`)."""
+    distance = reach(item, kind.norm, Fraction(0))
+    if ask.pure:
+        return Proposal(0.0 if item.same else math.inf)
+    return Proposal(steps_for(distance, ask))
+
+
+def steps_for(distance: float, ask: Ratio) -> float:
+    """Gaussian noise for a shift of a vector by `distance` steps."""
+    if not distance:
+        return 0.0
+    mu = gaussian_mu(ask.epsilon, ask.target)
+    return max(LEAST, math.sqrt((distance / mu) ** 2 + float(TAU)) * (1 + 1e-12))
+
+
+@method("wasserstein", _VECTORS, place=20, shapes=("space",), finite=True, noises=RELEASED)
+def vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm."""
+    return Proposal(vectors_within(item, ask, kind, Fraction(0)))
+
+
+def vectors_within(family: Family, ask: Divergences, kind: Kind, delta: Fraction) -> float:
+    """The least scale with R_alpha(noise, z) <= epsilon, z the distance within which all but delta can be coupled."""
+    distance = reach(family, kind.norm, delta)
+    if distance == 0:
+        return 0.0
+    if kind.norm == 1:
+        return within(int(distance), ask, kind)
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return float(alpha) * distance**2 / (2 * steps**2) if steps else math.inf
+
+    return least_excess(ask, loss, ask.start(distance))
+
+
+def reach(family: Family, norm: int, delta: Fraction) -> float:
+    """The largest distance any pair must be moved, up to a mass delta, in steps."""
+    return max((bottleneck(space_of(family, pair, norm), delta)[0] for pair, _ in family.different), default=0.0)

@@ -1,0 +1,132 @@
+"""The one registry of methods: each finds a scale in its own way, and says on what theorem.
+
+A method is a function with `@method` in a file of `methods/`; the files are found by walking the folder. One name may
+stand for several rules, one for each kind of law and of budget."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from fugu.errors import NotProvable, UnknownName
+from fugu.guarantee.asks import Ask
+from fugu.laws.items import Shape
+from fugu.noise.kind import Kind
+
+ARITHMETIC = (OverflowError, ZeroDivisionError, FloatingPointError)
+"""What Python raises for numbers beyond the range of doubles."""
+OUT_OF_RANGE = "the budget, the grid or the values are beyond the range of doubles; rescale the values"
+ONE_NUMBER = ("line", "smooth")
+RELEASED = ("laplace", "gaussian")
+EVERY = (*RELEASED, "cauchy")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A scale in lattice steps, and a remark for the reader."""
+
+    steps: float
+    note: str = ""
+
+
+UNBOUNDED = Proposal(math.inf, "the values are unbounded: no distance covers them all")
+Finder = Callable[[Any, Any, Kind], Proposal]
+
+
+def attempted(find: Callable[[], Proposal]) -> Proposal:
+    """What a method proposes; one that fails proposes an infinite scale and says why, and hides no other method."""
+    try:
+        return find()
+    except NotProvable as error:
+        return Proposal(math.inf, str(error))
+    except ARITHMETIC:
+        return Proposal(math.inf, OUT_OF_RANGE)
+
+
+def told(error: Exception) -> str:
+    """A refusal in words."""
+    return str(error) if isinstance(error, NotProvable) else OUT_OF_RANGE
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named way to find a scale. What it proposes becomes a mechanism only after `loss` has proved it."""
+
+    name: str
+    theorem: str
+    find: Finder
+    place: int
+    """Where tables list it, from the crudest to the exact one."""
+    shapes: tuple[str, ...]
+    """The shapes of laws it is for, one at a time or together."""
+    finite: bool
+    """Whether it is for divergences of finite order, or for ratios."""
+    noises: tuple[str, ...]
+    beaten_by: str | None = None
+    """A method that never asks for more, where it knows a scale: then this one is tried only if asked for."""
+    delta: bool = False
+    """Whether it is of use with a delta only."""
+    largest: float = math.inf
+    """The most (law pair, atom) cells that it is tried on by itself."""
+
+    def suits(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> bool:
+        """Whether it is for such laws, such a budget and such a noise."""
+        known = {item.shape for item in items}
+        return kind.name in self.noises and self.finite == ask.finite and known <= set(self.shapes)
+
+    def propose(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> Proposal:
+        """The largest scale any item needs; a remark stays only if it is true of every item."""
+        each = [self.find(item, ask, kind) for item in items]
+        notes = {proposal.note for proposal in each}
+        return Proposal(max(proposal.steps for proposal in each), notes.pop() if len(notes) == 1 else "")
+
+
+_METHODS: list[Method] = []
+
+
+def method(
+    name: str,
+    theorem: str,
+    *,
+    place: int,
+    shapes: tuple[str, ...] = ONE_NUMBER,
+    finite: bool = False,
+    noises: tuple[str, ...] = ("laplace",),
+    beaten_by: str | None = None,
+    delta: bool = False,
+    largest: float = math.inf,
+) -> Callable[[Finder], Finder]:
+    """Register a function as a method; the fields are those of `Method`."""
+
+    def register(find: Finder) -> Finder:
+        _METHODS.append(Method(name, theorem, find, place, shapes, finite, noises, beaten_by, delta, largest))
+        return find
+
+    return register
+
+
+@cache
+def methods() -> tuple[Method, ...]:
+    """All methods, from the crudest to the exact one: found by walking `methods/`."""
+    room = importlib.import_module("fugu.calibration.methods")
+    for file in pkgutil.iter_modules(room.__path__):
+        importlib.import_module(f"fugu.calibration.methods.{file.name}")
+    return tuple(sorted(_METHODS, key=lambda m: m.place))
+
+
+def suited(items: Sequence[Shape], ask: Ask, kind: Kind) -> tuple[Method, ...]:
+    """The methods for such laws, such a budget and such a noise."""
+    return tuple(m for m in methods() if m.suits(items, ask, kind) and (ask.delta > 0 or not m.delta))
+
+
+def named(name: str, others: Sequence[str] = ()) -> tuple[Method, ...]:
+    """The rules of that name, or an error that lists the names there are."""
+    listed = tuple(dict.fromkeys((*(m.name for m in methods()), *others)))
+    if name not in listed:
+        raise UnknownName("method", name, ("best", *listed))
+    return tuple(m for m in methods() if m.name == name)

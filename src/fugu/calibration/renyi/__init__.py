@@ -1,1 +1,0 @@
-"""Calibration for Rényi budgets: the same way as for epsilon and delta, method by method, then one proof."""

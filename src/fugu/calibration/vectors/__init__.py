@@ -1,1 +1,0 @@
-"""Calibration for published vectors: independent lattice noise of one scale in every coordinate."""
