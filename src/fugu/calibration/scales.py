@@ -95,7 +95,8 @@ class ScaleOffer(Offer):
         lattice: Lattice | None = self.where.lattice
         laws, unrounded = self.where.items, self.where.unrounded()
         silent = self.kind.at(0, self.where.lattice.grid)
-        if self.proposal.steps == 0 and unrounded is not None and bound(unrounded, silent, ask).holds:
+        bare = self.proposal.steps == 0 and self.kind.released and unrounded is not None
+        if bare and unrounded is not None and bound(unrounded, silent, ask).holds:
             lattice, laws = None, unrounded
         if self.kind.released:
             require_drawn(self.proposal.steps)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from fugu.errors import NotProvable
-from fugu.guarantee.asks import Ask, Ratio
+from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.items import Item
 from fugu.loss.atoms.gaussian import fast_gaussian_delta, widest_scale
 from fugu.loss.shifts.gaussian import fast_gaussian_mu
@@ -40,3 +42,11 @@ def lattice_start(item: Item, distance: float, ask: Ask) -> float:
         return min(guess, widest)
     fast_lattice_delta(item, guess, ask)  # says how many points that would take
     return guess
+
+
+def gaussian_scale(distance: float, ask: Ask) -> float:
+    """The scale at which a shift by so many steps has D_alpha = alpha distance^2 / (2 scale^2) <= epsilon for every
+    order; inf where ratios are asked for."""
+    if not isinstance(ask, Divergences) or ask.impossible:
+        return math.inf
+    return max(distance * math.sqrt(a / (2 * e)) for a, e in ask.orders)

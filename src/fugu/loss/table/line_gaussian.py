@@ -14,9 +14,9 @@ from fugu.loss.atoms.slack import largest_slack, require_exact
 from fugu.loss.divergence.lattice import renyi_bounds
 from fugu.loss.leakage import PairLoss
 from fugu.loss.search.divergence import fast_renyi
-from fugu.loss.search.gaussian import fast_lattice_delta, lattice_start, require_delta
+from fugu.loss.search.gaussian import fast_lattice_delta, gaussian_scale, lattice_start, require_delta
 from fugu.loss.search.laplace import delta_loss, pure_loss
-from fugu.loss.search.ranges import line_range
+from fugu.loss.search.ranges import farthest, line_range
 from fugu.loss.stated import discrete_laws, in_units, on_grid, steps_below
 from fugu.loss.table.line import Line, divergence_start
 from fugu.noise.gaussian import Gaussian
@@ -59,6 +59,10 @@ class LineGaussian(Line[Gaussian]):
         if isinstance(ask, Divergences):
             return divergence_start(item, ask)
         return lattice_start(item, line_range(item), ask)
+
+    def sure(self, item: Family, ask: Ask) -> float:
+        """W_inf sqrt(alpha / (2 epsilon)) for divergences: for translates it is the exact root."""
+        return gaussian_scale(farthest(item), ask)
 
     def leak(self, item: Family, noise: Gaussian) -> float:
         """Infinite, unless nothing is added or nothing differs."""

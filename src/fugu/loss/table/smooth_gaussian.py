@@ -14,7 +14,7 @@ from fugu.loss.divergence.integrals import gaussian_renyi, rows
 from fugu.loss.divergence.lattice import renyi_bounds
 from fugu.loss.leakage import Leakage, PairLoss
 from fugu.loss.search.divergence import fast_renyi
-from fugu.loss.search.gaussian import fast_lattice_delta, lattice_start, require_delta
+from fugu.loss.search.gaussian import fast_lattice_delta, gaussian_scale, lattice_start, require_delta
 from fugu.loss.search.ranges import first_guess, smooth_range
 from fugu.loss.search.smooth import fast_delta
 from fugu.loss.smooth.laplace import prove_rounding
@@ -60,6 +60,12 @@ class SmoothGaussian(Leakage[Analytic, Gaussian]):
         """What continuous noise needs for a shift by the whole range, if it is within reach."""
         distance = smooth_range(item)
         return first_guess(distance, ask) if ask.finite else lattice_start(item, distance, ask)
+
+    def sure(self, item: Analytic, ask: Ask) -> float:
+        """Translates by whole steps stay so after rounding."""
+        shift = item.shift()
+        known = shift is not None and shift.denominator == 1
+        return gaussian_scale(float(abs(shift)), ask) if known and shift is not None else math.inf
 
     def leak(self, item: Analytic, noise: Gaussian) -> float:
         """Infinite unless the laws are equal."""
