@@ -1,7 +1,7 @@
 """What code claims is proved in this repository, or in a paper that it names: links resolve, theorems have a proof.
 
 - Every mention of `docs/proofs/...` in the source is a page that exists and, with `#section`, a heading of it.
-- The source cites no notes that are not in the repository.
+- The source cites no notes that are not in the repository, and the pages name files of the source that exist.
 - Every theorem that a method, a way or a certificate can name gives a paper with authors and year, links a page, or
   stands in the list of docs/proofs/README.md with a link to its proof.
 """
@@ -145,6 +145,13 @@ def test_the_index_lists_every_page_and_every_text_it_lists_is_in_use():
     assert listed() and set(listed()) <= spelt
     for target in listed().values():
         assert wrong_links(f"docs/proofs/{target}") == [], target
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.name)
+def test_files_of_the_source_that_a_proof_names_exist(page):
+    named = re.findall(r"`(\w+/[\w/]+\.py)`", page.read_text(encoding="utf-8"))
+    gone = [name for name in named if not (SOURCE / name).is_file() and not (ROOT / name).is_file()]
+    assert gone == [], "the code has moved: name the file where it stands now"
 
 
 @pytest.mark.parametrize(
