@@ -3,7 +3,7 @@
 A prior turns each pair of secrets about record i into a `Case`: a coupling of the two joint laws of all records, as a
 list of moves with their chances. Only joint couplings count: distances of single records say nothing if the records are
 dependent (`from_marginals`). Shifts that come later are hidden by less noise, so a case with the same moves at later
-records covers one with the moves at earlier records (docs/proofs/iterations.md#3-the-least-allocation).
+records covers one with the moves at earlier records (docs/proofs/iterations.md, section 3).
 """
 
 from __future__ import annotations
