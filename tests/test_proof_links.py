@@ -125,15 +125,17 @@ def test_the_registries_name_no_theorem_that_the_source_does_not_spell():
 
 
 def ways_registered() -> Iterator[object]:
-    """Every object with a name and a theorem that a module of calibration holds, alone or in a mapping."""
+    """Every object with a theorem that a module of calibration holds, by itself or in a list or a mapping."""
     import importlib
     import pkgutil
 
     import fugu.calibration
 
-    for info in pkgutil.walk_packages(fugu.calibration.__path__, "fugu.calibration."):
-        held = vars(importlib.import_module(info.name)).values()
-        for thing in [*held, *(inner for value in held if isinstance(value, dict) for inner in value.values())]:
+    names = [info.name for info in pkgutil.walk_packages(fugu.calibration.__path__, "fugu.calibration.")]
+    for held in [vars(module) for module in map(importlib.import_module, names)]:
+        inside = [thing for value in held.values() if isinstance(value, dict) for thing in value.values()]
+        inside += [thing for value in held.values() if isinstance(value, list | tuple) for thing in value]
+        for thing in [*held.values(), *inside]:
             if not isinstance(thing, type) and isinstance(getattr(thing, "theorem", None), str):
                 yield thing
 
