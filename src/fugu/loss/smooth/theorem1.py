@@ -2,7 +2,7 @@
 
 Couple X_p = m_p + s_p Z and X_q = m_q + s_q Z: they differ by d = |S Z + D| with D = |m_p - m_q|, S = |s_p - s_q|, and
 P(X_p + N in B) - e^eps P(X_q + N in B) <= E (1 - e^{eps - d/b})_+ <= P(d > eps b), in both orders. All are sound
-(docs/proofs/gaussian.md#9-couplings-of-normals-and-of-mixtures), and up to 4 times above the exact scale: they are for
+(docs/proofs/mixtures.md#two-normals), and up to 4 times above the exact scale: they are for
 comparison, and as a bracket.
 """
 
