@@ -2,7 +2,7 @@
 
 HS_l(f || g) = sup_S f(S) - e^l g(S). Each statement is for one ordered pair (i, j); for both orders use it twice. The
 printed forms of Theorem 5.6 (its proof) and Proposition A.7 (its delta) are not right; proofs of these:
-docs/proofs/normal-vectors.md, section 6.
+docs/proofs/normal-vectors.md#6-beliefs-near-the-true-ones.
 """
 
 from __future__ import annotations

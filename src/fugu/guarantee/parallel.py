@@ -6,7 +6,7 @@ k the published laws are products whose factors outside k are the same on both s
 so the largest guarantee of the blocks holds. A pair across two blocks changes two factors and is refused.
 
 `independent`: every data set may change at once. Divergences add, and (e1, d1) with (e2, d2) gives
-(e1 + e2, d1 + d2 - d1 d2).
+(e1 + e2, d1 + d2 - d1 d2). Proofs: docs/proofs/composition.md#independent-data.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ class Laplace(Noise):
     """Density ~ exp(-|x| / scale); with a grid, mass ~ exp(-|k| grid / scale) at k * grid. Scale 0 is no noise.
 
     Larger scales are post-processings of smaller ones, Lap(c) = Lap(b) + {0 w.p. (b/c)^2, else Lap(c)}, and
-    likewise on a lattice (theory F1): every loss is non-increasing in the scale, for every pair of laws.
+    likewise on a lattice (docs/proofs/laplace.md#1-more-noise-is-a-post-processing-of-less):
+    every loss is non-increasing in the scale, for every pair of laws.
 
     >>> Laplace(2.0).expected_error(), Laplace(2.0).expected_error("squared")
     (2.0, 8.0)

@@ -4,7 +4,8 @@
     answer.value, answer.interval, answer.epsilon, answer.certificate, answer.charge
 
 Replacing any one entry of any sequence changes the probability of every answer by at most a factor e^epsilon, on the
-full product domain. The noise is drawn exactly, on integers or by exact coins, with the operating system's bits.
+full product domain (docs/proofs/translation.md#queries-on-sequences). The noise is drawn exactly, on integers or by
+exact coins, with the operating system's bits.
 
 | query                                | what one replaced entry changes              | noise                       |
 |--------------------------------------|----------------------------------------------|-----------------------------|

@@ -15,9 +15,10 @@ def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = Fa
     secret, were the records independent with the same marginals. Delta (`sensitivity`) bounds how far f moves when one
     record changes. Secrets are events about one record each.
 
-    Proof: the triangle inequality over law given s; the same for independent records; that given t; law given t. The
-    outer two are at most lambda. In the middle, the independent records are coupled to be equal except where a secret
-    speaks: in one record (kappa = 1) if s and t are about the same, in two (kappa = 2, `cross_records=True`) otherwise.
+    Proof (docs/proofs/moves.md#weakly-dependent-records): the triangle inequality over law given s; the same for
+    independent records; that given t; law given t. The outer two are at most lambda. In the middle, the independent
+    records are coupled to be equal except where a secret speaks: in one record (kappa = 1) if s and t are about the
+    same, in two (kappa = 2, `cross_records=True`) otherwise.
     The printed 2 lambda + Delta fails across records: X1 ~ Ber(.99), X2 ~ Ber(.01) independent, f = X1 + X2; given
     X1 = 0 and given X2 = 1 the sums are W_inf = 2 apart.
 

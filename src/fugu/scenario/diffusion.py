@@ -24,7 +24,8 @@ def langevin(
     """dX = -grad V(X) dt + sqrt 2 dB with Hess V >= C; secret: X_0 in a set of l2 diameter D; published: f(X_t1, ...).
 
     Two solutions driven by the same B satisfy |X_t - Y_t|_2 <= e^(-C t) |X_0 - Y_0|_2 for all t at once, for any real C
-    (d/dt |X - Y|^2 = -2 <X - Y, grad V(X) - grad V(Y)> <= -2 C |X - Y|^2, then Gronwall). So a real-valued f that is
+    (d/dt |X - Y|^2 = -2 <X - Y, grad V(X) - grad V(Y)> <= -2 C |X - Y|^2, then Gronwall;
+    docs/proofs/moves.md#langevin-dynamics). So a real-valued f that is
     L-Lipschitz moves by at most
 
     - L D sum_i e^(-C t_i)               for "sum": |f(x) - f(y)| <= L sum_i |x_i - y_i|_2,

@@ -15,7 +15,8 @@ def group(diameter: Real | Sequence[Real]) -> Scenario:
 
     Groups are independent of each other, the records of one group depend on each other in any way. Given either secret
     about a group, the other groups have the same law, so they are coupled to be equal, and f moves by at most
-    Delta_GROUP, whatever the law of the group. A sequence gives one bound for each published coordinate.
+    Delta_GROUP, whatever the law of the group (docs/proofs/moves.md#groups-of-records). A sequence gives one
+    bound for each published coordinate.
 
     >>> group(2).law_pairs()[0].q.by
     Fraction(2, 1)

@@ -3,7 +3,8 @@
 Let X and Y be the values under the two secrets, coupled so that |X_i - Y_i| <= w_i for sure in every coordinate (in one
 dimension: W_inf <= w). Let independent noise be added to each coordinate, symmetric and unimodal (Laplace, Gaussian,
 Cauchy), continuous or on a lattice of which every w_i is a whole number of steps. Then the output leaks at most what it
-leaks for the two points 0 and w, in both orders, by every measure: epsilon, delta(epsilon), Renyi of any order.
+leaks for the two points 0 and w, in both orders, by every measure: epsilon, delta(epsilon), Renyi of any order
+(docs/proofs/moves.md#a-longer-shift-leaks-more).
 
 1. Rounding. x <= y <= x + w gives round(x) <= round(y) <= round(x) + w, so rounding onto the lattice keeps the bound.
 2. Coupling. H_e(P, Q) = sup_A P(A) - e^e Q(A) is jointly convex, so the pair leaks at most the worst pair of points.

@@ -7,8 +7,8 @@ stand in one where k records without it stand in the other. Hence
 
     F - F' = A (x_1 + ... + x_k - y_1 - ... - y_k),     x with the property, y without, A the statistics' factors,
 
-for statistics that are sums over records. No Gaussian model is needed. k is the largest over the pairs asked for: it
-does not grow with |p - p'| alone, because of the rounding.
+for statistics that are sums over records. No Gaussian model is needed (docs/proofs/moves.md#record-swap). k is
+the largest over the pairs asked for: it does not grow with |p - p'| alone, because of the rounding.
 
 The counts must be FIXED. If each record has the property with probability p, independently, the claim is false: for
 n = 50, p = 0.02 and 0.04, Laplace noise for k = 1 at epsilon 1 has level 1.634 (tests/scenario/test_swap.py)."""

@@ -7,7 +7,8 @@ With D_k = A (x_1 + ... + x_k - y_1 - ... - y_k) as in `fugu.scenario.swap`, joi
 in both orders (delta depends on the length only). The expectation is over draws from the reference's records. It is
 bounded by drawing, so what is found holds with a stated confidence over those draws: it is not a plain guarantee, and
 no mechanism is made of it (the noise here is continuous, for analysis). The generator of the draws is the caller's.
-The bound is for every number of swapped records 1 .. k at once, because the expectation need not grow with k."""
+The bound is for every number of swapped records 1 .. k at once, because the expectation need not grow with k
+(docs/proofs/moves.md#record-swap-by-drawing)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ with weights (w_t scale_t)^2. The least sum does not decrease in any of the tail
 
 Levels do not decrease, so a_t <= w_t (scale_t / scale_T)^2 a_T: steps whose weight is negligible hide nothing
 (`Steps.recent`). Whatever the floats are, `covered` is proved: if E is the largest sum_{t > k} w_t (s_t - a_t),
-then a with a_T + E in place of a_T is enough (docs/proofs/iterations.md, section 3).
+then a with a_T + E in place of a_T is enough (docs/proofs/iterations.md#3-the-least-allocation).
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ at most as different as two normals m = sqrt(q) / s apart. With the chances p_k 
 
     D_alpha <= 1/(alpha-1) log sum_k p_k exp((alpha-1) alpha q_k / (2 s^2)),     delta(e) <= sum_k p_k delta_G(e, m_k),
 
-for both orders of the pair (docs/proofs/iterations.md, sections 1 and 2).
+for both orders of the pair (docs/proofs/iterations.md#1-two-known-sequences-of-maps,
+docs/proofs/iterations.md#2-data-with-a-joint-law).
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ For every coupling pi of the JOINT laws of X_1, ..., X_T given the two secrets, 
 
 s_t the shift of step t, a function of (X_t, X'_t); B_alpha the bound for two known sequences with these shifts, mu^2
 the least sum of squares that covers them (`allocation`). Given (X, X') the sequences are known, and exp((alpha - 1)
-D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md). Both right sides are linear in pi: the
-best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and delta_G in the order of the
-pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the plain mean of B is no bound.
-What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
+D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md#2-data-with-a-joint-law). Both right sides
+are linear in pi: the best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and delta_G
+in the order of the pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the plain mean
+of B is no bound. What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
 
 with Pi the projection onto the ball of `radius`, g_j the clipped gradient of record j, N_t normal with standard
 deviation `noise` in every coordinate, W_0 = 0. Gradients are taken inside the ball only: their bounds hold there. (In
-the order "gradient, projection, noise" the noise carries the weights out of it: see docs/proofs/iterations.md.)
+the order "gradient, projection, noise" the noise carries the weights out of it: see
+docs/proofs/iterations.md#4-a-bounded-domain.)
 Record j belongs to batch j // m, step t uses batch t mod ceil(n / m), and every sum is divided by m, also that of a
 last batch with fewer records: then one record weighs the same in every batch.
 """

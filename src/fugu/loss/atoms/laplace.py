@@ -47,7 +47,8 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
     """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta in both orders.
 
     delta = c0 { sum over atoms [S_i - e S_j]_+ + q/(1-q) ([beta_1]_+ + [alpha_n]_+) + sum over gaps },
-    c0 = (1-q)/(1+q), alpha = L_i - e L_j, beta = R_i - e R_j (theory, section 8). The expression grows with alpha and
+    c0 = (1-q)/(1+q), alpha = L_i - e L_j, beta = R_i - e R_j
+    (docs/proofs/laplace.md#6-delta-of-lattice-noise). The expression grows with alpha and
     beta, so replacing each by the upper end of its ball keeps an upper bound and makes every sign certain. What the
     laws' own errors cost comes on top (`slack`)."""
     same = [PairLoss(label, 0.0) for label in _same(family)]

@@ -2,7 +2,7 @@
 
 Near the atoms |d ln zeta| <= k/2 and, for |y| < 1, (1 - y^2)(1 + x^2) <= |1 + (x + iy)^2| <= (1 + y^2)(1 + x^2) with
 an argument of at most arcsin y. At a distance d from all atoms |d ln zeta| <= k/d, and intervals may grow with d
-(docs/proofs/renyi.md, 8)."""
+(docs/proofs/renyi.md#8-continuous-generalised-cauchy-noise-on-atoms-unit-the-scale)."""
 
 from __future__ import annotations
 

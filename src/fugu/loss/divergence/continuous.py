@@ -1,7 +1,8 @@
 """The Rényi divergence of continuous noise on laws with atoms: floats at or above the truth, tight to about 1e-12.
 
 Positions are in units of the noise's scale, each the exact sum of two doubles. Quadrature errors are relative and
-proved (docs/proofs/renyi.md, 6 to 8); rounding errors are bounded point by point: ln of a noised density L is right to
+proved (docs/proofs/renyi.md#6-continuous-gaussian-noise-on-atoms-unit-the-standard-deviation and the two sections
+after it); rounding errors are bounded point by point: ln of a noised density L is right to
 (8 |L| + n + 60) 2^-53 for n atoms."""
 
 from __future__ import annotations
@@ -158,7 +159,8 @@ def gaussian(p: Atoms, q: Atoms, alpha: Fraction) -> float:
 
 
 def _gaussian_tail(p: Atoms, q: Atoms, alpha: Fraction, side: int, sign: float, end: float) -> arb:
-    """q^(1-alpha) e^{alpha (alpha-1) u^2/2} P(N > end - centre), from the two outermost atoms (docs/proofs, 4)."""
+    """q^(1-alpha) e^{alpha (alpha-1) u^2/2} P(N > end - centre), from the two outermost atoms
+    (docs/proofs/renyi.md#4-gaussian-noise-on-atoms-beyond-the-window)."""
     a = balls.of(alpha)
     x = (arb(float(p.high[side])) + arb(float(p.low[side]))) * sign
     y = (arb(float(q.high[side])) + arb(float(q.low[side]))) * sign
@@ -173,7 +175,8 @@ def laplace(p: Atoms, q: Atoms, alpha: Fraction) -> float:
     """Gauss-Legendre in every gap between atoms; the tails beyond all atoms are one more unit of the end's value.
 
     Slope 2 alpha - 1; |f(x + iy)| <= f(x) / cos(y)^(alpha-1). The middle of a long gap is at most its length times the
-    larger end, because f falls, then rises, in a gap (docs/proofs/renyi.md, 2 and 7)."""
+    larger end, because f falls, then rises, in a gap
+    (docs/proofs/renyi.md#2-in-a-gap-the-terms-fall-then-rise)."""
     a = float(alpha)
     slope = 2 * a - 1
     half = min(1.5 / slope, 1.4 / TALL)

@@ -3,7 +3,8 @@
 Every point of a window is computed with a small relative error. Beyond the window the largest atom decides: with u the
 distance from Q's last atom y to P's last atom x, for k >= x
     P(k)^alpha Q(k)^(1-alpha) <= q_y^(1-alpha) e^{c alpha (alpha-1) u^2} zeta(k - alpha x - (1-alpha) y),
-because P(k) <= zeta(k - x) and Q(k) >= q_y zeta(k - y) there (docs/proofs/renyi.md, 4)."""
+because P(k) <= zeta(k - x) and Q(k) >= q_y zeta(k - y) there
+(docs/proofs/renyi.md#4-gaussian-noise-on-atoms-beyond-the-window)."""
 
 from __future__ import annotations
 

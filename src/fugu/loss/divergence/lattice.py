@@ -59,7 +59,8 @@ def renyi_bounds(item: Item, noise: LatticeNoise, alpha: Fraction | float) -> li
 def _coupled(family: Family, pair: Pair, noise: LatticeNoise, alpha: Fraction) -> float:
     """alpha W^2 g^2 / (2 s^2) for Gaussian noise, W g / b for Laplace noise, in exact rationals, W = W_inf in steps.
 
-    Settles equality, which balls cannot: two point masses whose closed form is a rational (docs/proofs/renyi.md, 3)."""
+    Settles equality, which balls cannot: two point masses whose closed form is a rational
+    (docs/proofs/renyi.md#3-gaussian-noise-on-a-lattice-shifts-and-couplings)."""
     if noise.scale == 0:
         return math.inf
     steps = w_inf_index(family.points, family.laws[pair[0]], family.laws[pair[1]])
@@ -96,7 +97,8 @@ def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:
 
     Beyond the first and the last atom both noised laws are multiples of q^distance, so the tails are geometric.
     Inside a gap S(t) = L q^t + R q^(gap-t); the points are visited one by one, except the middle of a long gap, which
-    is bounded by its number of points times the larger end: the term falls, then rises (docs/proofs/renyi.md, 2)."""
+    is bounded by its number of points times the larger end: the term falls, then rises
+    (docs/proofs/renyi.md#2-in-a-gap-the-terms-fall-then-rise)."""
     sums = PowerSum([pair for pair, _ in family.different], alpha)
     if not sums.pairs:
         return []

@@ -4,7 +4,8 @@ In lattice steps, let K be N(m, s^2) rounded to the nearest integer, plus noise 
 kappa = c / D. For a point k with mu = k - m >= 1/2 the unnormalised noised mass lies between
     D^-1/2 e^{kappa/4 - c s / sqrt D - c/4} e^{-kappa (mu + 1/2)^2}  and
     2 D^-1/2 e^{kappa/4 + kappa c s^2 / 2} e^{-kappa (mu - 1/2)^2};
-without noise the cell's mass lies between e^{-(mu +- 1/2)^2 / 2 s^2} / (s sqrt(2 pi)) (docs/proofs/renyi.md, 5)."""
+without noise the cell's mass lies between e^{-(mu +- 1/2)^2 / 2 s^2} / (s sqrt(2 pi))
+(docs/proofs/renyi.md#5-rounded-normals-with-gaussian-noise)."""
 
 from __future__ import annotations
 

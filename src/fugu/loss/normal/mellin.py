@@ -12,7 +12,7 @@ fugu.loss.search.normal. f is analytic off the real line. Two paths are used, wh
           so the rest is at most e^{kappa x + K} / (pi |kappa| T^2) at its end x.
 
 Where the path and T, R lie is guessed in doubles; what is returned is proved whatever they are. Proofs:
-docs/proofs/normal-vectors.md, section 4.
+docs/proofs/normal-vectors.md#4-the-contour-integral.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ All losses between P and Q are functions of (lam_i, g_i): coordinates exist in w
 With chi = charpoly(B^{-1} A) and chi_+ = charpoly(B^{-1} (A + d d')) the left side is (chi_+ - chi) / chi (matrix
 determinant lemma), a quotient of polynomials with rational coefficients. So the eigenvalues are roots that are
 isolated rigorously, repeated ones included, and the g_i are residues; no eigenvector is computed. The eigenvalue 1 is
-divided out exactly. Proofs: docs/proofs/normal-vectors.md, section 3.
+divided out exactly. Proofs:
+docs/proofs/normal-vectors.md#3-eigenvalues-and-shifts-without-eigenvectors.
 """
 
 from __future__ import annotations

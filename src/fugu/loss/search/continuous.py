@@ -1,6 +1,8 @@
 """The least continuous scale that meets (epsilon, delta), by a search that only ever returns a scale that was checked.
 
-Every loss is non-increasing in the scale: Lap(c) = Lap(b) + W for c > b, and likewise for the normal (theory, F1)."""
+Every loss is non-increasing in the scale: Lap(c) = Lap(b) + W for c > b
+(docs/proofs/laplace.md#1-more-noise-is-a-post-processing-of-less), and likewise for the normal
+(docs/proofs/gaussian.md#6-more-gaussian-noise-continuous-yes-on-a-lattice-no)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Positive parts between two neighbouring atoms: of a e^{-t} + c e^{-(g - t)}, integrated or summed over a lattice.
 
 With a the decayed sum at the left atom and c the one at the right atom, the difference of the two noised laws inside
-the gap is proportional to this; it changes sign at most once (theory, sections 7 and 8; distribution.md 2.3)."""
+the gap is proportional to this; it changes sign at most once
+(docs/proofs/laplace.md#5-delta-of-continuous-noise, docs/proofs/laplace.md#6-delta-of-lattice-noise)."""
 
 from __future__ import annotations
 

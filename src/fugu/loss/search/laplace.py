@@ -1,9 +1,10 @@
 """The tight losses of Laplace noise in floating point, each at or above the truth by an a-priori error bound.
 
 Between atoms the noised density is A e^{-y/b} + B e^{y/b}, so the ratio of two of them is monotone in y there and
-constant outside all atoms: the supremum over y is a maximum over atoms (theory, section 7). On a lattice that holds
-the atoms the same numbers appear and the normaliser cancels, so the pure loss is the same (section 8). The delta is
-not: it has its own sums.
+constant outside all atoms: the supremum over y is a maximum over atoms
+(docs/proofs/laplace.md#2-the-supremum-of-the-ratio-is-attained-at-an-atom). On a lattice that holds the atoms
+the same numbers appear and the normaliser cancels, so the pure loss is the same
+(docs/proofs/laplace.md#4-on-a-lattice-the-pure-loss-is-the-same). The delta is not: it has its own sums.
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
 
 
 def _delta(family: Family, sums: Decayed, scale: float, e: float, order: tuple[int, int], grid: float | None) -> float:
-    """delta of one order: what the laws differ at atoms, in gaps, and in the two tails (theory, sections 7 and 8)."""
+    """delta of one order: what the laws differ at atoms, in gaps, and in the two tails.
+
+    Proofs: docs/proofs/laplace.md#5-delta-of-continuous-noise and docs/proofs/laplace.md#6-delta-of-lattice-noise."""
     i, j = order
     eta = sums.error + 8 * UNIT
     s_i = sums.left[i] + sums.right[i] - family.weights[i]

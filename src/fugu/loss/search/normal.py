@@ -6,7 +6,7 @@ With (lam, g) of fugu.loss.normal.spectrum, den = lam - (lam - 1) s, and L = ln 
     delta(e) = 1/(2 pi i) int_{c - i inf}^{c + i inf} M(s) e^{-e (s-1)} / (s (s-1)) ds, 1 < c < min_{lam>1} lam/(lam-1).
 
 The line is bent into a hyperbola through the saddle point, where the trapezoidal rule converges exponentially.
-Proofs: docs/proofs/normal-vectors.md, section 4.
+Proofs: docs/proofs/normal-vectors.md#4-the-contour-integral.
 """
 
 from __future__ import annotations

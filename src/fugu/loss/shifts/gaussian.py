@@ -4,7 +4,7 @@
 
 in both orders, for vectors with m^2 = d' V^{-1} d. It increases in m and decreases in e. `gaussian_delta`,
 `gaussian_mu` and `gaussian_epsilon` are proved in balls and rounded to the safe side; the `fast_` ones are doubles,
-to search with. Proofs: docs/proofs/normal-vectors.md, section 1.
+to search with. Proofs: docs/proofs/normal-vectors.md#1-equal-covariances.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 On a cell [u, v] of width h three bounds hold, and the best one counts:
 - order 0: P <= sum of suprema and N >= sum of infima of the components; each is symmetric and unimodal.
-- Laplace (theory F3, F4; unit b = 1): e^y f(y) does not decrease and e^-y f(y) does not increase, so
+- Laplace (unit b = 1): e^y f(y) does not decrease and e^-y f(y) does not increase, so
   ln P/N <= min(ln P(v) - ln N(u), ln P(u) - ln N(v)) + h. In the tails this is exponentially sharp.
 - order 2: D = P - N <= max(D(u), D(v)) + h^2/8 sup(-D''), where -D'' is bounded component by component. Normal:
   f'' = f (z^2/s^2 - 1)/s^2. Laplace: f'' = f - p with p the normal density, f'' >= -f/s^2 and f'' <= f (ln f)'^2
   by log-concavity. Atoms are ends of cells, so p = 0 inside for s = 0.
 A cell that is proved negative adds nothing, one that is proved positive adds its exact mass difference, any other adds
 h sup [D]_+ and is cut into eight: a root that is missed costs nothing, because no root is looked for.
+Proofs: docs/proofs/gaussian.md#8-continuous-noise-on-normal-laws.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     pure_epsilon = sup_y |ln f_p(y) / f_q(y)|,   hockey_stick = max over both orders of int [f_p - e^epsilon f_q]_+
 
-with f = law * noise. Two normals with normal noise have a closed form (theory, section 5), in `two_normals`; every
-other pair is decided by certified cells (`cells`), so the answers are at or above the truth.
+with f = law * noise. Two normals with normal noise have a closed form, in `two_normals`; every other pair is
+decided by certified cells (`cells`), so the answers are at or above the truth. Proofs:
+docs/proofs/gaussian.md#8-continuous-noise-on-normal-laws.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ def one_order(p: Parts, q: Parts, kind: str, scale: Real, epsilon: float, tolera
 def pure_epsilon(p: Belief, q: Belief, scale: Real) -> float:
     """sup_y |ln f_p(y)/f_q(y)| with Laplace noise of that scale, from above; finite for every scale > 0.
 
-    Two normals: max of |dm|/b + |ds^2|/2b^2 (the tails) and the largest ln(narrow/wide) (theory, Theorem G0). Above the
-    truth by at most 1e-9 relative, or 1e-12 of the largest |ln f| looked at where that is more.
+    Two normals: max of |dm|/b + |ds^2|/2b^2 (the tails) and the largest ln(narrow/wide)
+    (Theorem G0 in docs/proofs/gaussian.md#8-continuous-noise-on-normal-laws). Above the truth by at most 1e-9 relative,
+    or 1e-12 of the largest |ln f| looked at where that is more.
     Without noise the value is exact for discrete laws, and else max_k |ln(w_k/v_k)| over common components, or inf.
 
     >>> from fugu.laws.normal import Normal

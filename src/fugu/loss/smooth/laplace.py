@@ -29,8 +29,9 @@ class _Sums:
 def prove_pure_analytic(pair: Analytic, rate: Fraction) -> float:
     """An epsilon with S_i <= e^epsilon S_j at every lattice point, both orders.
 
-    Inside the window point by point. Beyond its right end M(k) = q^{-k} S(k) grows to E q^{-K} (theory F4), so
-    S_i(k) / S_j(k) <= (L_i + tilted tail of i) / S_j at the last point; the left end is the mirror image."""
+    Inside the window point by point. Beyond its right end M(k) = q^{-k} S(k) grows to E q^{-K}, so
+    S_i(k) / S_j(k) <= (L_i + tilted tail of i) / S_j at the last point; the left end is the mirror image
+    (docs/proofs/gaussian.md#2-beyond-the-window)."""
     if pair.same:
         return 0.0
     with balls.precision(_PRECISION):

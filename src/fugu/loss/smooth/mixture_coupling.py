@@ -1,7 +1,8 @@
 """Sound transport bounds for mixtures: couple the components first, the normals inside them second.
 
 Let w be a coupling of the component weights, D_ml and S_ml the distances of means and stds, t = tau(delta), Q(tau) =
-delta/2. Each rule gives (epsilon, delta) in both orders for every w (theory, section 4):
+delta/2. Each rule gives (epsilon, delta) in both orders for every w
+(docs/proofs/mixtures.md#r1-and-r3, docs/proofs/mixtures.md#r2-and-r4):
 - R1: b = max over w_ml > 0 of (D + t S)/eps;
 - R2: b = the largest row or column average of (D + t S) under w, over eps; both rows and columns are needed;
 - R3: b with sum w_ml E (1 - e^{eps - d_ml/b})_+ <= delta, d_ml = |S_ml Z + D_ml|;

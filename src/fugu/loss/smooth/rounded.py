@@ -2,7 +2,8 @@
 
 Cell k of a lattice is the interval of values that round to index k, [o + (k - 1/2) g, o + (k + 1/2) g). Inside a window
 of indices the masses are computed one by one; what lies outside is bounded by closed forms: beyond each end a proof
-needs the mass, and the mass weighted by e^{rate x distance} (theory F4)."""
+needs the mass, and the mass weighted by e^{rate x distance}
+(docs/proofs/gaussian.md#1-a-window-and-its-tails, docs/proofs/gaussian.md#2-beyond-the-window)."""
 
 from __future__ import annotations
 

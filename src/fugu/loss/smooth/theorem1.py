@@ -1,8 +1,9 @@
-"""The transport bound for two normals: [G] Theorem 1 (Gaussian beliefs, Laplace noise) and two tightenings of it.
+"""The transport bound for two normals: Ding 2024, Theorem 1 (normal beliefs, Laplace noise), and two tightenings of it.
 
 Couple X_p = m_p + s_p Z and X_q = m_q + s_q Z: they differ by d = |S Z + D| with D = |m_p - m_q|, S = |s_p - s_q|, and
-P(X_p + N in B) - e^eps P(X_q + N in B) <= E (1 - e^{eps - d/b})_+ <= P(d > eps b), in both orders. All are sound, and
-up to 4 times above the exact scale (theory, section 2): they are for comparison, and as a bracket.
+P(X_p + N in B) - e^eps P(X_q + N in B) <= E (1 - e^{eps - d/b})_+ <= P(d > eps b), in both orders. All are sound
+(docs/proofs/mixtures.md#two-normals), and up to 4 times above the exact scale: they are for
+comparison, and as a bracket.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ def normal_hockey_stick(nu: float, ratio: float, epsilon: float) -> float:
 
     With l = ratio and v = (y - m_1)/s_1, u = (y - m_2)/s_2 = l v + nu, the set is (l^2 - 1) v^2 + 2 l nu v + nu^2 > L,
     L = 2 (ln l + epsilon): outside the roots for l > 1, between them for l < 1, where d = nu^2 + (l^2 - 1) L >= 0:
-    v = (-l nu +- sqrt d)/(l^2 - 1), u = (-nu +- l sqrt d)/(l^2 - 1) (theory, section 5; l = 1 is the formula of Balle
-    and Wang, 2018). A root off by r costs r^2, so only the rounding of Phi counts: (epsilon + x^2 + 16) units.
+    v = (-l nu +- sqrt d)/(l^2 - 1), u = (-nu +- l sqrt d)/(l^2 - 1)
+    (docs/proofs/gaussian.md#8-continuous-noise-on-normal-laws; l = 1 is the formula of Balle and Wang 2018). A root
+    off by r costs r^2, so only the rounding of Phi counts: (epsilon + x^2 + 16) units.
 
     >>> round(normal_hockey_stick(0.0, 0.5, 0.5), 12), normal_hockey_stick(-0.5, 0.5, 1.0)
     (0.064933189863, 0.0)

@@ -2,7 +2,8 @@
 
 Joint convexity of the hockey stick: delta(epsilon) <= E gdelta(epsilon, |X - Y| / sigma) for every coupling. On a
 lattice, sigma^2 is replaced by sigma^2 - tau grid^2 and epsilon by epsilon - 2 kappa, kappa below 1e-30: the lattice
-noise is, up to factors e^kappa, a post-processing of the narrower continuous one (docs/proofs/correlated.md, 3)."""
+noise is, up to factors e^kappa, a post-processing of the narrower continuous one
+(docs/proofs/correlated.md#3-on-points-a-post-processing-of-narrower-continuous-noise)."""
 
 from __future__ import annotations
 
