@@ -1,15 +1,21 @@
 """What several releases of the same data promise together: compose first, translate once, refuse what does not add up.
 
 - Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
-  prior of the data; translating first and adding is never better (theory: compose-first).
+  prior of the data. Adding translated epsilons instead would not be sound under the best rule
+  (docs/proofs/composition.md#compose-first).
 - One law-based release stands alone. Law-based releases of blocks that are independent given every secret multiply as
   laws, and so do point masses: the published values are functions of the secret, so only the coins are left, and the
   epsilons add. Every other second law-based release is refused: s XOR r and r leak nothing alone and all together.
 - A law-based release (e1, d1) beside an (e, d) for each of n entries: (e1 + n e, d1 + d (e^{ne} - 1) / (e^e - 1)).
   Any two tables differ in at most n entries, so given the law-based output the rest is (n e, ...)-close, whatever the
-  law of the table. It is tight: the XOR pair reaches it.
+  law of the table. It is tight: the XOR pair reaches it
+  (docs/proofs/composition.md#one-law-based-release-beside-per-entry-ones).
 
-Parameters that were chosen after looking at earlier answers are covered where a theorem says so (`_adaptive`).
+Parameters that were chosen after looking at earlier answers are covered where a theorem says so (`_adaptive`,
+docs/proofs/composition.md#adaptive-choices).
+
+Proofs: docs/proofs/composition.md#the-xor-pair, docs/proofs/composition.md#independent-data and
+docs/proofs/composition.md#point-masses.
 """
 
 from __future__ import annotations

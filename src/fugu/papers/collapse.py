@@ -1,4 +1,7 @@
-"""Privacy collapse: mechanisms that leak nothing once and everything when run again (Bai et al., section 4)."""
+"""Privacy collapse: mechanisms that leak nothing once and everything when run again (Bai et al., section 4).
+
+Proofs: docs/proofs/composition.md#runs-that-collapse.
+"""
 
 from __future__ import annotations
 

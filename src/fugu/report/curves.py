@@ -132,7 +132,8 @@ def ratio(view: View, most: int = DRAWN) -> Ratio:
     """The log-ratio at every atom and on an even grid, thinned so that every peak of the curve stays.
 
     Between atoms the ratio under Laplace noise is monotone and outside them constant, so its extremes are at atoms
-    (theory, section 7). Under Gaussian noise it has no limit, and is drawn where the two masses are not minute."""
+    (docs/proofs/laplace.md#2-the-supremum-of-the-ratio-is-attained-at-an-atom). Under Gaussian noise it has no limit,
+    and is drawn where the two masses are not minute."""
     points, weights, plain = _plain(view)
     kinds = (np.isfinite(plain), plain == np.inf, plain == -np.inf)
     kept = [_thin(points[kind], plain[kind], most // 3) for kind in kinds]

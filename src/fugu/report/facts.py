@@ -169,7 +169,8 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     """The methods from the crudest to the exact one: from a comparison, else from the scales in the certificate.
 
     Without a comparison, a method counts as proved if its scale is at least the one used: more Laplace noise is a
-    post-processing of less (theory F1). Of Gaussian noise on a lattice that is not true."""
+    post-processing of less (docs/proofs/laplace.md#1-more-noise-is-a-post-processing-of-less). Of Gaussian noise on a
+    lattice that is not true."""
     if comparison is not None:
         if comparison.budget != certificate.budget:
             raise UsageError(
