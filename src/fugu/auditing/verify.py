@@ -17,7 +17,7 @@ from fugu.laws.items import Item, items
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.vectors import VectorFamily, distinct, vector_families
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.documents import proving
+from fugu.mechanism.plain_json import proving
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.pushed import halves_agree, pushed
 from fugu.mechanism.vector import nearest_rows

@@ -6,26 +6,20 @@ is never taken from the file: `fugu.verify` computes it anew."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu._version import __version__
-from fugu.errors import BadLaw, CertificateError, FuguError, UsageError
-from fugu.files import write_text
+from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.guarantee import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
 from fugu.mechanism.checks import check_parts
-from fugu.mechanism.documents import check_plain, load_json, reading
+from fugu.mechanism.document import SEAL, Document, digest_of
 from fugu.mechanism.encoding import (
     budget_from,
     item_from,
@@ -43,23 +37,26 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
-from fugu.visible import visible_json
 
 Laws = tuple[Item, ...] | tuple[VectorFamily, ...] | tuple[NormalPair, ...]
-SCHEMA = "fugu/certificate/1"
-_MAX_BYTES = 2 * 1024**3
-_REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
-             "families", "fingerprint", "digest")  # fmt: skip
 _NOISES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
-_KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts"), "vector": ("noise", "lattice", "dimension"),
-          "analysis": ("noise", "lattice"), "correlated": ("noise", "lattice", "dimension")}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The document; read its parts through the properties."""
+class Certificate(Document):
+    """What is promised of one mechanism, for which laws, and why; read its parts through the properties."""
 
-    body: dict[str, Any]
+    SCHEMA = "fugu/certificate/1"
+    REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",
+                "fingerprint")  # fmt: skip
+    KINDS: ClassVar = {
+        "additive": ("noise", "lattice"),
+        "mixed": ("share", "parts"),
+        "vector": ("noise", "lattice", "dimension"),
+        "analysis": ("noise", "lattice"),
+        "correlated": ("noise", "lattice", "dimension"),
+    }
+    MOST_BYTES = 2 * 1024**3
+    INDENT = None
 
     @staticmethod
     def seal(body: dict[str, Any], items: Laws) -> Certificate:
@@ -68,10 +65,21 @@ class Certificate:
             raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
         laws = [_law_json(item) for item in items]
         body = {k: v for k, v in body.items() if k != "warnings"}
-        full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
+        full = {**body, "families": laws, "fingerprint": digest_of(laws)}
         with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
             full |= {"warnings": list(said)} if (said := Certificate(full).warnings) else {}
-        return Certificate({**full, "digest": _sha256(full)})
+        return Certificate.sealed(full)
+
+    def check(self) -> None:
+        """The laws are those of the fingerprint, and what the kind asks for."""
+        if digest_of(self.body["families"]) != self.fingerprint:
+            raise CertificateError("the certificate's laws do not match their fingerprint")
+        check_parts(self)
+
+    @property
+    def unsealed(self) -> dict[str, Any]:
+        """The body without what sealing adds: what `seal` can be given again, with other parts."""
+        return {k: v for k, v in self.body.items() if k not in (*SEAL, "families", "fingerprint")}
 
     @property
     def budget(self) -> Guarantee:
@@ -129,9 +137,9 @@ class Certificate:
     @property
     def laws(self) -> Laws:
         """The laws, whatever their dimension."""
-        if self.kind == "correlated":
+        if self.runs == "correlated":
             return self.normal_pairs
-        return self.vectors if self.kind == "vector" else self.items
+        return self.vectors if self.runs == "vector" else self.items
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -150,9 +158,12 @@ class Certificate:
         return self.lattice.value(np.unique(np.concatenate([family.points for family in self.families])))
 
     @property
-    def kind(self) -> str:
-        """ "additive", "vector", "analysis" (never drawn), or "mixed" with two parts."""
-        return str(self.body["kind"])
+    def runs(self) -> str:
+        """The kind of what runs: that of the halves for a mixture, else its own."""
+        body = self.body
+        while body["kind"] == "mixed":
+            body = body["parts"][0]
+        return str(body["kind"])
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -207,55 +218,12 @@ class Certificate:
         statistic: dict[str, Any] | None = None,
     ) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
-        sealed = ("schema", "fugu", "families", "fingerprint", "digest")
-        body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
         changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
-        return Certificate.seal({**body, **changed}, self.laws)
-
-    def to_json(self) -> str:
-        """The document as text."""
-        return visible_json(json.dumps(self.body, ensure_ascii=False, separators=(",", ":")))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the document, whole or not at all."""
-        write_text(path, self.to_json())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Certificate:
-        """Read a document; refuses one that is truncated, edited, or of another schema."""
-        return Certificate.parse(load_json(path, _MAX_BYTES))
-
-    @staticmethod
-    def parse(body: Any) -> Certificate:
-        """Check a decoded document: schema, required parts, digest, fingerprint, and that its numbers can be read."""
-        check_plain(body)
-        if not isinstance(body, dict) or body.get("schema") != SCHEMA:
-            raise CertificateError(f"not a certificate of schema {SCHEMA}")
-        if not isinstance(body.get("kind"), str) or body["kind"] not in _KINDS:
-            raise CertificateError("the certificate is of a kind that this version of fugu does not know")
-        missing = [key for key in (*_REQUIRED, *_KINDS[body["kind"]]) if key not in body]
-        if missing:
-            raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
-        if _sha256({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
-            raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
-        if _sha256(body["families"]) != body["fingerprint"]:
-            raise CertificateError("the certificate's laws do not match their fingerprint")
-        certificate = Certificate(body)
-        with reading():
-            check_parts(certificate)
-        return certificate
+        return Certificate.seal({**self.unsealed, **changed}, self.laws)
 
 
 def _law_json(item: Item | VectorFamily | NormalPair) -> dict[str, Any]:
     if isinstance(item, NormalPair):
         return normal_pair_json(item)
     return vectors_json(item) if isinstance(item, VectorFamily) else item_json(item)
-
-
-def _sha256(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return hashlib.sha256(text.encode()).hexdigest()
-    except UnicodeEncodeError:
-        raise UsageError("a name or label holds half of a surrogate pair, which is not text; rename it") from None
