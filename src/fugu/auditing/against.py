@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fugu.auditing.verify import _certificate, _laws
+from fugu.auditing.given import laws_given
+from fugu.auditing.verify import Source, certificate_of
 from fugu.calibration.prove import prove
 from fugu.calibration.renyi.partial import kept, margins
 from fugu.calibration.renyi.prove import bounds
@@ -23,12 +23,10 @@ from fugu.laws.items import Item
 from fugu.laws.pair import PairsLike
 from fugu.loss.bounds import Noise, pure_bounds
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.mixed import join
 from fugu.noise import Laplace
 from fugu.numbers.exact import as_fraction, float_up, meant_up
 from fugu.transport.wasserstein import w_inf_index
-
-Source = Mechanism | Certificate | str | os.PathLike[str]
 
 
 def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLike) -> Guarantee:
@@ -43,9 +41,9 @@ def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLik
     >>> guarantee_against(m, fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1]))) <= fugu.Pure(0.63)
     True
     """
-    certificate = _certificate(mechanism_or_certificate)
+    certificate = certificate_of(mechanism_or_certificate)
     budget = certificate.budget
-    return weakest([proved(_laws(other_scenario, half), half.noise, budget) for half in halves(certificate)])
+    return weakest([proved(laws_given(other_scenario, half), half.noise, budget) for half in halves(certificate)])
 
 
 def halves(certificate: Certificate) -> tuple[Certificate, ...]:
@@ -61,16 +59,16 @@ def halves(certificate: Certificate) -> tuple[Certificate, ...]:
 
 
 def weakest(found: Sequence[Guarantee]) -> Guarantee:
-    """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves.
-
-    P(S) = sum of shares P_h(S) <= sum of shares (e^e_h Q_h(S) + d_h) <= e^max Q(S) + max (joint convexity)."""
+    """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves
+    (docs/proofs/mixtures.md)."""
     if len(found) == 1:
         return found[0]
-    if any(not isinstance(g, Pure | Approx) for g in found):
-        raise NotProvable("mixing is proved for Pure and Approx guarantees alone")
-    epsilon = max((g.epsilon for g in found if isinstance(g, Pure | Approx)), key=exact)
-    delta = max((g.delta for g in found if isinstance(g, Approx)), key=exact, default=0)
-    return Approx(epsilon, delta) if delta else Pure(epsilon)
+    weaker: Guarantee | None = found[0]
+    for guarantee in found[1:]:
+        weaker = None if weaker is None else join(weaker, guarantee)
+    if weaker is None:
+        raise NotProvable("the halves of the mixture have guarantees of different kinds or orders")
+    return weaker
 
 
 def proved(laws: tuple[Item, ...], noise: Noise, budget: Guarantee) -> Guarantee:

@@ -19,7 +19,7 @@ from fugu.laws.items import Item
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
 from fugu.mechanism.checks import check_parts
-from fugu.mechanism.document import SEAL, Document, digest_of
+from fugu.mechanism.document import Document, digest_of
 from fugu.mechanism.encoding import (
     budget_from,
     item_from,
@@ -79,7 +79,7 @@ class Certificate(Document):
     @property
     def unsealed(self) -> dict[str, Any]:
         """The body without what sealing adds: what `seal` can be given again, with other parts."""
-        return {k: v for k, v in self.body.items() if k not in (*SEAL, "families", "fingerprint")}
+        return {k: v for k, v in self.claims.items() if k not in ("families", "fingerprint")}
 
     @property
     def budget(self) -> Guarantee:

@@ -84,7 +84,9 @@ def check_mixed(certificate: Certificate) -> None:
     if len({half.runs for half in halves}) > 1:
         raise CertificateError("the halves of a mixture are of different kinds")
     for part in ("dimension", "property"):
-        if any(half.body.get(part) != certificate.body.get(part) for half in halves):
+        stated = [half.body.get(part) for half in halves]
+        stated += [certificate.body[part]] if part in certificate.body else []  # version 0.1 left it to the halves
+        if any(other != stated[0] for other in stated):
             raise CertificateError(f"the part {part!r} of a mixture is not that of its halves")
 
 
@@ -109,7 +111,9 @@ _LATTICE: Check = (
     "noise is drawn on the lattice that values are rounded onto",
     lambda certificate: check_lattice(certificate.noise, certificate.lattice),
 )
-_SHARES: Check = ("property", "shares, statistics and their ends are those of the laws", check_shares)
+PROPERTY = "property"
+"""Named in a verdict where the secret is a property of the whole."""
+_SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
@@ -125,8 +129,8 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         _SHARES,
     ),
     "correlated": (
-        _LAWS, _LABELS, ("noise and lattice", "noise, lattice and laws are of one dimension and grid", check_correlated),
-        _SHARES,
+        _LAWS, _LABELS,
+        ("noise and lattice", "noise, lattice and laws are of one dimension and grid", check_correlated), _SHARES,
     ),
     "mixed": (
         ("halves", "two halves that publish the same thing, and a coin between them", check_mixed), _LAWS, _LABELS,

@@ -84,6 +84,14 @@ class Document:
         """What is certified, one of the kinds of the schema."""
         return str(self.body["kind"])
 
+    def __getitem__(self, name: str) -> Any:
+        return self.body[name]
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """The body without what sealing adds: what is said, whichever version of fugu said it."""
+        return {k: v for k, v in self.body.items() if k not in SEAL}
+
     @property
     def digest(self) -> str:
         """SHA-256 of everything else in the document."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 
-def _refuse(self: object, *_: object, **__: object) -> NoReturn:
+def _refuse(*_: object, **__: object) -> NoReturn:
     raise TypeError("a document cannot be changed after it is made; copy.deepcopy(document.body) can")
 
 
@@ -22,8 +22,8 @@ class FrozenDict(dict[str, Any]):
     """
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __deepcopy__(self, _: dict[int, Any]) -> dict[str, Any]:
         return {key: thawed(part) for key, part in self.items()}
@@ -36,8 +36,8 @@ class FrozenList(list[Any]):
     """A list of a document."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-    append = extend = insert = pop = remove = clear = sort = reverse = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
 
     def __deepcopy__(self, _: dict[int, Any]) -> list[Any]:
         return [thawed(part) for part in self]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ from fugu.errors import BadNoise
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.laws.vectors import VectorFamily, distinct
 from fugu.mechanism.additive import nearest
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.vector import nearest_rows
 
 
 def pushed(given: tuple[Item, ...], certificate: Certificate) -> tuple[Item, ...]:
@@ -40,21 +43,60 @@ def numbered(family: Family) -> Family:
     return replace(family, points=np.arange(len(family.points)))
 
 
+def pushed_vectors(given: tuple[VectorFamily, ...], certificate: Certificate) -> tuple[VectorFamily, ...]:
+    """The laws of a vector, as the certified mechanism sees it."""
+    lattice, stated = certificate.lattice, certificate.body.get("support")
+    if stated is not None:
+        if any(family.translates for family in given):
+            raise BadNoise("it moves every vector to its own atoms, and these laws have none")
+        support = np.array(stated, dtype=np.float64)
+        given = tuple(moved_rows(family, support) for family in given)
+    assert lattice is not None
+    return tuple(family.on(lattice) for family in given)
+
+
+def moved_rows(family: VectorFamily, support: NDArray[np.float64]) -> VectorFamily:
+    """The laws of the nearest supported vector; masses that meet are added exactly."""
+    points, where = distinct(nearest_rows(support, family.points))
+    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
+
+
 def halves_agree(whole: Certificate, half: Certificate) -> bool:
     """Whether a half of a mixture is for the laws of the whole: they are what it makes of them.
 
     p P_1 + (1 - p) P_2 <= e^epsilon (p Q_1 + (1 - p) Q_2) + delta needs both halves proved for one pair of laws. A half
     with another grid, or none, sees the same laws rounded otherwise; a half whose laws are no image of the whole's may
-    be for anything."""
+    be for anything. Normal laws of vectors are stated before rounding, so halves with other grids state the same."""
+    if whole.runs != half.runs:
+        return False
     if whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
         return True
+    try:
+        return _IMAGES[whole.runs](whole, half)
+    except BadNoise:
+        return False
+
+
+def _numbers_agree(whole: Certificate, half: Certificate) -> bool:
     if (stated := _in_values(whole)) is None:  # its atoms have a number only, and those of the half the same
         atoms = half.families
         return len(atoms) == len(half.items) and _same(tuple(numbered(item) for item in atoms), whole.items)
-    try:
-        return _same(pushed(stated, half), half.items)
-    except BadNoise:
-        return False
+    return _same(pushed(stated, half), half.items)
+
+
+def _vectors_agree(whole: Certificate, half: Certificate) -> bool:
+    lattice = whole.lattice
+    assert lattice is not None
+    stated = tuple(replace(family, points=lattice.value(family.points)) for family in whole.vectors)
+    return _same(pushed_vectors(stated, half), half.vectors)
+
+
+_IMAGES: dict[str, Callable[[Certificate, Certificate], bool]] = {
+    "additive": _numbers_agree,
+    "analysis": _numbers_agree,
+    "vector": _vectors_agree,
+    "correlated": lambda whole, half: whole.fingerprint == half.fingerprint,
+}
 
 
 def _in_values(certificate: Certificate) -> tuple[Item, ...] | None:
@@ -67,14 +109,14 @@ def _in_values(certificate: Certificate) -> tuple[Item, ...] | None:
     return (replace(laws[0], points=support),)
 
 
-def _same(one: tuple[Item, ...], other: tuple[Item, ...]) -> bool:
+def _same(one: Sequence[Item | VectorFamily], other: Sequence[Item | VectorFamily]) -> bool:
     return len(one) == len(other) and all(_one_law(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _one_law(a: Item, b: Item) -> bool:
+def _one_law(a: Item | VectorFamily, b: Item | VectorFamily) -> bool:
     if isinstance(a, Analytic) and isinstance(b, Analytic):
         return a.label == b.label and a.exact == b.exact
-    if not isinstance(a, Family) or not isinstance(b, Family):
+    if isinstance(a, Analytic) or isinstance(b, Analytic) or type(a) is not type(b):
         return False
     alike = (a.pairs, a.labels, a.errors) == (b.pairs, b.labels, b.errors) and len(a.laws) == len(b.laws)
     return (

@@ -30,7 +30,11 @@ def exact_chance(certificate: Certificate) -> float:
     """P(N = 0): the probability that a value, or a coordinate, goes out as the lattice has it.
 
     Of noise that is never drawn it is 0. Correlated noise is at least eight steps wide, or none."""
-    return _CHANCES.get(certificate.kind, lambda found: 1 - found.noise.tail(0.0))(certificate)
+    return _CHANCES.get(certificate.kind, _of_noise)(certificate)
+
+
+def _of_noise(certificate: Certificate) -> float:
+    return 1 - certificate.noise.tail(0.0)
 
 
 def _of_halves(certificate: Certificate) -> float:
