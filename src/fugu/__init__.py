@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fugu import iterate as iterate
     from fugu.auditing.against import guarantee_against as guarantee_against
     from fugu.auditing.attack import attack as attack
-    from fugu.auditing.verify import Verdict as Verdict
+    from fugu.auditing.verdict import Verdict as Verdict
     from fugu.auditing.verify import verify as verify
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare

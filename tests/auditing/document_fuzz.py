@@ -25,11 +25,10 @@ import fugu
 from fugu import Approx, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
 from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LogisticRegression
-from fugu.mechanism.certificate import _sha256
+from fugu.mechanism.document import digest_of
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.joint import JointTable
 from fugu.training.gaussian_priors import Correlated
-from fugu.training.record import _digest
 
 SECONDS = 60.0
 """On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""
@@ -127,12 +126,12 @@ def sealed(body: Any) -> Any:
     body = {k: v for k, v in body.items() if k != "digest"}
     try:
         if body.get("kind") == "training":
-            return {**body, "digest": _digest(body)}
+            return {**body, "digest": digest_of(body)}
         if isinstance(body.get("parts"), list):
             body["parts"] = [sealed(part) for part in body["parts"]]
         if "families" in body:
-            body["fingerprint"] = _sha256(body["families"])
-        return {**body, "digest": _sha256(body)}
+            body["fingerprint"] = digest_of(body["families"])
+        return {**body, "digest": digest_of(body)}
     except (ValueError, TypeError, RecursionError):
         return {**body, "digest": "0" * 64}
 

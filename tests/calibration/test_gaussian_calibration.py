@@ -163,13 +163,13 @@ def test_a_certificate_of_normal_laws_survives_its_file_and_a_forgery_does_not(t
     import json
 
     from fugu import Certificate
-    from fugu.mechanism.certificate import _sha256
+    from fugu.mechanism.document import digest_of
 
     mechanism = calibrate(LawPair(Normal(0, 1), Normal(1, 2), "a vs b"), Approx(1, 0.01))
     mechanism.certificate.save(tmp_path / "c.json")
     assert verify(tmp_path / "c.json").holds
     body = json.loads((tmp_path / "c.json").read_text())
     body["families"][0]["q"]["means"] = ["3/2"]
-    body["fingerprint"] = _sha256(body["families"])
+    body["fingerprint"] = digest_of(body["families"])
     body = {k: v for k, v in body.items() if k != "digest"}
-    assert not verify(Certificate.parse({**body, "digest": _sha256(body)})).holds
+    assert not verify(Certificate.parse({**body, "digest": digest_of(body)})).holds

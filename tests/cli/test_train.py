@@ -147,7 +147,7 @@ def test_model_and_certificate_are_written_and_proved_again(folder, tmp_path):
 
 
 def test_a_forged_certificate_exits_4(tmp_path):
-    from fugu.training.record import _digest
+    from fugu.mechanism.document import digest_of
 
     assert train("today.csv", *WHOLE, "-o", tmp_path / "m.json").code == 0
     path = tmp_path / "m.certificate.json"
@@ -157,7 +157,7 @@ def test_a_forged_certificate_exits_4(tmp_path):
     edited = Result("verify", path)
     assert edited.code == 4 and "edited" in edited.message
     resealed = {key: value for key, value in body.items() if key != "digest"}
-    path.write_text(json.dumps({**resealed, "digest": _digest(resealed)}))
+    path.write_text(json.dumps({**resealed, "digest": digest_of(resealed)}))
     forged = Result("verify", path)
     said = " ".join(forged.out.split())  # wherever the line is broken
     assert forged.code == 4 and "does not hold" in said and "than can be proved" in said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import threading
 from datetime import UTC, datetime
@@ -92,7 +94,9 @@ def test_a_charge_states_its_own_block(path):
 @pytest.mark.parametrize("through", ["mechanism", "certificate"])
 def test_an_edited_certificate_is_not_charged(path, through):
     mechanism = certified(epsilon=2)
-    mechanism.certificate.body["budget"]["epsilon"] = "1/100"
+    body = copy.deepcopy(mechanism.certificate.body)
+    body["budget"]["epsilon"] = "1/100"
+    mechanism = dataclasses.replace(mechanism, certificate=fugu.Certificate(body))
     ledger = fugu.Ledger(path, Pure(0.1))
     with pytest.raises(CertificateError, match="edited"):
         ledger.spend("q", mechanism if through == "mechanism" else mechanism.certificate, never)

@@ -12,7 +12,7 @@ import fugu
 from fugu import Approx, Certificate, Discrete, Gaussian, Laplace, LawPair, Pure, calibrate, verify
 from fugu.errors import CertificateError, NotProvable
 from fugu.laws import families, sum_of
-from fugu.mechanism.certificate import _sha256
+from fugu.mechanism.document import digest_of
 
 P, Q = Discrete([0, 1], [0.7, 0.3]), Discrete([0, 1], [0.6, 0.4])
 OTHERS = Discrete([0, 1, 2], [5, 3, 2])
@@ -80,9 +80,9 @@ class TestLawsWithAnError:
     def test_a_certificate_with_another_error_does_not_hold(self, error, says):
         body = json.loads(calibrate(BLURRED, Approx(0.05, 1e-3)).certificate.to_json())
         body["families"][0]["laws"][1]["error"] = error
-        body["fingerprint"] = _sha256(body["families"])
+        body["fingerprint"] = digest_of(body["families"])
         sealed = {k: v for k, v in body.items() if k != "digest"}
-        forged = Certificate({**sealed, "digest": _sha256(sealed)})
+        forged = Certificate({**sealed, "digest": digest_of(sealed)})
         if says is None:
             assert not verify(forged).holds
         else:

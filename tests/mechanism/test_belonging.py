@@ -12,7 +12,7 @@ import pytest
 
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Scenario, Shifted, calibrate, mix, verify
 from fugu.errors import BadLaw, CertificateError
-from fugu.mechanism.certificate import _sha256
+from fugu.mechanism.document import digest_of
 from fugu.mechanism.labels import misnamed
 from fugu.mechanism.pushed import halves_agree
 from hunting import search
@@ -29,8 +29,8 @@ def body_of(mechanism):
 def sealed(body):
     """What a forger would do last: put digests that match."""
     body = {k: v for k, v in body.items() if k != "digest"}
-    body["fingerprint"] = _sha256(body["families"])
-    return {**body, "digest": _sha256(body)}
+    body["fingerprint"] = digest_of(body["families"])
+    return {**body, "digest": digest_of(body)}
 
 
 # ---- halves of a mixture --------------------------------------------------------------------------------------------

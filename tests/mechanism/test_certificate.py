@@ -10,7 +10,7 @@ import pytest
 
 from fugu import Approx, Certificate, Discrete, LawPair, Pure, Scenario, Shifted, calibrate, mix, verify
 from fugu.errors import CertificateError
-from fugu.mechanism.certificate import _sha256
+from fugu.mechanism.document import digest_of
 
 PAIR = LawPair(Discrete([0.5, 1.5, 4.5], [5, 3, 2]), Discrete([0.5, 1.5, 4.5], [2, 3, 5]), "a vs b")
 RNG = np.random.default_rng(0)
@@ -28,8 +28,8 @@ SOURCES = {
 def reseal(body):
     """What a forger would do: edit, then put matching digests."""
     body = {k: v for k, v in body.items() if k != "digest"}
-    body["fingerprint"] = _sha256(body["families"])
-    return {**body, "digest": _sha256(body)}
+    body["fingerprint"] = digest_of(body["families"])
+    return {**body, "digest": digest_of(body)}
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from fugu import Approx, Certificate, Discrete, LawPair, Pure, calibrate, mix, verify
 from fugu.errors import CertificateError
-from fugu.mechanism.certificate import _sha256
+from fugu.mechanism.document import digest_of
 
 X = [0, 1, 4]
 PAIR = LawPair(Discrete(X, [5, 3, 2]), Discrete(X, [2, 3, 5]), "a vs b")
@@ -24,8 +26,8 @@ def sealed(body, fingerprint=True):
     """What a forger would do last: put digests that match."""
     body = {k: v for k, v in body.items() if k != "digest"}
     if fingerprint:
-        body["fingerprint"] = _sha256(body["families"])
-    return {**body, "digest": _sha256(body)}
+        body["fingerprint"] = digest_of(body["families"])
+    return {**body, "digest": digest_of(body)}
 
 
 def test_a_fingerprint_of_other_laws_is_refused():
@@ -75,8 +77,10 @@ def test_a_budget_that_is_no_double_is_read_back_exactly():
 
 def test_a_certificate_that_was_edited_in_memory_is_refused_too():
     mechanism = calibrate(PAIR, Pure(0.4))
-    mechanism.certificate.body["noise"]["scale"] = "10"
-    for source in (mechanism, mechanism.certificate):
+    body = copy.deepcopy(mechanism.certificate.body)
+    body["noise"]["scale"] = "10"
+    forged = replace(mechanism, certificate=Certificate(body))
+    for source in (forged, forged.certificate):
         with pytest.raises(CertificateError, match="digest"):
             verify(source)
 

@@ -173,11 +173,11 @@ def test_certificates_survive_a_file(tmp_path: Path) -> None:
 
 def _resealed(body: dict[str, Any]) -> Certificate:
     """What a forger does: change the body, keep the laws as JSON, compute fingerprint and digest anew."""
-    from fugu.mechanism import certificate as module
+    from fugu.mechanism.document import digest_of
 
     kept = {k: v for k, v in body.items() if k != "digest"}
-    kept["fingerprint"] = module._sha256(kept["families"])
-    return Certificate({**kept, "digest": module._sha256(kept)})
+    kept["fingerprint"] = digest_of(kept["families"])
+    return Certificate({**kept, "digest": digest_of(kept)})
 
 
 def _dimension(body: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from mpmath import mp
 import fugu
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, mix
 from fugu.guarantee import weaknesses
-from fugu.mechanism.certificate import _sha256
+from fugu.mechanism.document import digest_of
 from fugu.mechanism.weakness import exact_chance, warnings_of
 from fugu.report import page
 
@@ -100,7 +100,7 @@ def test_the_certificate_says_it_and_no_file_can_hide_it():
     body = json.loads(mechanism.certificate.to_json())
     assert body["warnings"] == list(mechanism.certificate.warnings) and "epsilon 12" in body["warnings"][0]
     bare = {k: v for k, v in body.items() if k not in ("warnings", "digest")}
-    forged = Certificate.parse({**bare, "digest": _sha256(bare)})  # also what older versions wrote
+    forged = Certificate.parse({**bare, "digest": digest_of(bare)})  # also what older versions wrote
     assert forged.warnings == mechanism.certificate.warnings and fugu.verify(forged).holds
     assert "warnings" not in calibrate(FAR, Pure(0.5)).certificate.body
     after = mechanism.then(np.abs).certificate

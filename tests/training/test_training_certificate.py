@@ -12,11 +12,11 @@ import pytest
 from fugu import Approx, MarkovChain
 from fugu.errors import CertificateError, NotProvable
 from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
+from fugu.mechanism.document import digest_of
 from fugu.priors.gaussian_field import GaussianField
 from fugu.training.accountant import NoisySGD
 from fugu.training.gaussian_priors import Correlated
 from fugu.training.losses import Squared
-from fugu.training.record import _digest
 from fugu.training.training import Objective
 
 rng = np.random.default_rng(2)
@@ -35,7 +35,7 @@ def resealed(certificate, change):
     body = copy.deepcopy(certificate.body)
     change(body)
     body.pop("digest", None)
-    return TrainingCertificate({**body, "digest": _digest(body)})
+    return TrainingCertificate({**body, "digest": digest_of(body)})
 
 
 PRIORS = [

@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_X_y
 from fugu import Approx, MarkovChain
 from fugu.errors import BadTable, CertificateError, NotProvable, UsageError
 from fugu.iterate import AR1, Groups, Joint, LinearRegression, LinearSVC, LogisticRegression, TrainingCertificate
+from fugu.mechanism.document import digest_of
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD
 from fugu.training.draw import NormalStream
 from fugu.training.losses import Squared
-from fugu.training.record import _digest
 from fugu.training.scaling import Scaling, TargetScaling
 from fugu.training.training import Objective, keeps, train
 
@@ -201,7 +201,7 @@ def resealed(certificate, change):
     body = copy.deepcopy(certificate.body)
     change(body)
     body.pop("digest", None)
-    return TrainingCertificate({**body, "digest": _digest(body)})
+    return TrainingCertificate({**body, "digest": digest_of(body)})
 
 
 def part(name, **values):

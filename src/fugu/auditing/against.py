@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from fugu.auditing.verify import _certificate, _laws
+from fugu.auditing.given import laws_given
+from fugu.auditing.verify import Source, certificate_of
 from fugu.errors import NotProvable
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact, outward
 from fugu.guarantee.numbers import plain as plain_number
-from fugu.laws.analytic import Analytic
-from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Shape
 from fugu.laws.pair import PairsLike
-from fugu.loss.divergence.conditioning import kept, margins
-from fugu.loss.door import bound, divergence_bounds, pure_bounds
+from fugu.loss.door import AnyNoise, bound, divergence_bounds, leakage
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.mechanism import Mechanism
-from fugu.noise import Laplace, LatticeNoise
+from fugu.mechanism.mixed import join
 from fugu.numbers.exact import as_fraction, float_up, meant_up
-from fugu.transport.wasserstein import w_inf_index
-
-Source = Mechanism | Certificate | str | os.PathLike[str]
 
 
 def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLike) -> Guarantee:
@@ -40,110 +34,98 @@ def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLik
     >>> guarantee_against(m, fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1]))) <= fugu.Pure(0.63)
     True
     """
-    certificate = _certificate(mechanism_or_certificate)
+    certificate = certificate_of(mechanism_or_certificate)
     budget = certificate.budget
-    return weakest([proved(_laws(other_scenario, half), half.noise, budget) for half in halves(certificate)])
+    return weakest([proved(laws_given(other_scenario, half), half.drawn, budget) for half in running(certificate)])
+
+
+def running(certificate: Certificate) -> tuple[Certificate, ...]:
+    """The mechanisms that may run: one, or those of a mixture."""
+    if certificate.parts:
+        return tuple(part for half in certificate.parts for part in running(half))
+    return (certificate,)
 
 
 def halves(certificate: Certificate) -> tuple[Certificate, ...]:
-    """The additive mechanisms that may run: one, or those of a mixture."""
-    if certificate.kind == "additive":
-        return (certificate,)
-    if certificate.kind == "mixed":
-        return tuple(part for half in certificate.parts for part in halves(half))
-    raise NotProvable(
-        f"this is for one published number with noise on a lattice, and the certificate is of kind "
-        f"{certificate.kind!r}; verify it for the other beliefs with fugu.verify instead"
-    )
+    """The same, where only noise on one number is understood."""
+    if certificate.runs != "additive":
+        raise NotProvable(
+            f"this is for one published number with noise on a lattice, and the certificate is of kind "
+            f"{certificate.runs!r}; state the other beliefs themselves (guarantee_against)"
+        )
+    return running(certificate)
 
 
 def weakest(found: Sequence[Guarantee]) -> Guarantee:
-    """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves.
-
-    P(S) = sum of shares P_h(S) <= sum of shares (e^e_h Q_h(S) + d_h) <= e^max Q(S) + max (joint convexity)."""
+    """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves
+    (docs/proofs/mixtures.md)."""
     if len(found) == 1:
         return found[0]
-    if any(not isinstance(g, Pure | Approx) for g in found):
-        raise NotProvable("mixing is proved for Pure and Approx guarantees alone")
-    epsilon = max((g.epsilon for g in found if isinstance(g, Pure | Approx)), key=exact)
-    delta = max((g.delta for g in found if isinstance(g, Approx)), key=exact, default=0)
-    return Approx(epsilon, delta) if delta else Pure(epsilon)
+    weaker: Guarantee | None = found[0]
+    for guarantee in found[1:]:
+        weaker = None if weaker is None else join(weaker, guarantee)
+    if weaker is None:
+        raise NotProvable("the halves of the mixture have guarantees of different kinds or orders")
+    return weaker
 
 
-def proved(laws: tuple[Item, ...], noise: LatticeNoise, budget: Guarantee) -> Guarantee:
+def proved(laws: Sequence[Shape], noise: AnyNoise, budget: Guarantee) -> Guarantee:
     """The least guarantee of the budget's kind that the proofs of `verify` give for this noise on these laws."""
     asked = budget.simplest()
     ask = asked.asks()
     if isinstance(ask, Divergences):
         return stated(asked, *divergences(laws, noise, ask))
     proof = bound(laws, noise, ask)
-    if proof.delta == 0 and (proof.holds or not isinstance(asked, Approx) or asked.delta == 0):
-        found = meant_up(proof.epsilon)
-        if proof.holds:
-            return Pure(min(found, asked.epsilon, key=exact))
-        return Pure(min(found, _largest_pure(laws, noise), key=exact))
-    delta = meant_up(proof.delta)
-    if delta >= 1:
+    if proof.delta == 0 and proof.holds:
+        return Pure(min(meant_up(proof.epsilon), asked.epsilon, key=exact))
+    if ask.pure or proof.delta >= 1:
         return Pure(_largest_pure(laws, noise))
+    delta = meant_up(proof.delta)
     return Approx(asked.epsilon, delta) if delta > 0 else Pure(asked.epsilon)
 
 
-def _largest_pure(laws: tuple[Item, ...], noise: LatticeNoise) -> float:
-    found = [pure_loss(item, noise) for item in laws]
-    return math.inf if None in found else outward(max(e for e in found if e is not None))
+def _largest_pure(laws: Sequence[Shape], noise: AnyNoise) -> float:
+    each = [pure_loss(item, noise) for item in laws]
+    return math.inf if None in each else outward(max(e for e in each if e is not None))
 
 
-def pure_loss(item: Item, noise: LatticeNoise) -> Fraction | None:
-    """The largest pure loss of an item, W_inf rate in exact rationals where that is less; None if it is not finite."""
-    worst = Fraction(0)
-    for loss in pure_bounds(item, noise, Fraction(0)):
-        i, j = loss.pair
-        if (
-            isinstance(noise, Laplace)
-            and noise.scale
-            and isinstance(item, Family)
-            and i != j
-            and not item.blurred((i, j))
-        ):
-            known = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
-            worst = max(worst, known if math.isinf(loss.value) else min(known, Fraction(loss.value)))
-        elif math.isinf(loss.value):
-            return None
-        else:
-            worst = max(worst, Fraction(loss.value))
-    return worst
+def pure_loss(item: Shape, noise: AnyNoise) -> Fraction | None:
+    """The largest pure loss of an item, in exact rationals where they are known; None if it is not finite."""
+    return leakage(item.shape, noise.name).limit(item, noise)
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
     """Laws, conditioned on likely events where that helps: the share left out, and D_alpha of each order."""
 
-    item: Item
+    item: Any
+    """Laws of the shape that was asked about."""
     left_out: Fraction
     losses: dict[Fraction, float]
 
 
-def divergences(
-    laws: tuple[Item, ...], noise: LatticeNoise, target: Divergences
-) -> tuple[dict[Fraction, float], Fraction]:
+def divergences(laws: Sequence[Shape], noise: AnyNoise, target: Divergences) -> tuple[dict[Fraction, float], Fraction]:
     """D_alpha for every order of the target, and the delta that is used for it."""
-    found = [piece for item in laws for piece in conditioned(item, noise, target)]
-    worst = {alpha: max(piece.losses[alpha] for piece in found) for alpha, _ in target.orders}
-    return worst, max(piece.left_out for piece in found)
+    pieces = [piece for item in laws for piece in conditioned(item, noise, target)]
+    worst = {alpha: max(piece.losses[alpha] for piece in pieces) for alpha, _ in target.orders}
+    return worst, max(piece.left_out for piece in pieces)
 
 
-def conditioned(item: Item, noise: LatticeNoise, target: Divergences) -> list[Kept]:
+def conditioned(item: Shape, noise: AnyNoise, target: Divergences) -> list[Kept]:
     """The item as it is if it meets the target or no delta is given; else its pairs, those that need it conditioned on
     the margins of one sub-coupling of mass 1 - delta, the same for all orders (as `calibrate` proves them)."""
     whole = _measured(item, noise, target)
-    if target.delta == 0 or isinstance(item, Analytic) or _excess(whole, target) <= 1:
+    if target.delta == 0 or not item.atoms or _excess(whole, target) <= 1:
         return [whole]
     pieces = []
-    for pair, label in item.different:
-        alone = _measured(replace(item, pairs=(pair,), labels=(label,)), noise, target)
+    known = leakage(item.shape, noise.name)
+    for one in item.alone():
+        alone = _measured(one, noise, target)
         if _excess(alone, target) > 1:
-            rest = margins(item, kept(item, pair, noise, target.highest, target.delta), label)
-            alone = min(alone, _measured(rest, noise, target, target.delta), key=lambda piece: _excess(piece, target))
+            rest = _measured(
+                known.conditioned(one, noise, target.highest, target.delta) or one, noise, target, target.delta
+            )
+            alone = min(alone, rest, key=lambda piece: _excess(piece, target))
         pieces.append(alone)
     return pieces
 
@@ -151,15 +133,18 @@ def conditioned(item: Item, noise: LatticeNoise, target: Divergences) -> list[Ke
 def stated(budget: Guarantee, losses: dict[Fraction, float], left_out: Fraction) -> Renyi | RenyiCurve:
     """Divergences as a guarantee of the budget's kind."""
     delta = plain_number(left_out) if left_out else 0.0
+    listed = {alpha: meant_up(losses[as_fraction(alpha)]) for alpha, _ in budget.orders if as_fraction(alpha) in losses}
     if isinstance(budget, Renyi):
-        return Renyi(budget.alpha, meant_up(losses[as_fraction(budget.alpha)]), delta)
-    listed = [alpha for alpha, _ in budget.orders if as_fraction(alpha) in losses]
-    return RenyiCurve({alpha: meant_up(losses[as_fraction(alpha)]) for alpha in listed}, delta)
+        return Renyi(budget.alpha, listed[budget.alpha], delta)
+    return RenyiCurve(listed, delta)
 
 
-def _measured(item: Item, noise: LatticeNoise, target: Divergences, left_out: Fraction = Fraction(0)) -> Kept:
-    found = {alpha: max(loss.value for loss in divergence_bounds(item, noise, alpha)) for alpha, _ in target.orders}
-    return Kept(item, left_out, found)
+def _measured(item: Shape, noise: AnyNoise, target: Divergences, left_out: Fraction = Fraction(0)) -> Kept:
+    each = {
+        alpha: max((loss.value for loss in divergence_bounds(item, noise, alpha)), default=0.0)
+        for alpha, _ in target.orders
+    }
+    return Kept(item, left_out, each)
 
 
 def _excess(piece: Kept, target: Divergences) -> float:

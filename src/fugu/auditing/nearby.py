@@ -17,12 +17,12 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from fugu.auditing.against import Source, conditioned, halves, proved, pure_loss, stated, weakest
+from fugu.auditing.against import conditioned, halves, proved, pure_loss, stated, weakest
 from fugu.auditing.hoelder import best_a4, straight
 from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
 from fugu.auditing.reach import Reach, checked, reach
 from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
-from fugu.auditing.verify import _certificate
+from fugu.auditing.verify import Source, certificate_of
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure
 from fugu.guarantee.numbers import check_alpha, exact, outward
@@ -53,7 +53,7 @@ def guarantee_within(
     >>> guarantee_within(m, 0), guarantee_within(m, 1), guarantee_within(m, 0.125, kind="renyi")
     (Pure(epsilon=1.0), Pure(epsilon=3.0), Pure(epsilon=1.25))
     """
-    certificate = _certificate(mechanism_or_certificate)
+    certificate = certificate_of(mechanism_or_certificate)
     budget = certificate.budget
     if kind not in KINDS:
         raise UnknownName("kind of distance", kind, KINDS)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Shape
 from fugu.mechanism.certificate import Certificate
 from fugu.scenario.bins import middles
 from fugu.scenario.query import Query
@@ -38,7 +38,7 @@ def raw_edges(certificate: Certificate) -> tuple[float, ...] | None:
     return query.edges
 
 
-def through_bins(items: tuple[Item, ...], certificate: Certificate) -> tuple[Item, ...]:
+def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[Shape]:
     """Laws with atoms, each atom moved to the middle of its bin, as the query does; middles stay where they are.
 
     So laws of raw values and laws of published ones give the same. Laws without atoms are of the published value."""
@@ -46,13 +46,13 @@ def through_bins(items: tuple[Item, ...], certificate: Certificate) -> tuple[Ite
     edges = None if stated is None else Query.from_json(stated).edges
     if edges is None:
         return items
-    if any(isinstance(item, Family) and item.translates for item in items):
+    if any(item.translates for item in items):
         raise BadNoise("it puts every value into a bin, and these laws say nothing of where the value is")
     places, inner = middles(edges), np.array(edges[1:-1])
-    return tuple(
-        item if isinstance(item, Analytic) else pushed(item, places[np.searchsorted(inner, item.points, "right")])
+    return [
+        pushed(item, places[np.searchsorted(inner, item.points, "right")]) if isinstance(item, Family) else item
         for item in items
-    )
+    ]
 
 
 def pushed(family: Family, to: NDArray[np.float64]) -> Family:

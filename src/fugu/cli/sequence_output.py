@@ -12,6 +12,7 @@ from rich.table import Table
 
 from fugu.cli.console import escape
 from fugu.numbers.exact import Real, as_fraction
+from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequences import SequenceAnswer
 
 
@@ -30,7 +31,7 @@ def columns_of(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
     return {"state": list(answer.labels), "value": values, **ends}
 
 
-def words(certificate: dict[str, Any]) -> str:
+def words(certificate: SequenceCertificate) -> str:
     """Two lines: what is asked, its cost for each entry, what that means under the prior; what odd entries become."""
     prior, promise = certificate["prior"], certificate["pufferfish"]
     return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,32 +16,23 @@ from fugu.data.field import Field
 from fugu.data.sequences import Sequences, sequences_digest
 from fugu.errors import BadTable, UsageError
 from fugu.ledger.fingerprint import prior_digest
-from fugu.mechanism.per_entry import promised
 from fugu.numbers.exact import Real, as_fraction
+from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequences import (
     Count,
     Histogram,
     Mean,
     Numbers,
     SequenceAnswer,
+    SequenceMechanism,
     SequenceQuery,
     States,
     Sum,
     TopK,
     Transitions,
 )
-from fugu.report import write
-from fugu.scenario.disclosure import PRIVATE_NUMBERS
-from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
 
 _QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
-_MOST_SHOWN = 128
-BEGINS = {
-    "any": "whatever its first entry is",
-    "stationary": "stationary",
-    "given": "its first entry as in the reference",
-}
-"""What is said of the start of the chain."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +65,15 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
         chain = _prior(asked, reading)
         query = query_of(asked, chain, reading)
         query.check(query.domain.read(private))  # a shape that the query is not for is found before anything is spent
-        mechanism = query.mechanism(fugu.dp_budget(chain, asked.epsilon))
+        mechanism = query.mechanism(entry_budget(chain, asked.epsilon))
         certificate = _certificate(asked, chain, mechanism, reading)
-    summary: dict[str, Any] = {**certificate, "dry_run": dry_run}
+    summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}
     summary["prior"] = {k: v for k, v in certificate["prior"].items() if k != "transition"}
     shown = None
     if not dry_run:
         answer = _spent(asked, chain, mechanism, reading)
         files = {"values": column, "certificate": column.with_suffix(".certificate.json")}
-        write(files["certificate"], json.dumps(certificate, indent=1, ensure_ascii=False) + "\n")
+        certificate.save(files["certificate"])
         shown = columns_of(answer, asked.query)
         save_csv(column, shown)  # last: no value is written without what covers it
         summary |= {"files": {name: str(path) for name, path in files.items()}, "answer": shown}
@@ -167,45 +157,20 @@ def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading: Readi
         return stored
 
 
-def _certificate(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading: Reading) -> dict[str, Any]:
+def _certificate(
+    asked: Asked, chain: fugu.MarkovChain, mechanism: SequenceMechanism, reading: Reading
+) -> SequenceCertificate:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
-    fitted = "the reference" if asked.reference is not None else "the published sequences themselves, counted as public"
-    added = f"smoothed by {asked.smoothing:g} for each transition" if asked.smoothing else "not smoothed"
-    begins = "any" if chain.free else "stationary" if chain.stationary else "given"
-    matrix = {"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}
-    return {
-        "fugu": fugu.__version__,
-        "pufferfish": {
-            "secrets": "the state of each entry of each user, every value against every other, in both orders",
-            **promised(chain, mechanism.guarantee),
-            "asked": str(asked.epsilon),
-        },
-        **mechanism.certificate,
-        "reading": reading.schema.only((asked.by, asked.order, asked.state)).to_json(),
-        "odd entries": _odd(mechanism.query.domain, reading),
-        "prior": {
-            "class": f"independent users, each one Markov chain, {BEGINS[begins]}",
-            "initial": begins if begins != "given" else chain.marginal(1).tolist(),
-            "states": list(chain.states),
-            "length": chain.length,
-            "forbidden transitions": int((chain.transition(1) == 0).sum()),
-            "smoothing": asked.smoothing,
-            "fitted on": fitted,
-            "digest": prior_digest(chain),
-            **matrix,
-        },
-        "assumptions": [
-            INDEPENDENT_BLOCKS,
-            f"Every user follows the chain stated, fitted on {fitted}, {added}; the guarantee is for this prior.",
-            *(line[0].upper() + line[1:] + "." for line in chain.assumptions if "first entry" in line),
-            FULL_DOMAIN,
-            "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
-            "The length of the prior is that of the longest sequence, if not stated: lengths are public.",
-            "All releases of these users together are in one ledger." if asked.account else "This is the only release.",
-            *([PRIVATE_NUMBERS] if asked.reference is None else []),
-        ],
-        "ledger": None if asked.account is None else asked.account.told(),
-    }
+    said = Issue(
+        asked=asked.epsilon,
+        reading=reading.schema.only((asked.by, asked.order, asked.state)),
+        odd=_odd(mechanism.query.domain, reading),
+        fitted_on=REFERENCE if asked.reference is not None else THE_TABLE,
+        smoothing=asked.smoothing,
+        prior_digest=prior_digest(chain),
+        ledger=None if asked.account is None else asked.account.told(),
+    )
+    return SequenceCertificate.issue(chain, mechanism, said)
 
 
 def _odd(domain: States | Numbers, reading: Reading) -> str:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import singledispatch
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 import fugu
-from fugu.auditing.verify import Verdict
+from fugu.auditing.verdict import Verdict
+from fugu.auditing.verify import document_of
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, warn
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee import Guarantee, Renyi, RenyiCurve, weaknesses
+from fugu.guarantee import Guarantee, Pure, Renyi, RenyiCurve, weaknesses
 from fugu.mechanism import Certificate
+from fugu.mechanism.document import Document
+from fugu.mechanism.per_entry import PerEntryCertificate
+from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
-
-if TYPE_CHECKING:
-    from fugu.training.record import TrainingCertificate
-
-_MOST_READ = 512 * 1024**2
+from fugu.training.record import TrainingCertificate
 
 
 def verify(
@@ -40,28 +39,30 @@ def verify(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Re-prove a certificate from its own laws, or from a reference table; exit 4 if it does not hold."""
+    """Check a certificate of any kind and prove it again, or for a reference table; exit 4 if it does not hold."""
     from fugu.auditing import guarantee_within
 
-    document = _load(certificate)
+    document = document_of(certificate)
+    law_based = isinstance(document, Certificate)
     if within is not None and reference is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --reference")
+    if not law_based and (reference is not None or within is not None):
+        raise UsageError(f"--reference and --within are for certificates of releases; this one is of a {document.kind}")
     with progress():
-        if isinstance(document, Certificate):
-            verdict = fugu.verify(document, None if reference is None else _scenario(document, reference))
-            nearby = None if within is None else guarantee_within(document, within)
-        else:
-            verdict, nearby = _training(document, reference, within), None
+        verdict = fugu.verify(document, None if reference is None else _scenario(document, reference))
+        nearby = None if within is None else guarantee_within(document, within)
     said = _warnings(document) if verdict.holds else ()
     if as_json:
         told: dict[str, Any] = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
+        told["checks"] = [dict(zip(("name", "outcome", "why"), line, strict=True)) for line in verdict.checks]
         told["warnings"] = list(said)
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": _numbers(nearby)}
         print_json(told)
     else:
         word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
-        out.print(f"{word}: {escape(verdict.reason)}; proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}")
+        out.print(f"{word}: {escape(verdict.reason)}; {_figures(verdict)}")
+        out.print(_table(verdict))
         if nearby is not None:
             near = f"whose beliefs about the raw values are within {within:g} of these"
             out.print(f"against every adversary {near}: {escape(repr(nearby))}")
@@ -70,50 +71,48 @@ def verify(
         raise typer.Exit(CertificateError.exit_code)
 
 
-def _load(path: str) -> Certificate | TrainingCertificate:
-    """The certificate, of a release or of a training; those of sequences are called what they are."""
-    try:
-        return Certificate.load(path)
-    except CertificateError:
-        found = _document(Path(path))
-        if found.get("kind") == "training":
-            from fugu.training.record import TrainingCertificate
-
-            return TrainingCertificate.load(path)
-        if not {"pufferfish", "prior", "neighbours"} <= found.keys():  # what `fugu release --state` writes
-            raise
-        raise CertificateError(
-            f"{path!r} is about sequences, which fugu verify does not prove; the chain is in it: give it and the "
-            "epsilon for each entry to fugu.translate in Python"
-        ) from None
+_COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if there is none."""
-    with suppress(OSError, ValueError, RecursionError):
-        if path.stat().st_size < _MOST_READ:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            return found if isinstance(found, dict) else {}
-    return {}
+def _figures(verdict: Verdict) -> str:
+    """What is proved, if anything is."""
+    if math.isinf(verdict.epsilon) and verdict.delta >= 1:
+        return "nothing is proved"
+    return f"proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}"
 
 
-def _training(document: TrainingCertificate, reference: str | None, within: float | None) -> Verdict:
-    """A training, proved again from its parameters."""
-    if reference is not None or within is not None:
-        raise UsageError("--reference and --within are for certificates of releases; this one is of a training")
-    try:
-        found = document.verify()
-    except CertificateError as error:
-        return Verdict(False, math.inf, 1.0, document.neighbours, str(error))
-    reason = f"a training, for adversaries who believe: {document.prior}"
-    return Verdict(True, float(found.epsilon), float(found.delta), document.neighbours, reason)
+def _table(verdict: Verdict) -> Table:
+    """What was looked at, one check per line."""
+    table = Table("check", "outcome", "why", header_style="bold")
+    for name, outcome, why in verdict.checks:
+        table.add_row(name, f"[{_COLOURS[outcome]}]{outcome}[/]", escape(why))
+    return table
 
 
-def _warnings(document: Certificate | TrainingCertificate) -> tuple[str, ...]:
-    """Why the promise protects hardly anybody, if so; of a training the number of records is known."""
-    if isinstance(document, Certificate):
-        return document.warnings
-    return weaknesses(document.proved, document.accountant.records)
+@singledispatch
+def _warnings(document: Document) -> tuple[str, ...]:  # noqa: ARG001
+    """Why the promise protects hardly anybody, if so."""
+    return ()
+
+
+@_warnings.register
+def _(document: Certificate) -> tuple[str, ...]:
+    return document.warnings
+
+
+@_warnings.register
+def _(document: SequenceCertificate) -> tuple[str, ...]:
+    return weaknesses(Pure(document.asked))
+
+
+@_warnings.register
+def _(document: PerEntryCertificate) -> tuple[str, ...]:
+    return weaknesses(document.guarantee)
+
+
+@_warnings.register
+def _(document: TrainingCertificate) -> tuple[str, ...]:
+    return weaknesses(document.proved, document.accountant.records)  # the number of records is known
 
 
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:
@@ -126,7 +125,7 @@ def _numbers(guarantee: Guarantee) -> dict[str, Any]:
     return told | {"epsilon": float(guarantee.epsilon)}
 
 
-def _scenario(document: Certificate, reference: str) -> Scenario:
+def _scenario(document: Document, reference: str) -> Scenario:
     recipe = document.body.get("recipe")
     if recipe is None:
         raise UsageError(

@@ -20,6 +20,8 @@ from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.laws.family import Family
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.certificate import Certificate
+from fugu.mechanism.document import canonical_json
+from fugu.mechanism.per_entry import PerEntryCertificate
 
 PER_ENTRY, LAW = "per-entry", "law"
 
@@ -72,7 +74,7 @@ class Charge:
         """The charge as JSON with exact numbers; equal charges have equal texts."""
         more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points)}
         body = {"kind": self.kind, "guarantee": budget_json(self.guarantee), **{k: v for k, v in more.items() if v}}
-        return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return canonical_json(body)
 
     @staticmethod
     def parse(text: str) -> Charge:
@@ -99,11 +101,11 @@ def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool 
     elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate):
         Certificate.parse(found.body)  # the digest shows edits: a smaller epsilon must not be charged
         charge = Charge.of_certificate(found, block, point_masses)
-        body = {k: v for k, v in found.body.items() if k not in ("fugu", "digest")}
+        body = {"schema": found.SCHEMA, **found.claims}
         asked = json.dumps([charge.text(), body], sort_keys=True)
     elif (guarantee := _per_entry(mechanism)) is not None:
         charge = Charge.per_entry(guarantee)
-        asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=str)
+        asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=_stated)
     else:
         raise UsageError(
             f"a ledger charges a mechanism from calibrate, a certificate, a PerEntryDP or a Charge, got "
@@ -129,6 +131,11 @@ def _per_entry(mechanism: Any) -> Any:
     """The guarantee in {"kind": "per-entry", "guarantee": ...}, the `charge` of a mechanism, or None."""
     found = getattr(mechanism, "charge", None)
     return found.get("guarantee") if isinstance(found, dict) and found.get("kind") == PER_ENTRY else None
+
+
+def _stated(thing: Any) -> Any:
+    """What a question says of itself: the claims of a document, which no version of fugu changes, or words."""
+    return thing.claims if isinstance(thing, PerEntryCertificate) else str(thing)
 
 
 def _is_guarantee(found: Any) -> bool:

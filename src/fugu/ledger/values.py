@@ -14,7 +14,7 @@ import numpy as np
 from fugu.errors import LedgerBroken, Unstorable
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.per_entry import PerEntryRelease
+from fugu.mechanism.per_entry import PerEntryCertificate, PerEntryRelease
 from fugu.mechanism.release import Release
 from fugu.queries.sequence_query import SequenceAnswer
 
@@ -63,7 +63,7 @@ def _tagged(value: Any, depth: int) -> Any:  # noqa: PLR0911
         return {"release": [_array(value.values), bool(value.scalar), ends, value.certificate.body]}
     if type(value) in (PerEntryRelease, SequenceAnswer):
         more = [value.labels, value.interval] if isinstance(value, SequenceAnswer) else []
-        parts = [_tagged(part, depth + 1) for part in (value.value, value.certificate, *more)]
+        parts = [_tagged(part, depth + 1) for part in (value.value, value.certificate.body, *more)]
         return {"per-entry": [budget_json(value.guarantee), *parts]}
     if isinstance(value, tuple):
         return {"tuple": [_tagged(item, depth + 1) for item in value]}
@@ -111,7 +111,8 @@ def _plain(found: Any) -> Any:  # noqa: PLR0911
     if tag == "per-entry":
         first, certificate, *more = (_plain(part) for part in content[1:])
         kind = SequenceAnswer if more else PerEntryRelease
-        return kind(first, budget_from(content[0]), certificate, *more)  # type: ignore[arg-type]
+        document = PerEntryCertificate(certificate) if "digest" in certificate else PerEntryCertificate.of(certificate)
+        return kind(first, budget_from(content[0]), document, *more)  # type: ignore[arg-type]
     if tag == "tuple":
         return tuple(_plain(item) for item in content)
     if tag == "dict":

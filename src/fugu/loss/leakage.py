@@ -54,6 +54,11 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         """One pair given events of probability at least 1 - delta on each side; None where nothing is known."""
         return None
 
+    def limit(self, item: Laws, noise: Drawn) -> Fraction | None:
+        """The largest proved pure loss, as an exact rational where one is known; None if it is not finite."""
+        losses = [loss.value for loss in self.pure(item, noise, Fraction(0))]
+        return None if any(map(math.isinf, losses)) else max(map(Fraction, losses), default=Fraction(0))
+
     def explain_pure(self, item: Laws, noise: Drawn) -> None:
         """Say why no pure loss is known, where that is not a matter of the scale."""
 

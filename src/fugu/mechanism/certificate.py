@@ -6,19 +6,13 @@ is never taken from the file: `fugu.verify` computes it anew."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu._version import __version__
-from fugu.errors import BadLaw, CertificateError, FuguError, UsageError
-from fugu.files import write_text
+from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
 from fugu.laws.encoding import (
@@ -31,45 +25,58 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.vectors import VectorFamily
+from fugu.loss.door import AnyNoise
 from fugu.mechanism.checks import check_parts
-from fugu.mechanism.documents import check_plain, load_json, reading
+from fugu.mechanism.document import Document, digest_of
 from fugu.mechanism.labels import misnamed
 from fugu.mechanism.weakness import warnings_of
-from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.noise import LatticeNoise
 from fugu.noise.correlated import CorrelatedGaussian
-from fugu.noise.gaussian import Gaussian
-from fugu.noise.laplace import Laplace
+from fugu.noise.kind import Noise, noise_from
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
-from fugu.visible import visible_json
 
 Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
-SCHEMA = "fugu/certificate/1"
-_MAX_BYTES = 2 * 1024**3
-_REQUIRED = ("schema", "kind", "beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit",
-             "families", "fingerprint", "digest")  # fmt: skip
-_NOISES: dict[str, type[Laplace] | type[Gaussian]] = {"laplace": Laplace, "gaussian": Gaussian}
-_KINDS = {"additive": ("noise", "lattice"), "mixed": ("share", "parts"), "vector": ("noise", "lattice", "dimension"),
-          "analysis": ("noise", "lattice"), "correlated": ("noise", "lattice", "dimension")}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The document; read its parts through the properties."""
+class Certificate(Document):
+    """What is promised of one mechanism, for which laws, and why; read its parts through the properties."""
 
-    body: dict[str, Any]
+    SCHEMA = "fugu/certificate/1"
+    REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",
+                "fingerprint")  # fmt: skip
+    KINDS: ClassVar = {
+        "additive": ("noise", "lattice"),
+        "mixed": ("share", "parts"),
+        "vector": ("noise", "lattice", "dimension"),
+        "analysis": ("noise", "lattice"),
+        "correlated": ("noise", "lattice", "dimension"),
+    }
+    MOST_BYTES = 2 * 1024**3
+    INDENT = None
 
     @staticmethod
     def seal(body: dict[str, Any], items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
         if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
             raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
-        laws = [_law_json(item) for item in items]
+        laws = [shape_json(item) for item in items]
         body = {k: v for k, v in body.items() if k != "warnings"}
-        full = {"schema": SCHEMA, "fugu": __version__, **body, "families": laws, "fingerprint": _sha256(laws)}
+        full = {**body, "families": laws, "fingerprint": digest_of(laws)}
         with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
             full |= {"warnings": list(said)} if (said := Certificate(full).warnings) else {}
-        return Certificate({**full, "digest": _sha256(full)})
+        return Certificate.sealed(full)
+
+    def check(self) -> None:
+        """The laws are those of the fingerprint, and what the kind asks for."""
+        if digest_of(self.body["families"]) != self.fingerprint:
+            raise CertificateError("the certificate's laws do not match their fingerprint")
+        check_parts(self)
+
+    @property
+    def unsealed(self) -> dict[str, Any]:
+        """The body without what sealing adds: what `seal` can be given again, with other parts."""
+        return {k: v for k, v in self.claims.items() if k not in ("families", "fingerprint")}
 
     @property
     def budget(self) -> Guarantee:
@@ -77,20 +84,29 @@ class Certificate:
         return budget_from(self.body["budget"])
 
     @property
-    def analysed(self) -> GeneralizedCauchy:
-        """The noise of an analysis that is never drawn, in steps of the lattice that holds the laws."""
-        noise, lattice = self.body["noise"], self.lattice
-        if noise["kind"] != "cauchy" or lattice is None:
-            raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
-        return GeneralizedCauchy(read_number(noise["scale"]) / lattice.grid, read_number(noise["tail"]))
+    def drawn(self) -> AnyNoise:
+        """The noise of any kind of mechanism, as the laws in lattice indices see it."""
+        stated, lattice = self.body["noise"], self.lattice
+        if stated["kind"] == CorrelatedGaussian.name:
+            return CorrelatedGaussian.from_json(stated, read_whole(self.body["dimension"]))
+        noise = noise_from(stated)
+        return noise if lattice is None else noise.in_steps(lattice.grid)
 
     @property
-    def noise(self) -> Laplace | Gaussian:
+    def analysed(self) -> Noise:
+        """The noise of an analysis that is never drawn, in steps of the lattice that holds the laws."""
+        noise = self.drawn
+        if not isinstance(noise, Noise) or noise.released or self.lattice is None:
+            raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
+        return noise
+
+    @property
+    def noise(self) -> LatticeNoise:
         """The noise that is drawn."""
-        noise = self.body["noise"]
-        if noise["kind"] not in _NOISES:
-            raise CertificateError(f"this version of fugu knows no noise {str(noise['kind'])[:40]!r}")
-        return _NOISES[noise["kind"]](float(read_number(noise["scale"])), read_number(noise["grid"]))
+        noise = noise_from(self.body["noise"])
+        if not isinstance(noise, LatticeNoise):
+            raise CertificateError(f"this version of fugu draws no noise {noise.name!r}")
+        return noise
 
     @property
     def lattice(self) -> Lattice | None:
@@ -116,20 +132,14 @@ class Certificate:
     @property
     def correlated(self) -> CorrelatedGaussian:
         """The correlated noise that is drawn."""
-        noise = self.body["noise"]
-        if noise["kind"] != "correlated":
-            raise CertificateError(f"this version of fugu knows no correlated noise {str(noise['kind'])[:40]!r}")
-        columns = tuple(tuple(column) for column in noise["columns"])
-        scales = tuple(read_number(x) for x in noise["scales"])
-        grid, dimension = read_number(noise["grid"]), read_whole(self.body["dimension"])
-        return CorrelatedGaussian(read_number(noise["base"]), columns, scales, grid, dimension)
+        return CorrelatedGaussian.from_json(self.body["noise"], read_whole(self.body["dimension"]))
 
     @property
     def laws(self) -> Laws:
         """The laws, whatever their dimension."""
-        if self.kind == "correlated":
+        if self.runs == "correlated":
             return self.normal_pairs
-        return self.vectors if self.kind == "vector" else self.items
+        return self.vectors if self.runs == "vector" else self.items
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -148,9 +158,17 @@ class Certificate:
         return self.lattice.value(np.unique(np.concatenate([family.points for family in self.families])))
 
     @property
-    def kind(self) -> str:
-        """ "additive", "vector", "analysis" (never drawn), or "mixed" with two parts."""
-        return str(self.body["kind"])
+    def dimension(self) -> int:
+        """1 for a published number, d for a vector."""
+        return read_whole(self.body.get("dimension", 1))
+
+    @property
+    def runs(self) -> str:
+        """The kind of what runs: that of the halves for a mixture, else its own."""
+        body = self.body
+        while body["kind"] == "mixed":
+            body = body["parts"][0]
+        return str(body["kind"])
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -205,53 +223,6 @@ class Certificate:
         statistic: dict[str, Any] | None = None,
     ) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
-        sealed = ("schema", "fugu", "families", "fingerprint", "digest")
-        body = {k: v for k, v in self.body.items() if k not in sealed}
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
         changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
-        return Certificate.seal({**body, **changed}, self.laws)
-
-    def to_json(self) -> str:
-        """The document as text."""
-        return visible_json(json.dumps(self.body, ensure_ascii=False, separators=(",", ":")))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the document, whole or not at all."""
-        write_text(path, self.to_json())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Certificate:
-        """Read a document; refuses one that is truncated, edited, or of another schema."""
-        return Certificate.parse(load_json(path, _MAX_BYTES))
-
-    @staticmethod
-    def parse(body: Any) -> Certificate:
-        """Check a decoded document: schema, required parts, digest, fingerprint, and that its numbers can be read."""
-        check_plain(body)
-        if not isinstance(body, dict) or body.get("schema") != SCHEMA:
-            raise CertificateError(f"not a certificate of schema {SCHEMA}")
-        if not isinstance(body.get("kind"), str) or body["kind"] not in _KINDS:
-            raise CertificateError("the certificate is of a kind that this version of fugu does not know")
-        missing = [key for key in (*_REQUIRED, *_KINDS[body["kind"]]) if key not in body]
-        if missing:
-            raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
-        if _sha256({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
-            raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
-        if _sha256(body["families"]) != body["fingerprint"]:
-            raise CertificateError("the certificate's laws do not match their fingerprint")
-        certificate = Certificate(body)
-        with reading():
-            check_parts(certificate)
-        return certificate
-
-
-def _law_json(item: Shape) -> dict[str, Any]:
-    return shape_json(item)
-
-
-def _sha256(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return hashlib.sha256(text.encode()).hexdigest()
-    except UnicodeEncodeError:
-        raise UsageError("a name or label holds half of a surrogate pair, which is not text; rename it") from None
+        return Certificate.seal({**self.unsealed, **changed}, self.laws)

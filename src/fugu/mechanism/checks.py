@@ -1,7 +1,11 @@
-"""What a certificate must satisfy before anything is proved from it: parts that belong together."""
+"""What a certificate must satisfy before anything is proved from it: parts that can be read and belong together.
+
+One list of checks for each kind; `Certificate.parse` runs it and refuses at the first that fails, `fugu.verify` names
+them in its verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,27 +22,27 @@ from fugu.numbers.exact import read_number
 if TYPE_CHECKING:
     from fugu.mechanism.certificate import Certificate
 
+Check = tuple[str, str, Callable[["Certificate"], None]]
+"""The name of a check, what is true if it passes, and the check: a CertificateError if it does not."""
+
 
 def check_parts(certificate: Certificate) -> None:
-    """Whatever the kind: a budget, laws and halves that can be read; then what the kind asks for."""
-    _, halves, kind = certificate.budget, certificate.parts, certificate.kind
-    if not (laws := certificate.laws):
+    """Whatever the kind asks for."""
+    for _, _, check in CHECKS[certificate.kind]:
+        check(certificate)
+
+
+def check_laws(certificate: Certificate) -> None:
+    """A budget and laws that can be read; every law is a probability law, of which encoding takes care."""
+    _ = certificate.budget
+    if not certificate.laws:
         raise CertificateError("the certificate holds no laws")
-    if (wrong := misnamed(laws, comparable=certificate.lattice is not None)) is not None:
+
+
+def check_labels(certificate: Certificate) -> None:
+    """Each label names the two secrets that it compares."""
+    if (wrong := misnamed(certificate.laws, comparable=certificate.lattice is not None)) is not None:
         raise CertificateError(f"the certificate's labels are wrong: {wrong}")
-    if kind in ("additive", "vector"):
-        check_lattice(certificate.noise, certificate.lattice)
-    if kind == "additive":
-        check_support(certificate)
-    if kind == "vector":
-        check_vectors(certificate)
-    if kind == "mixed":
-        check_mixed(halves, certificate.body["share"])
-    if kind == "analysis":
-        _ = certificate.analysed
-    if kind == "correlated":
-        check_correlated(certificate)
-    check_shares(certificate)
 
 
 def check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:
@@ -66,11 +70,24 @@ def check_correlated(certificate: Certificate) -> None:
         raise CertificateError("the certificate's noise, lattice and laws do not belong together")
 
 
-def check_mixed(halves: tuple[Certificate, ...], share: str) -> None:
-    """Two halves, and a number that says how likely the first one is."""
+def check_analysed(certificate: Certificate) -> None:
+    """Noise that this version of fugu analyses."""
+    _ = certificate.analysed
+
+
+def check_mixed(certificate: Certificate) -> None:
+    """Two halves that publish the same thing, and a number that says how likely the first one is."""
+    halves = certificate.parts
     if len(halves) != 2:
         raise CertificateError("a mixture has two halves")
-    read_number(share)
+    read_number(certificate.body["share"])
+    if len({half.runs for half in halves}) > 1:
+        raise CertificateError("the halves of a mixture are of different kinds")
+    for part in ("dimension", "property"):
+        stated = [half.body.get(part) for half in halves]
+        stated += [certificate.body[part]] if part in certificate.body else []  # version 0.1 left it to the halves
+        if any(other != stated[0] for other in stated):
+            raise CertificateError(f"the part {part!r} of a mixture is not that of its halves")
 
 
 def check_vectors(certificate: Certificate) -> None:
@@ -85,3 +102,38 @@ def check_vectors(certificate: Certificate) -> None:
         raise CertificateError("the certificate's vectors are not of the dimension that it states")
     if rows is not None and not reached(certificate.vectors, certificate.lattice, rows):
         raise CertificateError("the certificate's laws have atoms that its support does not lead to")
+
+
+_LAWS: Check = ("laws", "every law is a probability law, and every pair compares two of them", check_laws)
+_LABELS: Check = ("labels", "each label names the two secrets that its pair compares", check_labels)
+_LATTICE: Check = (
+    "noise and lattice",
+    "noise is drawn on the lattice that values are rounded onto",
+    lambda certificate: check_lattice(certificate.noise, certificate.lattice),
+)
+PROPERTY = "property"
+"""Named in a verdict where the secret is a property of the whole."""
+_SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "additive": (
+        _LAWS, _LABELS, _LATTICE,
+        ("support", "values are moved to increasing finite numbers, or to none", check_support), _SHARES,
+    ),
+    "vector": (
+        _LAWS, _LABELS, _LATTICE,
+        ("dimension", "laws, support and noise are of the dimension stated", check_vectors), _SHARES,
+    ),
+    "analysis": (
+        _LAWS, _LABELS,
+        ("noise", "noise that is analysed in real arithmetic, and never drawn", check_analysed),
+        _SHARES,
+    ),
+    "correlated": (
+        _LAWS, _LABELS,
+        ("noise and lattice", "noise, lattice and laws are of one dimension and grid", check_correlated), _SHARES,
+    ),
+    "mixed": (
+        ("halves", "two halves that publish the same thing, and a coin between them", check_mixed), _LAWS, _LABELS,
+        _SHARES,
+    ),
+}  # fmt: skip

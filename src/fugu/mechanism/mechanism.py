@@ -111,11 +111,7 @@ class Mechanism(ABC):
     def _with_post(self, f: Step, name: str | None) -> dict[str, Any]:
         if not callable(f):
             raise BadLaw("then() takes a function of the released column")
-        body = {
-            k: v
-            for k, v in self.certificate.body.items()
-            if k not in ("schema", "fugu", "families", "fingerprint", "digest")
-        }
+        body = self.certificate.unsealed
         body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
         return {
             "certificate": Certificate.seal(body, self.certificate.laws),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.encoding import budget_json
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Column, Mechanism, Step
@@ -46,8 +47,8 @@ class Mixed(Mechanism):
     def _silent(self) -> bool:
         return any(part._silent() for part in (self.first, self.second))
 
-    def _centre(self) -> float:
-        return self.first._centre()
+    def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:
+        return self.first._column(values, already_mapped)
 
     def _draw(self, column: Column, source: BitSource) -> Column:
         chosen = self.first if bernoulli(self.share, source) else self.second
@@ -56,35 +57,36 @@ class Mixed(Mechanism):
 
 
 def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
-    """Run m1 with probability p, m2 otherwise: P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) +
-    max delta.
+    """Run m1 with probability p, m2 otherwise; the mixture keeps the weaker of the two guarantees.
 
-    Joint convexity of the hockey stick (Kifer and Machanavajjhala 2014, Theorem 5.2). Both mechanisms must be for
-    the same law pairs, and the mixture spends both."""
+    p: a number in [0, 1]. m1, m2: two mechanisms of one kind (numbers, vectors or normal vectors) for the same law
+    pairs, with guarantees of one kind: Pure and Approx, or Rényi at the same orders. A release of the mixture spends
+    both. Raises NotProvable if they do not belong together.
+
+    P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) + max delta, and D_alpha(P || Q) <= max of the
+    halves (docs/proofs/mixtures.md; Kifer and Machanavajjhala 2014, Theorem 5.2; van Erven and Harremoes 2014,
+    Theorem 13)."""
     share = as_fraction(p)
     if not 0 <= share <= 1:
         raise UsageError(f"the probability must be in [0, 1], got {p!r}")
     a, b = m1.certificate, m2.certificate
-    if any(c.kind not in ("additive", "mixed") for c in (a, b)):
-        raise NotProvable("mixing is for mechanisms that publish one number or column; vectors are released whole")
-    if a.body["beliefs"] != b.body["beliefs"]:
-        raise NotProvable("the two mechanisms are for different beliefs; calibrate both for the same pairs, then mix")
-    whole = next((c for c in (a, b) if halves_agree(c, a) and halves_agree(c, b)), None)
-    if whole is None:
+    whole = _whole(a, b)
+    budget = join(m1.guarantee, m2.guarantee)
+    if budget is None:
         raise NotProvable(
-            "the two mechanisms round the values onto grids of which neither holds the laws of the other, so that one "
-            "certificate cannot state the laws of both; calibrate both with the same grid=, then mix"
+            f"the guarantees {m1.guarantee!r} and {m2.guarantee!r} are not of one kind: mix Pure and Approx with each "
+            "other, and Rényi with Rényi at the same orders"
         )
     proved = {key: max(a.proved[key], b.proved[key]) for key in ("epsilon", "delta")}
     worst = a if a.proved["epsilon"] >= b.proved["epsilon"] else b
-    body = {
+    body: dict[str, Any] = {
         "kind": "mixed",
         "beliefs": a.body["beliefs"],
         "lattice": whole.body["lattice"],
         "support": whole.body.get("support"),
         "share": str(share),
         "parts": [a.body, b.body],
-        "budget": budget_json(_join(m1.guarantee, m2.guarantee)),
+        "budget": budget_json(budget),
         "method": f"mix({a.method}, {b.method})",
         "theorem": "convexity: a coin that is independent of the data keeps the weaker of the two guarantees",
         "proved": proved,
@@ -92,15 +94,57 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),
         "unit": a.body["unit"],
         "reading": a.body.get("reading"),
+        **{part: a.body[part] for part in ("dimension", "property") if part in a.body},
     }
-    sealed = Certificate.seal(body, whole.items)
+    sealed = Certificate.seal(body, whole.laws)
     return Mixed(certificate=sealed, context=m1.context, first=m1, second=m2, share=share)
 
 
-def _join(g: Guarantee, h: Guarantee) -> Pure | Approx:
-    """The weaker epsilon and the weaker delta."""
-    if not isinstance(g, Pure | Approx) or not isinstance(h, Pure | Approx):
-        raise NotProvable("mixing is proved for Pure and Approx guarantees; convert with to_approx first")
-    epsilon = max(as_fraction(g.epsilon), as_fraction(h.epsilon))
-    delta = max(as_fraction(getattr(g, "delta", 0)), as_fraction(getattr(h, "delta", 0)))
+def _whole(a: Certificate, b: Certificate) -> Certificate:
+    """The half whose laws are those of both; NotProvable if the two are not for one problem."""
+    if a.runs != b.runs:
+        raise NotProvable(
+            f"the two mechanisms are of different kinds, {a.runs!r} and {b.runs!r}; calibrate both for the same pairs "
+            "and of one kind, then mix"
+        )
+    if "analysis" in (a.runs, b.runs):
+        raise NotProvable("noise that is for analysis only is never run, so there is nothing to choose between")
+    if a.body["beliefs"] != b.body["beliefs"] or a.body.get("property") != b.body.get("property"):
+        raise NotProvable("the two mechanisms are for different beliefs; calibrate both for the same pairs, then mix")
+    whole = next((c for c in (a, b) if halves_agree(c, a) and halves_agree(c, b)), None)
+    if whole is None:
+        raise NotProvable(
+            "the two mechanisms round the values onto grids of which neither holds the laws of the other, so that one "
+            "certificate cannot state the laws of both; calibrate both with the same grid=, then mix"
+        )
+    return whole
+
+
+def join(g: Guarantee, h: Guarantee) -> Guarantee | None:
+    """The weaker of two guarantees: the larger epsilon at every order, and the larger delta; None if the orders differ.
+
+    The order of Pure and Approx is infinite.
+
+    >>> join(Pure(0.1), Approx(0.05, 1e-6)), join(Pure(1), Renyi(2, 1))
+    (Approx(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000)), None)
+    """
+    first, second = _orders(g), _orders(h)
+    if first.keys() != second.keys():
+        return None
+    epsilons = {order: max(epsilon, second[order]) for order, epsilon in first.items()}
+    delta = max(as_fraction(g.delta), as_fraction(h.delta))
+    if len(epsilons) > 1:
+        return RenyiCurve(epsilons, delta)
+    ((order, epsilon),) = epsilons.items()
+    if not math.isinf(order):
+        return Renyi(order, epsilon, delta)
     return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
+def _orders(g: Guarantee) -> dict[Real, Real]:
+    """{order: epsilon} of what is stated, in exact numbers."""
+    return {_exact(order): _exact(epsilon) for order, epsilon in g.orders}
+
+
+def _exact(number: Real) -> Real:
+    return math.inf if math.isinf(number) else as_fraction(number)

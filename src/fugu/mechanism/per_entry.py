@@ -8,17 +8,18 @@ prior probability zero count too. On {00, 11} alone no two data sets are neighbo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
-from fugu.errors import AlreadyReleased, BadBudget, NotProvable, UsageError
+from fugu.errors import AlreadyReleased, BadBudget, CertificateError, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_delta, check_epsilon
+from fugu.mechanism.document import SEAL, Document
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.once import Once
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 
 NEIGHBOURS = "one entry replaced by any other value"
 DOMAIN = "full product"
@@ -73,13 +74,41 @@ def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
     return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
 
 
+class PerEntryCertificate(Document):
+    """What is claimed of one mechanism that is private for each entry, and by whom; no private value.
+
+    What fugu claims of its own queries can be worked out again from the document; the word of a user or of a library
+    cannot, and `fugu.verify` says so."""
+
+    SCHEMA = "fugu/per-entry/1"
+    REQUIRED = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
+    KINDS: ClassVar = {"per-entry": ()}
+
+    @staticmethod
+    def of(claims: Mapping[str, Any]) -> PerEntryCertificate:
+        """The claims, sealed; those of version 0.1 were not, and are the same without it."""
+        return PerEntryCertificate.sealed({"kind": "per-entry", **{k: v for k, v in claims.items() if k not in SEAL}})
+
+    def check(self) -> None:
+        """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
+        _ = self.guarantee
+        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
+            raise CertificateError(f"a guarantee per entry is about {NEIGHBOURS!r} on the {DOMAIN} domain")
+
+    @property
+    def guarantee(self) -> Pure | Approx:
+        """What one release costs per entry."""
+        epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
+        return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
 @dataclass(frozen=True, eq=False)
 class PerEntryRelease:
     """What went out, and what it costs: `charge` is what a ledger adds up before any translation."""
 
     value: Any
     guarantee: Pure | Approx
-    certificate: dict[str, Any]
+    certificate: PerEntryCertificate
 
     @property
     def epsilon(self) -> Fraction:
@@ -141,19 +170,20 @@ class PerEntryDP:
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
     @property
-    def certificate(self) -> dict[str, Any]:
-        """What is claimed, and by whom: plain data, no private value."""
+    def certificate(self) -> PerEntryCertificate:
+        """What is claimed, and by whom: no private value."""
         asked = callable(getattr(self.mechanism, "map", None))
-        return {
-            "kind": "per-entry",
-            "epsilon": str(as_fraction(self.epsilon)),
-            "delta": str(as_fraction(self.delta)),
-            "query": self.name,
-            "sensitivity": None,
-            "neighbours": NEIGHBOURS,
-            "domain": DOMAIN,
-            "claimed by": "the mechanism's own map" if asked else "the user",
-        }
+        return PerEntryCertificate.of(
+            {
+                "epsilon": str(as_fraction(self.epsilon)),
+                "delta": str(as_fraction(self.delta)),
+                "query": self.name,
+                "sensitivity": None,
+                "neighbours": NEIGHBOURS,
+                "domain": DOMAIN,
+                "claimed by": "the mechanism's own map" if asked else "the user",
+            }
+        )
 
     def release(self, data: Any, *, charged: bool = False) -> PerEntryRelease:
         """Run it once. A second release needs `charged=True`: a ledger has charged it.

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.laws.places import nearest
+from fugu.laws.items import Shape
 from fugu.mechanism.certificate import Certificate
 
 
-def pushed(given: tuple[Item, ...], certificate: Certificate) -> tuple[Item, ...]:
-    """The laws of a value, as the certified mechanism sees it."""
+def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
+    """The laws of a value, as the certified mechanism sees it: to the nearest supported one, then onto the lattice."""
     support, lattice = certificate.support, certificate.lattice
-    if support is not None:
-        if any(isinstance(item, Analytic) or item.translates for item in given):
-            raise BadNoise("it moves every value to its own atoms, and these laws have none")
-        given = tuple(moved(item, support) for item in given if isinstance(item, Family))
-    if lattice is not None:
-        return tuple(item.on(lattice) for item in given)
-    if any(isinstance(item, Analytic) for item in given):
-        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
-    return tuple(numbered(item) for item in given if isinstance(item, Family))
-
-
-def moved(family: Family, support: NDArray[np.float64]) -> Family:
-    """The laws of the nearest supported value; masses that meet are added exactly."""
-    points, where = np.unique(nearest(support, family.points), return_inverse=True)
-    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
-
-
-def numbered(family: Family) -> Family:
-    """The same laws on the points 0, 1, 2, ..."""
-    return replace(family, points=np.arange(len(family.points)))
+    seen = given if support is None else [item.push(support) for item in given]
+    return tuple(item.numbered() if lattice is None else item.on(lattice) for item in seen)
 
 
 def halves_agree(whole: Certificate, half: Certificate) -> bool:
@@ -45,21 +26,34 @@ def halves_agree(whole: Certificate, half: Certificate) -> bool:
 
     p P_1 + (1 - p) P_2 <= e^epsilon (p Q_1 + (1 - p) Q_2) + delta needs both halves proved for one pair of laws. A half
     with another grid, or none, sees the same laws rounded otherwise; a half whose laws are no image of the whole's may
-    be for anything."""
+    be for anything. Normal laws of vectors are stated before rounding, so halves with other grids state the same."""
+    if whole.runs != half.runs:
+        return False
     if whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
         return True
-    if (stated := _in_values(whole)) is None:  # its atoms have a number only, and those of the half the same
-        atoms = half.families
-        return len(atoms) == len(half.items) and _same(tuple(numbered(item) for item in atoms), whole.items)
     try:
-        return _same(pushed(stated, half), half.items)
+        return _IMAGES[whole.runs](whole, half)
     except BadNoise:
         return False
 
 
-def _in_values(certificate: Certificate) -> tuple[Item, ...] | None:
+def _images_agree(whole: Certificate, half: Certificate) -> bool:
+    if (stated := _in_values(whole)) is None:  # its atoms have a number only, and those of the half the same
+        return all(item.atoms for item in half.laws) and _same([item.numbered() for item in half.laws], whole.laws)
+    return _same(pushed(stated, half), half.laws)
+
+
+_IMAGES: dict[str, Callable[[Certificate, Certificate], bool]] = {
+    "additive": _images_agree,
+    "analysis": _images_agree,
+    "vector": _images_agree,
+    "correlated": lambda whole, half: whole.fingerprint == half.fingerprint,
+}
+
+
+def _in_values(certificate: Certificate) -> tuple[Shape, ...] | None:
     """The laws of a certificate on the values themselves; None if it only says how they are ordered."""
-    lattice, support, laws = certificate.lattice, certificate.support, certificate.items
+    lattice, support, laws = certificate.lattice, certificate.support, certificate.laws
     if lattice is not None:
         return tuple(replace(f, points=lattice.value(f.points)) if isinstance(f, Family) else f for f in laws)
     if support is None or len(laws) != 1 or not isinstance(laws[0], Family) or len(laws[0].points) != len(support):
@@ -67,11 +61,11 @@ def _in_values(certificate: Certificate) -> tuple[Item, ...] | None:
     return (replace(laws[0], points=support),)
 
 
-def _same(one: tuple[Item, ...], other: tuple[Item, ...]) -> bool:
+def _same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
     return len(one) == len(other) and all(_one_law(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _one_law(a: Item, b: Item) -> bool:
+def _one_law(a: Shape, b: Shape) -> bool:
     if isinstance(a, Analytic) and isinstance(b, Analytic):
         return a.label == b.label and a.exact == b.exact
     if not isinstance(a, Family) or not isinstance(b, Family):

@@ -17,7 +17,14 @@ import numpy as np
 from fugu.errors import BadNoise
 from fugu.guarantee import Pure
 from fugu.mechanism.once import Once
-from fugu.mechanism.per_entry import DOMAIN, NEIGHBOURS, PerEntryRelease, positive_epsilon, take_once
+from fugu.mechanism.per_entry import (
+    DOMAIN,
+    NEIGHBOURS,
+    PerEntryCertificate,
+    PerEntryRelease,
+    positive_epsilon,
+    take_once,
+)
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
@@ -123,20 +130,21 @@ class SequenceMechanism:
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
     @property
-    def certificate(self) -> dict[str, Any]:
-        """What is claimed, as plain data; no private value."""
-        return {
-            "kind": "per-entry",
-            "epsilon": str(self.epsilon),
-            "delta": "0",
-            "query": self.query.name,
-            "sensitivity": str(self.query.sensitivity),
-            "neighbours": NEIGHBOURS,
-            "domain": DOMAIN,
-            "entries": self.query.domain.describe(),
-            "claimed by": "fugu",
-            **self.query.details(),
-        }
+    def certificate(self) -> PerEntryCertificate:
+        """What is claimed; no private value."""
+        return PerEntryCertificate.of(
+            {
+                "epsilon": str(self.epsilon),
+                "delta": "0",
+                "query": self.query.name,
+                "sensitivity": str(self.query.sensitivity),
+                "neighbours": NEIGHBOURS,
+                "domain": DOMAIN,
+                "entries": self.query.domain.describe(),
+                "claimed by": "fugu",
+                **self.query.details(),
+            }
+        )
 
     def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
         """Publish the answer, with randomness from the operating system.

@@ -8,22 +8,19 @@ document that says more than its numbers prove is refused. The digest detects ed
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-from dataclasses import dataclass
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
-from fugu._version import __version__
 from fugu.data.schema import Schema
 from fugu.errors import CertificateError, NotProvable
-from fugu.files import write_text
 from fugu.guarantee import Approx
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact
-from fugu.mechanism.documents import check_plain, load_json, reading
+from fugu.mechanism.document import Document, canonical_json
+from fugu.mechanism.plain_json import reading
 from fugu.numbers.exact import read_number
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD
@@ -31,16 +28,11 @@ from fugu.training.claims import MODELS, assumptions, neighbours
 from fugu.training.losses import Hinge, Logistic, Loss, Squared
 from fugu.training.reading import prior_of
 from fugu.training.training import Objective, keeps
-from fugu.visible import visible_json
 
-SCHEMA = "fugu/training/1"
 VERSION = 1
-_MAX_BYTES = 512 * 1024**2
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
 _PATIENCE = 20.0
 """Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
-_REQUIRED = ("schema", "kind", "version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior",
-             "neighbours", "assumptions", "digest")  # fmt: skip
 _READING = "reading"
 """How cells become numbers, a schema: in certificates of the estimators, not in those issued for other trainings."""
 _NUMBERS = ("learning_rate", "lipschitz", "smoothness", "strong_convexity", "noise", "domain", "sensitivity")
@@ -51,11 +43,13 @@ _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True)
-class TrainingCertificate:
-    """The document; read its parts through the properties, re-prove it with `verify`."""
+class TrainingCertificate(Document):
+    """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`."""
 
-    body: dict[str, Any]
+    SCHEMA = "fugu/training/1"
+    REQUIRED = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
+                "assumptions")  # fmt: skip
+    KINDS: ClassVar = {"training": ()}
 
     @staticmethod
     def issue(
@@ -77,10 +71,8 @@ class TrainingCertificate:
             raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
         parameters, private = accountant.prior.parameters(), objective.private
         body = {
-            "schema": SCHEMA,
             "kind": "training",
             "version": VERSION,
-            "fugu": __version__,
             "model": model,
             "budget": budget_json(budget),
             "proved": budget_json(proved),
@@ -91,7 +83,7 @@ class TrainingCertificate:
             "assumptions": [*assumptions(private, accountant.prior, reading is not None), *more],
             **({} if reading is None else {_READING: reading.to_json()}),
         }
-        return TrainingCertificate({**body, "digest": _digest(body)})
+        return TrainingCertificate.sealed(body)
 
     @property
     def budget(self) -> Approx:
@@ -133,7 +125,7 @@ class TrainingCertificate:
             raise CertificateError("the certificate's width is none that scaled records have")
         return Objective(loss, private=found["private"], **numbers)
 
-    @property
+    @cached_property
     def accountant(self) -> NoisySGD:
         """The accountant of the training, built from the document."""
         found = self.body["accountant"]
@@ -143,36 +135,61 @@ class TrainingCertificate:
             raise CertificateError(f"steps and records must be whole numbers, of at most {_MOST['steps']:g} steps")
         return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
 
+    def check(self) -> None:
+        """The version and the parts that this version of fugu writes, and no others."""
+        if type(self.body["version"]) is not int or self.body["version"] != VERSION:
+            raise CertificateError("the certificate is of a version that this version of fugu does not know")
+        if not self.body.keys() <= {"schema", "kind", *self.REQUIRED, "digest", _READING}:
+            raise CertificateError("the certificate has parts that this version of fugu does not know")
+
     def verify(self) -> Approx:
         """The guarantee, proved anew from the parameters; CertificateError if any part does not hold."""
-        check(self.body)
-        with within(_PATIENCE), reading():
-            accountant, objective, budget, stated = self.accountant, self.objective, self.budget, self.proved
-            self._check_words(accountant, objective, budget, stated)
-            if not keeps(objective, accountant):
-                raise CertificateError("the certificate's constants are smaller than those of its objective")
-            found = Approx(stated.epsilon, accountant.delta_at(stated.epsilon))
-        if not _within(found, stated):
-            raise CertificateError("the certificate states a smaller epsilon or delta than can be proved")
-        if not _within(stated, budget):
-            raise CertificateError("what is proved does not meet the budget that the certificate states")
+        TrainingCertificate.parse(self.body)
+        found = Approx(math.inf, 0)
+        with within(_PATIENCE):
+            for _, _, step in STEPS:
+                found = self.timed(step) or found
         return found
 
-    def _check_words(self, accountant: NoisySGD, objective: Objective, budget: Approx, stated: Approx) -> None:
+    def timed(self, step: Callable[[TrainingCertificate], Approx | None]) -> Approx | None:
+        """One step of the verification; whatever goes wrong, or takes too long, is a CertificateError."""
+        with within(_PATIENCE), reading():
+            return step(self)
+
+    def check_constants(self) -> None:
+        """The constants that the accountant was given are those of the objective, or larger."""
+        if not keeps(self.objective, self.accountant):
+            raise CertificateError("the certificate's constants are smaller than those of its objective")
+
+    def prove(self) -> Approx:
+        """What is proved now at the epsilon stated; CertificateError if that is not what is stated."""
+        stated = self.proved
+        found = Approx(stated.epsilon, self.accountant.delta_at(stated.epsilon))
+        if not _within(found, stated):
+            raise CertificateError("the certificate states a smaller epsilon or delta than can be proved")
+        return found
+
+    def check_budget(self) -> None:
+        """What is stated as proved meets the budget."""
+        if not _within(self.proved, self.budget):
+            raise CertificateError("what is proved does not meet the budget that the certificate states")
+
+    def check_words(self) -> None:
         """Every part must be written, to the letter, as the parameters would have it written."""
+        accountant, objective = self.accountant, self.objective
         body, private = self.body, objective.private
         parts = {
-            "budget": budget_json(budget),
-            "proved": budget_json(stated),
+            "budget": budget_json(self.budget),
+            "proved": budget_json(self.proved),
             "objective": _objective_json(objective),
             "accountant": _accountant_json(accountant),
             "prior": {"words": accountant.prior.words(), "parameters": body["prior"]["parameters"]},
             "neighbours": neighbours(private, accountant.prior),
         }
         for name, part in parts.items():
-            if _text(body[name]) != _text(part):
+            if canonical_json(body[name]) != canonical_json(part):
                 raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
-        if _READING in body and _text(Schema.from_json(body[_READING]).to_json()) != _text(body[_READING]):
+        if _READING in body and Schema.from_json(body[_READING]).to_json() != body[_READING]:
             raise CertificateError("the part 'reading' of the certificate is no schema that fugu writes")
         needed = list(assumptions(private, accountant.prior, _READING in body))
         said = body["assumptions"]
@@ -182,36 +199,16 @@ class TrainingCertificate:
         if not isinstance(body["model"], str) or (body["model"] != own and body["model"] in MODELS.values()):
             raise CertificateError("the certificate names another model than the one it was proved for")
 
-    def to_json(self) -> str:
-        """The document as text."""
-        return visible_json(json.dumps(self.body, ensure_ascii=False, indent=1))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the document, whole or not at all."""
-        write_text(path, self.to_json())
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> TrainingCertificate:
-        """Read a document; refuses one that is truncated, edited, or of another kind. It proves nothing yet."""
-        body = load_json(path, _MAX_BYTES)
-        check(body)
-        return TrainingCertificate(body)
-
-
-def check(body: Any) -> None:
-    """Plain data of this schema, with every part and a digest that matches."""
-    check_plain(body)
-    if not isinstance(body, dict) or body.get("schema") != SCHEMA or body.get("kind") != "training":
-        raise CertificateError(f"not a certificate of schema {SCHEMA}")
-    missing = [key for key in _REQUIRED if key not in body]
-    if missing:
-        raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
-    if type(body["version"]) is not int or body["version"] != VERSION:
-        raise CertificateError("the certificate is of a version that this version of fugu does not know")
-    if not body.keys() <= {*_REQUIRED, _READING}:
-        raise CertificateError("the certificate has parts that this version of fugu does not know")
-    if _digest({k: v for k, v in body.items() if k != "digest"}) != body["digest"]:
-        raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
+Step = tuple[str, str, Callable[[TrainingCertificate], Approx | None]]
+"""The name of a step of the verification, what is true if it passes, and the step: a CertificateError if it does not;
+the step that proves answers with what is proved."""
+STEPS: tuple[Step, ...] = (
+    ("words", "every part is written as the parameters would have it", TrainingCertificate.check_words),
+    ("constants", "the constants are those of the objective, or larger", TrainingCertificate.check_constants),
+    ("stated figures", "what is stated as proved is not below what is proved now", TrainingCertificate.prove),
+    ("budget", "what is proved is within the budget", TrainingCertificate.check_budget),
+)
 
 
 def _objective_json(objective: Objective) -> dict[str, Any]:
@@ -248,11 +245,3 @@ def _approx(found: dict[str, str]) -> Approx:
 
 def _within(found: Approx, limit: Approx) -> bool:
     return exact(found.epsilon) <= exact(limit.epsilon) and exact(found.delta) <= exact(limit.delta)
-
-
-def _text(content: Any) -> str:
-    return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(_text(content).encode()).hexdigest()

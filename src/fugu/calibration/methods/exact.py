@@ -17,7 +17,7 @@ from fugu.loss.vectors.bounds import IMPLIED
 from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
 from fugu.noise.kind import Kind
 from fugu.numbers import balls
-from fugu.numbers.exact import float_down
+from fugu.numbers.exact import float_down, float_up
 
 _LARGE = 600.0
 """A pure epsilon of this size implies nothing useful."""
@@ -65,8 +65,11 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     target = _pure_target(ask)
     if vertices(item) > LARGEST or target <= 0:
         return Proposal(math.inf if item.different else 0.0)
-    high = float(reach(item, kind.norm, Fraction(0)) / target) * (1 + 1e-9)
-    return Proposal(least_scale(lambda b: fast_vector_pure(item, b), target, high) if high else 0.0)
+    distance = reach(item, kind.norm, Fraction(0))
+    if distance == 0:
+        return Proposal(0.0)
+    sure = float_up(Fraction(distance) / (Fraction(target) if ask.delta else ask.epsilon))  # exact for translates
+    return Proposal(min(sure, least_scale(lambda b: fast_vector_pure(item, b), target, sure * (1 + 1e-9))))
 
 
 def _pure_target(ask: Ratio) -> float:

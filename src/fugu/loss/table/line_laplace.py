@@ -19,6 +19,7 @@ from fugu.loss.stated import in_units, on_grid, require_lattice, steps_below
 from fugu.loss.table.line import Line, divergence_start
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.transport.wasserstein import w_inf_index
 
 _FINE = 1e-9
 """Below this delta the error bound of the fast loss is no longer negligible: small problems are searched in balls."""
@@ -45,6 +46,22 @@ class LineLaplace(Line[Laplace]):
     def delta(self, item: Family, noise: Laplace, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
         """The sum of positive parts, in balls."""
         return prove_delta(item, None if noise.silent else noise.rate, epsilon)
+
+    def limit(self, item: Family, noise: Laplace) -> Fraction | None:
+        """W_inf x rate in exact rationals where that is less than the ratio at atoms."""
+        if noise.silent:
+            return super().limit(item, noise)
+        worst = Fraction(0)
+        for loss in self.pure(item, noise, Fraction(0)):
+            i, j = loss.pair
+            if i != j and not item.blurred((i, j)):
+                moved = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
+                worst = max(worst, moved if math.isinf(loss.value) else min(moved, Fraction(loss.value)))
+            elif math.isinf(loss.value):
+                return None
+            else:
+                worst = max(worst, Fraction(loss.value))
+        return worst
 
     def fast_pure(self, item: Family, steps: float) -> float:
         """At or above the truth by an a-priori error bound."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import CertificateError, FuguError
+from fugu.mechanism.frozen import FrozenDict, FrozenList
 
 _MOST_DEEP = 24
 """Lists and objects within each other; a certificate has nine."""
@@ -58,12 +59,12 @@ def check_plain(content: Any) -> None:
             raise CertificateError("the certificate is nested deeper than any that fugu wrote")
         inner: list[Any] = []
         for part in layer:
-            if type(part) is dict:
+            if type(part) in (dict, FrozenDict):
                 if not all(type(key) is str for key in part):
                     raise CertificateError("the certificate has names that are not text")
                 _check_text("".join(part))
                 inner += part.values()
-            elif type(part) is list:
+            elif type(part) in (list, FrozenList):
                 inner += part
             elif type(part) is str:
                 _check_text(part)

@@ -1,0 +1,183 @@
+"""`SequenceCertificate`: what a release of sequences promises under its prior, with the chain in it.
+
+The guarantee is per entry first and translated once. A document holds the query, its epsilon for each entry, the chain
+(transition, start, length), and the Pufferfish epsilon that `fugu.translate` proves for that chain *as written*:
+whoever reads the chain back translates to the same number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from fugu.data.schema import Schema
+from fugu.errors import CertificateError
+from fugu.guarantee.numbers import exact
+from fugu.mechanism.document import Document
+from fugu.mechanism.per_entry import DOMAIN, NEIGHBOURS, positive_epsilon, promised
+from fugu.mechanism.plain_json import check_plain, reading
+from fugu.numbers.exact import Real, read_number, read_whole
+from fugu.priors.chain import MarkovChain
+from fugu.queries.sequence_query import SequenceMechanism
+from fugu.scenario.disclosure import PRIVATE_NUMBERS
+from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
+
+SECRETS = "the state of each entry of each user, every value against every other, in both orders"
+REFERENCE = "the reference"
+THE_TABLE = "the published sequences themselves, counted as public"
+BEGINS = {
+    "any": "whatever its first entry is",
+    "stationary": "stationary",
+    "given": "its first entry as in the reference",
+}
+"""What is said of the start of the chain."""
+_PUBLIC = (
+    "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
+    "The length of the prior is that of the longest sequence, if not stated: lengths are public.",
+)
+_ALONE = ("This is the only release.", "All releases of these users together are in one ledger.")
+_MOST_SHOWN = 128
+"""Transition matrices of more states are not written: such a document cannot be translated again."""
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What a certificate says beside the query and the chain."""
+
+    asked: Real
+    reading: Schema
+    odd: str
+    """What entries count as that are not what was expected, in words."""
+    fitted_on: str
+    smoothing: float
+    prior_digest: str | None
+    ledger: Mapping[str, str] | None
+
+
+class SequenceCertificate(Document):
+    """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
+
+    SCHEMA = "fugu/sequence/1"
+    REQUIRED = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
+                "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
+    KINDS: ClassVar = {"sequence": ()}
+
+    @staticmethod
+    def issue(chain: MarkovChain, mechanism: SequenceMechanism, said: Issue) -> SequenceCertificate:
+        """What the mechanism promises under the chain as the document states it."""
+        prior = chain_json(chain)
+        stated = chain_from(prior) if "transition" in prior else chain
+        claims = {k: v for k, v in mechanism.certificate.claims.items() if k != "kind"}
+        fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
+        begins = [line[0].upper() + line[1:] + "." for line in chain.assumptions if "first entry" in line]
+        ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None)
+        return SequenceCertificate.sealed(
+            {
+                "kind": "sequence",
+                "pufferfish": {
+                    "secrets": SECRETS,
+                    **promised(stated, mechanism.guarantee),
+                    "asked": str(said.asked),
+                },
+                **claims,
+                "reading": said.reading.to_json(),
+                "odd entries": said.odd,
+                "prior": {**prior, **fitted},
+                "assumptions": [*ahead, *begins, *behind],
+                "ledger": None if said.ledger is None else dict(said.ledger),
+            }
+        )
+
+    @classmethod
+    def parse(cls, content: Any) -> SequenceCertificate:
+        """As every document; those of version 0.1 have no schema and no digest, and are read without them."""
+        if not is_unsealed(content):
+            return super().parse(content)
+        check_plain(content)
+        if missing := [key for key in cls.REQUIRED if key not in content]:
+            raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
+        document = cls(content)
+        with reading():
+            document.check()
+        return document
+
+    def check(self) -> None:
+        """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
+        _ = self.epsilon, self.asked, self.stated
+        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN or read_number(self["delta"]) != 0:
+            raise CertificateError(f"sequences are released with a pure epsilon for {NEIGHBOURS!r} on the {DOMAIN}")
+
+    @property
+    def kind(self) -> str:
+        """ "sequence"; version 0.1 called it as it calls the mechanism."""
+        return "sequence"
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether there is a digest that was checked."""
+        return "digest" in self.body
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon for each entry, exactly."""
+        return positive_epsilon(read_number(self["epsilon"]))
+
+    @property
+    def asked(self) -> Fraction:
+        """The Pufferfish epsilon that was asked for."""
+        return positive_epsilon(read_number(self["pufferfish"]["asked"]))
+
+    @property
+    def stated(self) -> Fraction:
+        """The Pufferfish epsilon that the document says is proved."""
+        return read_number(self["pufferfish"]["epsilon"])
+
+    @cached_property
+    def chain(self) -> MarkovChain | None:
+        """The prior, as written; None if its transitions are not in the document."""
+        return chain_from(self["prior"]) if "transition" in self["prior"] else None
+
+
+def is_unsealed(content: Any) -> bool:
+    """Whether this is what version 0.1 wrote for sequences: no schema, no digest."""
+    return isinstance(content, dict) and "schema" not in content and {"pufferfish", "prior"} <= content.keys()
+
+
+def needed_assumptions(prior: Mapping[str, Any], ledger: bool) -> tuple[Sequence[str], Sequence[str]]:
+    """What must be said of a prior: before what the chain says of its own start, and after it."""
+    added = f"smoothed by {prior['smoothing']:g} for each transition" if prior["smoothing"] else "not smoothed"
+    fitted = f"fitted on {prior['fitted on']}, {added}"
+    follows = f"Every user follows the chain stated, {fitted}; the guarantee is for this prior."
+    private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
+    return (INDEPENDENT_BLOCKS, follows), (FULL_DOMAIN, *_PUBLIC, _ALONE[ledger], *private)
+
+
+def chain_json(chain: MarkovChain) -> dict[str, Any]:
+    """A chain whose steps are alike, in words and numbers; without its transitions if they are too many."""
+    begins = "any" if chain.free else "stationary" if chain.stationary else "given"
+    return {
+        "class": f"independent users, each one Markov chain, {BEGINS[begins]}",
+        "initial": begins if begins != "given" else chain.marginal(1).tolist(),
+        "states": list(chain.states),
+        "length": chain.length,
+        "forbidden transitions": int((chain.transition(1) == 0).sum()),
+        **({"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}),
+    }
+
+
+def chain_from(stated: Mapping[str, Any]) -> MarkovChain:
+    """The chain that `chain_json` wrote: the numbers as they are, normalised as those of every chain."""
+    return MarkovChain(stated["transition"], read_whole(stated["length"]), stated["initial"], stated["states"])
+
+
+def entry_budget(chain: MarkovChain, epsilon: Real) -> float:
+    """The largest epsilon for each entry that the chain, and the chain as a certificate writes it, both allow.
+
+    The two differ, if at all, in the last digit of a law; a ledger translates the one, a reader the other."""
+    found, written = dp_budget(chain, epsilon), chain_json(chain)
+    if "transition" not in written:
+        return found
+    again = chain_from(written)
+    return found if exact(translate(again, found)) <= exact(epsilon) else min(found, dp_budget(again, epsilon))

@@ -1,0 +1,75 @@
+"""The query that a certificate names, made again from what the certificate says of it.
+
+Only queries whose sensitivity fugu works out itself can be; a function or a utility of the user's own cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number, read_whole
+from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries.sequence_data import Numbers, States
+from fugu.queries.sequence_query import SequenceQuery
+from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_sums import Mean, Sum
+
+Claims = Mapping[str, Any]
+_BY_USER = "sensitivity stated by"
+
+
+def is_users_own(claims: Claims) -> bool:
+    """Whether the sensitivity is the word of the user: a function or utility that no document holds."""
+    return _BY_USER in claims
+
+
+def query_from(claims: Claims) -> SequenceQuery:
+    """The query of these claims; CertificateError if fugu has none of this name."""
+    for pattern, make in _QUERIES:
+        if found := re.fullmatch(pattern, str(claims["query"]), re.DOTALL):
+            return make(claims, found)
+    raise CertificateError("the certificate names a query of sequences that this version of fugu does not know")
+
+
+def claims_of(query: SequenceQuery) -> dict[str, Any]:
+    """What a certificate says of a query, whatever its epsilon."""
+    return {
+        "query": query.name,
+        "sensitivity": str(query.sensitivity),
+        "entries": query.domain.describe(),
+        **query.details(),
+    }
+
+
+def _states(claims: Claims) -> States:
+    return States(claims["entries"]["states"], claims["entries"]["undeclared entries count as"])
+
+
+def _numbers(claims: Claims) -> Numbers:
+    low, high = map(read_number, claims["entries"]["clipped to"])
+    return Numbers(low, high, read_number(claims["entries"]["missing entries count as"]))
+
+
+def _count(claims: Claims, found: re.Match[str]) -> Count:
+    domain = _states(claims)
+    return Count(domain.names[domain.code(found["state"])], domain)
+
+
+def _transitions(claims: Claims, _: re.Match[str]) -> Transitions:
+    longest = claims.get("longest sequence")
+    return Transitions(_states(claims), None if longest is None else read_whole(longest))
+
+
+_QUERIES: tuple[tuple[str, Callable[[Claims, re.Match[str]], SequenceQuery]], ...] = (
+    (r"count\((?P<state>.*)\)", _count),
+    ("histogram", lambda claims, _: Histogram(_states(claims))),
+    ("transitions", _transitions),
+    ("sum", lambda claims, _: Sum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
+    ("mean", lambda claims, _: Mean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
+    (r"top (?P<k>[0-9]{1,9})", lambda claims, found: TopK(int(found["k"]), _states(claims), claims["method"])),
+    ("arg max", lambda claims, _: ArgMax(_states(claims), claims["method"])),
+    ("randomised response", lambda claims, _: RandomisedResponse(_states(claims))),
+)
