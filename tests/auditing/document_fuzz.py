@@ -27,8 +27,8 @@ from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LogisticRegression
 from fugu.mechanism.certificate import _sha256
 from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
-from fugu.training.gaussian_priors import Correlated
 from fugu.training.record import _digest
 
 SECONDS = 60.0

@@ -17,13 +17,13 @@ from fugu.laws import Discrete
 from fugu.loss.shifts.gaussian import gaussian_delta
 from fugu.noise import Gaussian, Laplace
 from fugu.priors.chain import MarkovChain
+from fugu.priors.coupling import Case
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD
 from fugu.training.allocation import allocation, covered
 from fugu.training.joint import joint_bound, joint_delta, joint_mu
+from fugu.training.joint_coupling import Joint
 from fugu.training.joint_pair import Pair, apart, fast_allocation
-from fugu.training.joint_prior import Joint
-from fugu.training.priors import Case
 from fugu.training.steps import Steps
 from fugu.transport.cells import SubCoupling
 

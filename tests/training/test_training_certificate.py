@@ -13,8 +13,8 @@ from fugu import Approx, MarkovChain
 from fugu.errors import CertificateError, NotProvable
 from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
 from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.gaussian_records import Correlated
 from fugu.training.accountant import NoisySGD
-from fugu.training.gaussian_priors import Correlated
 from fugu.training.losses import Squared
 from fugu.training.record import _digest
 from fugu.training.training import Objective

@@ -17,14 +17,14 @@ from fugu.iterate import Independent, NoisySGD, WorstCase
 from fugu.ledger import Charge
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.chains import ChainSet
+from fugu.priors.coefficients import backward_coefficient, free_start_coefficient
 from fugu.priors.groups import IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.skipped import skipped
 from fugu.training.reading import prior_from, prior_of
-from fugu.translation.coefficients import backward_coefficient, free_start_coefficient
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.renyi_translate import translate_zcdp
-from fugu.translation.translate import members
+from fugu.translation.influence import members
+from fugu.translation.renyi import translate_zcdp
 
 ILLNESS = [[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]]
 STATES = ("well", "ill", "dead")

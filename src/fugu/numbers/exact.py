@@ -42,6 +42,15 @@ def as_fraction(x: Real) -> Fraction:
     return Fraction(text) if len(digits) <= _MAX_DIGITS else Fraction(value)
 
 
+def number(x: object, name: str, least: Real | None = 0) -> Fraction:
+    """A finite number given by the user, as the decimal it stands for, not below `least`."""
+    if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not math.isfinite(x):
+        raise UsageError(f"{name} must be a finite number, got {x!r}")
+    if least is not None and x < least:
+        raise UsageError(f"{name} must be at least {least}, got {x!r}")
+    return as_fraction(x)
+
+
 def read_number(x: object) -> Fraction:
     """The number that something from outside stands for (an option, a part of a document): UsageError if there is none.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
 from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
+from fugu.priors.prior import Belief
 from fugu.priors.products import Product, single
 from fugu.priors.stationary import ENTRY, stationary_law
 
@@ -19,7 +20,7 @@ Mask = NDArray[np.bool_]
 STATIONARY, ANY = "stationary", "any"
 
 
-class MarkovChain:
+class MarkovChain(Belief):
     """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
 
     `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
@@ -36,6 +37,17 @@ class MarkovChain:
     (2, 100, True, [0.333333, 0.666667])
     """
 
+    length: int
+    size: int
+    states: tuple[Hashable, ...]
+    homogeneous: bool
+    independent: bool
+    stationary: bool
+    assumptions: tuple[str, ...]
+    _kernels: Array
+    _initial: Array | None
+    _initial_error: float
+
     def __init__(
         self,
         transition: Any,
@@ -44,40 +56,32 @@ class MarkovChain:
         states: Iterable[Hashable] | None = None,
         assumptions: tuple[str, ...] = (),
     ) -> None:
-        self.length = read_length(length)
-        self._kernels = read_transition(transition, self.length)
-        self.size = int(self._kernels.shape[-1])
+        entries = read_length(length)
+        kernels = read_transition(transition, entries)
         given = np.asarray(transition, dtype=np.float64)
-        self.independent = given.ndim == 2 and bool((given == given[0]).all())
-        self.states = read_states(states, self.size)
-        self.homogeneous = self._kernels.ndim == 2
-        self.stationary = isinstance(initial, str) and initial == STATIONARY
-        self._initial: Array | None = None
-        self._initial_error = ENTRY
-        if isinstance(initial, str) and initial not in (STATIONARY, ANY):
-            raise UsageError(f"initial must be 'stationary', 'any' or a law over the states, got {initial!r}")
-        if self.stationary:
-            self._initial, self._initial_error = self._positive_law()
-        elif not isinstance(initial, str):
-            self._initial = read_initial(initial, self.size)
+        size = int(kernels.shape[-1])
+        names = read_states(states, size)
+        law, error = _start(initial, kernels, names)
         known = "the transition probabilities are public, and every law of the first entry is covered"
-        if self._initial is not None:
-            self._initial.flags.writeable = False
+        if law is not None:
+            law.flags.writeable = False
             known = "the transition probabilities and the law of the first entry are public"
-        self.assumptions = (known, *assumptions)
+        vars(self).update(
+            length=entries,
+            size=size,
+            states=names,
+            homogeneous=kernels.ndim == 2,
+            independent=given.ndim == 2 and bool((given == given[0]).all()),
+            stationary=isinstance(initial, str) and initial == STATIONARY,
+            assumptions=(known, *assumptions),
+            _kernels=kernels,
+            _initial=law,
+            _initial_error=error,
+        )
 
-    def _positive_law(self) -> tuple[Array, float]:
-        """The stationary law, if every state has mass in it: the others would be secrets that nothing protects."""
-        if not self.homogeneous:
-            raise UsageError("steps that differ have no stationary law; give initial= the law of the first entry")
-        law, error = stationary_law(self._kernels)
-        if (empty := np.flatnonzero(law == 0)).size:
-            raise BadLaw(
-                f"{len(empty)} of {self.size} states have no mass in the stationary law, as they are left for good: "
-                f"{named(self.states, empty)}. Nothing would protect them; give the law of the first entry, or 'any', "
-                "which covers every start"
-            )
-        return law, error
+    @classmethod
+    def example(cls) -> MarkovChain:
+        return cls([[0.6, 0.4], [0.2, 0.8]], 8, [0.9, 0.1], ["well", "ill"])
 
     @classmethod
     def fit(
@@ -101,10 +105,6 @@ class MarkovChain:
         """Tables that others computed from this belief and want to find again."""
         return {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What it was made from; what follows from that is computed again."""
-        return {n: v for n, v in vars(self).items() if not isinstance(getattr(type(self), n, None), cached_property)}
-
     def __repr__(self) -> str:
         steps = "" if self.homogeneous else ", steps differ"
         start = "any start" if self.free else "stationary" if self.stationary else "given start"
@@ -114,6 +114,16 @@ class MarkovChain:
     def forbidden(self) -> bool:
         """Whether some transition between states has probability 0."""
         return bool((self._kernels == 0).any())
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the sequence."""
+        return self.length
+
+    @property
+    def chains(self) -> tuple[MarkovChain, ...]:
+        """The chains that are believed in: itself. Those of a `ChainSet` are several."""
+        return (self,)
 
     @property
     def free(self) -> bool:
@@ -207,3 +217,23 @@ class MarkovChain:
         if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not least <= t <= most:
             raise UsageError(f"t must be a whole number from {least} to {most}")
         return int(t)
+
+
+def _start(initial: Any, kernels: Array, states: tuple[Hashable, ...]) -> tuple[Array | None, float]:
+    """The law of the first entry and its error; None if every start is covered."""
+    if not isinstance(initial, str):
+        return read_initial(initial, len(states)), ENTRY
+    if initial == ANY:
+        return None, ENTRY
+    if initial != STATIONARY:
+        raise UsageError(f"initial must be 'stationary', 'any' or a law over the states, got {initial!r}")
+    if kernels.ndim != 2:
+        raise UsageError("steps that differ have no stationary law; give initial= the law of the first entry")
+    law, error = stationary_law(kernels)
+    if (empty := np.flatnonzero(law == 0)).size:  # these would be secrets that nothing protects
+        raise BadLaw(
+            f"{len(empty)} of {len(states)} states have no mass in the stationary law, as they are left for good: "
+            f"{named(states, empty)}. Nothing would protect them; give the law of the first entry, or 'any', "
+            "which covers every start"
+        )
+    return law, error

@@ -68,7 +68,9 @@ def laws(given: Any, name: str) -> Counted:
     sums = rows.sum(axis=-1, keepdims=True)
     if np.any(np.abs(sums - 1.0) > _TOLERANCE):
         raise BadLaw(f"{name} must sum to one along the last axis within {_TOLERANCE}; divide by the sum first")
-    return Counted(rows / sums, rows.shape[-1] + 3)
+    found = rows / sums
+    found.flags.writeable = False
+    return Counted(found, rows.shape[-1] + 3)
 
 
 def log_ratios(laws: Counted) -> Floats:

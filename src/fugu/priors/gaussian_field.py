@@ -27,25 +27,46 @@ from flint import arb
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_down, float_up, meant_up
-from fugu.scenario.matrices import Matrix, product, read_covariance, solve, transpose
+from fugu.priors.matrices import product, read_covariance, solve, transpose
+from fugu.priors.prior import Belief
 
 _SUBSETS = 10
 _BITS = 256
 
 
-class GaussianField:
+class GaussianField(Belief):
     """x ~ N(mean, covariance), any mean; the covariance is read as exact decimals and must be positive semidefinite.
 
     >>> GaussianField([[1, 0.5], [0.5, 1]]).kappa(0, [1])
     Fraction(1, 3)
     """
 
+    covariance: tuple[tuple[Fraction, ...], ...]
+    size: int
+    nodes: tuple[int, ...]
+
     def __init__(self, covariance: Any) -> None:
-        self.covariance: Matrix = read_covariance(covariance)
-        self.size = len(self.covariance)
-        self.nodes = tuple(range(self.size))
-        if any(self.covariance[i][i] == 0 for i in self.nodes):
+        rows = tuple(map(tuple, read_covariance(covariance)))
+        if any(row[i] == 0 for i, row in enumerate(rows)):
             raise BadLaw("an entry with variance 0 is no secret; leave it out")
+        vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))))
+
+    def __repr__(self) -> str:
+        return f"GaussianField({self.size} entries)"
+
+    @classmethod
+    def example(cls) -> GaussianField:
+        return cls.ar1(4, Fraction(1, 2))
+
+    @property
+    def entries(self) -> int:
+        """One for each row of the covariance."""
+        return self.size
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        return (f"the {self.size} entries are jointly normal with the stated covariance, whatever their mean",)
 
     @classmethod
     def ar1(cls, size: int, rho: Real, variance: Real = 1) -> GaussianField:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from flint import arb
@@ -26,8 +27,8 @@ from flint import arb
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, meant_up
-from fugu.translation.quilts import Quilts
-from fugu.translation.quilts_chain import assemble
+from fugu.priors.prior import Belief
+from fugu.priors.quilts import Quilts, assemble
 
 _BITS = 256
 _POINTS = 80
@@ -36,7 +37,7 @@ _REACH = 64
 _RADII = (2, 3, 4, 6, 8, 12)
 
 
-class TruncatedAR1:
+class TruncatedAR1(Belief):
     """A prior on sequences of numbers in [-box, box]; secrets are any two values of one entry.
 
     `box` is in units of the standard deviation before truncation. It has quilts, so `fugu.influence` and the quilt
@@ -47,16 +48,49 @@ class TruncatedAR1:
     [5.333333, 1.782537]
     """
 
+    length: int
+    correlation: Fraction
+    box: Fraction
+    nodes: tuple[int, ...]
+
     def __init__(self, length: int, correlation: Real, box: Real) -> None:
         if isinstance(length, bool) or not isinstance(length, int) or length < 2:
             raise UsageError("length must be a whole number, at least 2")
-        self.correlation, self.box = abs(as_fraction(correlation)), as_fraction(box)
-        if not self.correlation < 1 or not 0 < self.box <= 20:
+        size, wide = abs(as_fraction(correlation)), as_fraction(box)
+        if not size < 1 or not 0 < wide <= 20:
             raise BadLaw("a truncated AR(1) needs -1 < correlation < 1 and 0 < box <= 20 standard deviations")
-        self.length = length
-        self.nodes = tuple(range(1, length + 1))
-        self._known: list[float] = []
-        self._more = _leaks(self.correlation, self.box)
+        vars(self).update(correlation=size, box=wide, length=length, nodes=tuple(range(1, length + 1)))
+
+    def __repr__(self) -> str:
+        return f"TruncatedAR1(length {self.length}, correlation {self.correlation}, box {self.box})"
+
+    @classmethod
+    def example(cls) -> TruncatedAR1:
+        return cls(5, 0.25, 1)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the sequence."""
+        return self.length
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        rho, box = float(self.correlation), float(self.box)
+        told = (
+            f"the {self.length} entries are a stationary normal sequence, correlation of neighbours {rho:g} or -{rho:g}"
+        )
+        return (f"{told}, given that all of them lie within {box:g} standard deviations",)
+
+    @cached_property
+    def _known(self) -> list[float]:
+        """The leakages computed so far."""
+        return []
+
+    @cached_property
+    def _more(self) -> Iterator[float]:
+        """Those at the distances that follow."""
+        return _leaks(self.correlation, self.box)
 
     def leak(self, distance: int) -> float:
         """max over u, v, z of log p(x_{t+d} = z | x_t = u) / p(x_{t+d} = z | x_t = v), from above.

@@ -11,8 +11,9 @@ import numpy as np
 
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
 from fugu.priors.counted import Counted, combine, laws, log_ratios
+from fugu.priors.prior import Belief
+from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
-from fugu.translation.quilts import Quilts
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
@@ -20,7 +21,7 @@ _MOST_QUILTS = 512
 Factor = tuple[tuple[int, ...], Counted]
 
 
-class BayesianNetwork:
+class BayesianNetwork(Belief):
     """P(X_1, ..., X_n) = product of P(X_v | parents of v), each table with one axis per parent and the values last.
 
     `tables` maps a name to its table, `parents` a name to its parents (none if left out). Rows sum to one within 1e-12.
@@ -32,21 +33,29 @@ class BayesianNetwork:
     2.079442
     """
 
+    names: tuple[str, ...]
+    nodes: tuple[int, ...]
+    parents: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...]
+    tables: tuple[Counted, ...]
+    sizes: tuple[int, ...]
+
     def __init__(self, tables: Mapping[str, Any], parents: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.names = tuple(tables)
-        self.nodes = tuple(range(len(self.names)))
-        if not self.names:
+        names = tuple(tables)
+        if not names:
             raise UsageError("a network needs at least one variable")
+        vars(self).update(names=names, nodes=tuple(range(len(names))))
         given = dict(parents or {})
         for name in given:
             self.index(name)
-        self.parents = tuple(tuple(self.index(p) for p in _names(given.get(n, ()), n)) for n in self.names)
-        for node, above in enumerate(self.parents):
+        arrows = tuple(tuple(self.index(p) for p in _names(given.get(n, ()), n)) for n in names)
+        for node, above in enumerate(arrows):
             if len(set(above)) < len(above):
-                raise UsageError(f"{self.names[node]!r} names a parent twice")
-        self.order = ordered(self.parents, self.names)
-        self.tables = tuple(laws(tables[n], f"the table of {n!r}") for n in self.names)
-        self.sizes = tuple(t.values.shape[-1] for t in self.tables)
+                raise UsageError(f"{names[node]!r} names a parent twice")
+        order = ordered(arrows, names)
+        read = tuple(laws(tables[n], f"the table of {n!r}") for n in names)
+        sizes = tuple(t.values.shape[-1] for t in read)
+        vars(self).update(parents=arrows, order=order, tables=read, sizes=sizes)
         for node, above in enumerate(self.parents):
             expected = (*(self.sizes[p] for p in above), self.sizes[node])
             if self.tables[node].values.shape != expected:
@@ -54,6 +63,23 @@ class BayesianNetwork:
                     f"the table of {self.names[node]!r} must have shape {expected}: one axis per parent, in the order "
                     f"they are named, then one for its own values; got {self.tables[node].values.shape}"
                 )
+
+    def __repr__(self) -> str:
+        return f"BayesianNetwork({len(self.names)} variables, {sum(map(len, self.parents))} arrows)"
+
+    @classmethod
+    def example(cls) -> BayesianNetwork:
+        return household(4, 0.1, 0.5)
+
+    @property
+    def entries(self) -> int:
+        """One for each variable."""
+        return len(self.names)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        return (f"the {len(self.names)} entries follow the stated network, whose tables are public",)
 
     def index(self, variable: int | str) -> int:
         """The position of a variable, by position or name."""

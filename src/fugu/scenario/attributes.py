@@ -24,10 +24,10 @@ from typing import Any
 from fugu.errors import UsageError
 from fugu.laws import Law, Normal, Shifted
 from fugu.numbers import balls
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, number
+from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
 from fugu.scenario.conditional import Conditional, Vector
-from fugu.scenario.matrices import Matrix, plain, read_covariance, read_matrix
-from fugu.scenario.moves import ONCE, SYMMETRIC, moves, number, outward, positions, said
+from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
 from fugu.scenario.scenario import INDEPENDENT, Scenario
 
 _ENDS = ("one end", "the other end")
@@ -63,7 +63,7 @@ def gaussian_attributes(
         raise UsageError("give exactly one of values, box and radius: the set in which the protected statistic lies")
     law = Conditional.read(covariance, release, protect, mean)
     if values is not None:
-        return _listed(law, list(plain(values)), pairs)
+        return _listed(law, list(as_lists(values)), pairs)
     if pairs != "all":
         raise UsageError("pairs are chosen among listed values; a box or a ball protects all pairs in it")
     if radius is None:

@@ -24,12 +24,13 @@ from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.priors.coupling import Case, Coupled, Move, Run
+from fugu.priors.groups import Independent
 from fugu.progress import on_time
 from fugu.training.allocation import squares
 from fugu.training.bound import above, read_diameter, scales_of
 from fugu.training.cost import Squares, mixed
 from fugu.training.laplace import price
-from fugu.training.priors import Case, Independent, Move, Prior, Run
 from fugu.training.reading import prior_from
 from fugu.training.restart import least
 from fugu.training.steps import UNIT, Floats, Steps, array
@@ -186,8 +187,8 @@ class NoisySGD:
         return [case for case in found if case.values.size > 1 or case is sure]  # of certain moves the largest covers
 
     @property
-    def _prior(self) -> Prior:
-        found: Prior = self.prior
+    def _prior(self) -> Coupled:
+        found: Coupled = self.prior
         return found
 
     def renyi(self, alpha: Real) -> Renyi:

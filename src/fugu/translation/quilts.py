@@ -16,51 +16,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
 
 import numpy as np
 
 from fugu.errors import BadBudget, UsageError
 from fugu.guarantee.numbers import outward
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.priors.counted import Floats
-
-
-@dataclass(frozen=True)
-class Quilts:
-    """The quilts of one entry: card(N), and an upper bound of the leakage for every ordered pair of its values.
-
-    The trivial quilt (Q empty, N everything, leakage 0) must be among them. Pairs with an impossible value are -inf.
-    """
-
-    length: int
-    cards: Any
-    leaks: Floats
-    separators: tuple[tuple[int, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        trivial = (self.cards == self.length) & np.all(self.leaks <= 0, axis=(1, 2))
-        if not trivial.any():
-            raise UsageError("a set of quilts must contain the trivial one: everything near, leakage 0")
-        if np.any(self.cards < 1) or np.any(np.isnan(self.leaks)):
-            raise UsageError("a quilt has at least the entry itself near, and a leakage that is a number")
-        impossible = np.isneginf(self.leaks).any(axis=0)
-        object.__setattr__(self, "leaks", np.where(impossible, -np.inf, self.leaks))
-
-    def worst(self) -> Floats:
-        """Per quilt, the largest leakage over pairs."""
-        return np.asarray(np.maximum(self.leaks.max(axis=(1, 2)), 0.0))
-
-
-class Quilted(Protocol):
-    """A prior that can name quilts: chains, networks, joint tables, hidden chains."""
-
-    @property
-    def nodes(self) -> tuple[int, ...]:
-        """The entries that are protected."""
-
-    def quilts(self, node: int) -> Quilts:
-        """The quilts of one of them."""
+from fugu.priors.prior import Quilted
+from fugu.priors.quilts import Quilts
 
 
 @dataclass(frozen=True)
