@@ -183,12 +183,11 @@ class MarkovChain(Belief):
 
         With "any": under some start, and then all of them at once under a mixture of such starts."""
         rows = [np.ones(self.size, dtype=bool) if self._initial is None else self._initial > 0]
-        if not self.stationary:
-            for t in range(1, self.length):
-                rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
-                if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
-                    return np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))])
-        return np.array(rows)
+        for t in () if self.stationary else range(1, self.length):
+            rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
+            if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
+                return _fixed(np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))]))
+        return _fixed(np.array(rows))
 
     @cached_property
     def log_marginals(self) -> tuple[Array, Array]:
@@ -200,11 +199,12 @@ class MarkovChain(Belief):
                 law = law.then(self.step(t))
                 rows.append(law.logs[0])
                 errors.append(law.error)
-                if self.homogeneous and law.plain is not None and np.array_equal(rows[-1], rows[-2]):
+                if self.homogeneous and law.floats is not None and np.array_equal(rows[-1], rows[-2]):
                     left = np.arange(1, self.length - t)  # the same floats from here on; only their error grows
                     more = errors[-1] + left * (1.01 * (errors[-1] - errors[-2]))
-                    return np.vstack([*rows, np.tile(rows[-1], (len(left), 1))]), np.concatenate([errors, more])
-        return np.array(rows), np.array(errors)
+                    all_rows = np.vstack([*rows, np.tile(rows[-1], (len(left), 1))])
+                    return _fixed(all_rows), _fixed(np.concatenate([errors, more]))
+        return _fixed(np.array(rows)), _fixed(np.array(errors))
 
     def with_length(self, length: int) -> MarkovChain:
         """The same homogeneous chain for sequences of another length."""
@@ -217,6 +217,11 @@ class MarkovChain(Belief):
         if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not least <= t <= most:
             raise UsageError(f"t must be a whole number from {least} to {most}")
         return int(t)
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
 
 
 def _start(initial: Any, kernels: Array, states: tuple[Hashable, ...]) -> tuple[Array | None, float]:

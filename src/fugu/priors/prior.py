@@ -20,6 +20,8 @@ from dataclasses import FrozenInstanceError
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
+import numpy as np
+
 from fugu.priors.skipped import skipped
 
 if TYPE_CHECKING:
@@ -86,6 +88,14 @@ class Belief:
     def __getstate__(self) -> dict[str, Any]:
         """What it was made from; what follows from that is computed again."""
         return {n: v for n, v in vars(self).items() if not isinstance(getattr(type(self), n, None), cached_property)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy is as fixed as the original: arrays are made read-only again."""
+        vars(self).update(state)
+        for value in state.values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, np.ndarray):
+                    part.flags.writeable = False
 
     @property
     def skipped(self) -> tuple[str, ...]:

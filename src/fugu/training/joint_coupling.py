@@ -54,8 +54,8 @@ class Joint(Coupled):
     epsilon: Real | None
     sure: bool
     order: Fraction | None
-    values: list[Floats | None]
-    _gaps: list[tuple[Floats, NDArray[np.int64]]]
+    values: tuple[Floats | None, ...]
+    _gaps: tuple[tuple[Floats, NDArray[np.int64]], ...]
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Joint(Coupled):
             if math.isinf(epsilon):
                 raise UsageError("no delta is left at an infinite epsilon; give a finite one")
         order, numbers = None if alpha is None else finite_order(alpha), _values(values, table.shape)
-        gaps = [_gaps(size, v) for size, v in zip(table.shape, numbers, strict=True)]
+        gaps = tuple(_gaps(size, v) for size, v in zip(table.shape, numbers, strict=True))
         vars(self).update(table=table, noise=noise, epsilon=epsilon, sure=sure, order=order, values=numbers, _gaps=gaps)
 
     def __repr__(self) -> str:
@@ -196,18 +196,20 @@ def _given(table: JointTable, axis: int, value: int) -> _Law | None:
     return (cells, masses(fixed[fixed != 0], len(cells))) if len(cells) else None
 
 
-def _values(values: Any, shape: tuple[int, ...]) -> list[Floats | None]:
+def _values(values: Any, shape: tuple[int, ...]) -> tuple[Floats | None, ...]:
     """One array of numbers for each record, or None for each."""
     if values is None:
-        return [None] * len(shape)
+        return (None,) * len(shape)
     try:
         nested = bool(len(values)) and all(np.ndim(v) == 1 for v in values)
-        found: list[Floats] = [np.asarray(v, dtype=np.float64) for v in (values if nested else [values] * len(shape))]
+        found: list[Floats] = [np.array(v, dtype=np.float64) for v in (values if nested else [values] * len(shape))]
     except (TypeError, ValueError):
         raise UsageError("values must be numbers: one list for all records, or one for each") from None
     if [v.shape for v in found] != [(size,) for size in shape] or not all(np.isfinite(v).all() for v in found):
         raise UsageError("values must be finite numbers, one for each value that a record can have")
-    return list(found)
+    for v in found:
+        v.flags.writeable = False
+    return tuple(found)
 
 
 def _gaps(size: int, values: Floats | None) -> tuple[Floats, NDArray[np.int64]]:
