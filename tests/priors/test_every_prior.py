@@ -9,6 +9,7 @@ import math
 import pickle
 import pkgutil
 from dataclasses import FrozenInstanceError
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_using_it_does_not_change_what_a_ledger_knows_it_by(prior):
 def test_its_curve_never_rises_and_ends_at_nothing(prior):
     curve = fugu.influence(prior)
     values = [curve(b) for b in range(1, curve.length + 1)]
-    assert all(x >= y >= 0 for x, y in zip(values, values[1:], strict=False)) and values[-1] == 0
+    assert all(x >= y >= 0 for x, y in pairwise(values)) and values[-1] == 0
     capped = fugu.influence(prior, 1)
     assert capped(1) == values[0] and capped(curve.length) == 0
 

@@ -42,7 +42,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.kernel import Array, U
-from fugu.translation.contraction.side import Mask, Side, _Products
+from fugu.translation.contraction.side import Mask, Products, Side
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
 from fugu.translation.pure import translated_pure
@@ -124,12 +124,12 @@ def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array
 
 def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
     """[m - 1][d - 1]: divergences d nodes away from a node with m further nodes, d <= min(m, far); or one list."""
-    products, out = _Products(side, far), []
+    products, out = Products(side, far), []
     errors = side.relative(range(1, far + 1))
     for m in range(1, min(nodes, far) + 1 if side.same else nodes + 1):
         products.step(m)
         if not side.same or m == min(nodes, far):
-            both = zip(products.plain, products.reach, errors, strict=False)
+            both = zip(products.powers, products.reach, errors, strict=False)
             out.append([divergences(p, r, float(e), alpha) for p, r, e in both])
     return out
 

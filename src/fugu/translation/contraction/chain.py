@@ -20,12 +20,10 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.stationary import reachable
 from fugu.translation.contraction.kernel import U
 from fugu.translation.contraction.limit import backward_kernel
-from fugu.translation.contraction.refine import Refined
+from fugu.translation.contraction.pairwise import Refined, Sweep
+from fugu.translation.contraction.scalar import Wide, WideLevels, WideSweep, levels_scalar
 from fugu.translation.contraction.side import Levels, Mask, Side, levels
 from fugu.translation.contraction.start import AnyStart, GivenStart
-from fugu.translation.contraction.sweep import Sweep
-from fugu.translation.contraction.sweep_wide import WideLevels, WideSweep
-from fugu.translation.contraction.wide import Wide, levels_scalar
 
 MOST_PAIRWISE = 12
 """Chains with at most this many values carry one loss per ordered pair; larger ones a single number."""

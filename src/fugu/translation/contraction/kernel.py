@@ -25,14 +25,21 @@ rounded up above the bar and down below it; the logarithm is rounded up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 U = 2.0**-53
+Number = TypeVar("Number", float, Array)
 _TINY = 1e-290
 """Entries below this may have lost digits to underflow: counted as this above the bar, as 0 below it."""
+
+
+def up(x: Number) -> Number:
+    """Past two roundings."""
+    return x * (1 + 4 * U)
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,7 @@ def _log_of_best(top: Array, bottom: Array, rows: Rows, most: Array, k: int) -> 
     return np.where(rows.valid, np.minimum(found, most), 0.0)
 
 
-def closed(losses: Array, valid: NDArray[np.bool_]) -> Array:
+def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
     """Shortest paths: F(x, x') <= F(x, z) + F(z, x') holds for the true suprema, so it may be imposed; rounded up.
 
     Only through values z that can occur: the others carry no bound."""

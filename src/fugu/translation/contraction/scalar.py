@@ -7,6 +7,13 @@ where a = K^d_x(A), b = K^d_x'(A) (composition notes, section 6.3). Only the pai
 both numbers matter; they are found once by comparison alone, and then any alpha costs nothing. If alpha >= alpha_m for
 all m, every F_m is at most min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha), pair by pair, since F_m <= m eps for m
 < d.
+
+Where the chain is not stationary, l_d belongs to a place: l_(m,d) is the most that passes the d kernels from a node
+with m further nodes to the d-th beyond, over all pairs of its values. It is bounded by the frontier of these kernels,
+by the closed form for any start, or, where the start is nearly forgotten, by the frontier of the stationary chain and
+what `limit.Limit` adds; it stops as `pairwise.Sweep` does. Frontiers do not depend on eps and are kept. Where there
+would be too many, fewer d are used, and in the end only the total variation eta between rows: L <= log (1 + (e^alpha -
+1) eta).
 """
 
 from __future__ import annotations
@@ -16,14 +23,24 @@ from functools import cached_property
 
 import numpy as np
 
-from fugu.translation.contraction.closed import from_total_variation, spread
-from fugu.translation.contraction.kernel import Array, Rows, U, passed_scalar, sort_rows
+from fugu.translation.contraction.closed import from_total_variation, row_variation
+from fugu.translation.contraction.kernel import Array, Rows, U, passed_scalar, sort_rows, up
 from fugu.translation.contraction.side import Levels, Mask, Side
+from fugu.translation.contraction.start import AnyStart, GivenStart, Start, through_any
 
 DS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
 _MOST_STEPS = 20_000
 _KEPT = 4
 """How many numbers d are tried pair by pair at the end: the best ones by the scalar bound."""
+_MOST_SORTED_ALL = 10**8
+_MOST_SORTED = 4 * 10**7
+_LEAST_FRONTIERS = 40
+_FORGOTTEN, _NOTHING = 1e-3, 1e-6
+_ROOMS = (1e-9, 1e-7, 1e-6)
+_FEW = 3
+"""How many frontiers are made at one node for one epsilon: those that promise most."""
+_TRIED = 2
+"""How many numbers d are tried pair by pair at one node."""
 
 
 @dataclass
@@ -105,15 +122,15 @@ class Wide:
 
     def __post_init__(self) -> None:
         kernel, positive = self.side.kernel(1), self.side.kernel(1) > 0
-        plain, reach, size = kernel, positive, self.side.k
+        power, reach, size = kernel, positive, self.side.k
         for d in range(1, DS[-1] + 1):
             if d in DS:
-                self.powers.append(plain)
+                self.powers.append(power)
                 self.reach.append(reach)
                 slack = float(2 * self.side.relative([d])[0] + (6 * size + 64) * U)
                 self.fronts.append(Frontier.of(self._rows(len(self.powers) - 1), slack))
             with np.errstate(under="ignore"):
-                plain = plain @ kernel
+                power = power @ kernel
             reach = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
 
     @cached_property
@@ -128,11 +145,11 @@ class Wide:
 
     def alpha(self, epsilon: float, nodes: int | None) -> float:
         """A bound on alpha_m for all m up to `nodes` (None: for every m; inf if none is found)."""
-        alphas, own = [_up(epsilon)], np.array([_up(d * epsilon) for d in DS])
+        alphas, own = [up(epsilon)], np.array([up(d * epsilon) for d in DS])
         for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
             beyond = np.array([alphas[m - d] if d <= m else np.inf for d in DS])
             new = np.where(np.isfinite(beyond), own + self.all.passed(beyond), np.inf).min() * (1 + 4 * U)
-            alphas.append(min(float(new), _up((m + 1) * epsilon)))
+            alphas.append(min(float(new), up((m + 1) * epsilon)))
             if m >= 4 and (bound := self._settled(alphas, epsilon)) is not None:
                 return bound
         return max(alphas) if nodes is not None else float("inf")
@@ -147,13 +164,13 @@ class Wide:
 
     def holds(self, bound: float, epsilon: float, more: float = 0.0) -> bool:
         """bound >= d eps + l_d(bound) + more for some d: if it bounds enough nodes, it bounds all beyond."""
-        own = np.array([_up(d * epsilon) for d in DS])
+        own = np.array([up(d * epsilon) for d in DS])
         passed = self.all.passed(np.full(len(DS), bound))
         return bool(np.any((own + passed + more) * (1 + 4 * U) <= bound))
 
     def pairs(self, epsilon: float, nodes: int | None) -> Array:
         """F(x, x') for every number of further nodes up to `nodes`; rounded up."""
-        cap = np.inf if nodes is None else _up(nodes * epsilon)
+        cap = np.inf if nodes is None else up(nodes * epsilon)
         return self.pairs_at(self.alpha(epsilon, nodes), epsilon, cap)
 
     def best(self, alpha: float, epsilon: float) -> list[int]:
@@ -173,15 +190,8 @@ class Wide:
             if len(self.kept) < 2 * _KEPT:
                 self.kept[int(n)] = rows
             found = passed_scalar(rows, np.array([alpha]))[0] + more
-            best = np.minimum(best, _up(1.0) * (_up((DS[n] - 1) * epsilon) + found))
+            best = np.minimum(best, up(1.0) * (up((DS[n] - 1) * epsilon) + found))
         return np.where(apart, best, 0.0)
-
-
-def _up(x: float) -> float:
-    return x * (1 + 4 * U)
-
-
-_MOST_SORTED = 10**8
 
 
 def levels_scalar(side: Side, epsilon: float, nodes: int) -> Levels:
@@ -189,8 +199,8 @@ def levels_scalar(side: Side, epsilon: float, nodes: int) -> Levels:
 
     Where sorting all rows would take too long, only the total variation eta between rows is used: for every set A,
     a <= b + eta gives L <= log (1 + (e^alpha - 1) eta), the worst case b = 0."""
-    found, alpha = [np.zeros((side.k, side.k))], _up(epsilon)
-    sort = nodes * side.k**3 <= _MOST_SORTED
+    found, alpha = [np.zeros((side.k, side.k))], up(epsilon)
+    sort = nodes * side.k**3 <= _MOST_SORTED_ALL
     for m in range(1, nodes + 1):
         kernel, valid = side.kernel(m), side.valid_at(m)
         pairs = valid[:, None] & valid[None, :] & ~np.eye(side.k, dtype=bool)
@@ -198,8 +208,144 @@ def levels_scalar(side: Side, epsilon: float, nodes: int) -> Levels:
             rows = sort_rows(kernel[None], (kernel > 0)[None], side.relative([1]), valid)
             new = passed_scalar(rows, np.array([alpha]))[0]
         else:
-            new = np.where(pairs, from_total_variation(alpha, spread(kernel, valid, float(side.relative([1])[0]))), 0.0)
-        new = np.minimum(new * _up(1.0), _up(m * epsilon))
+            eta = row_variation(kernel, valid, float(side.relative([1])[0]))
+            new = np.where(pairs, from_total_variation(alpha, eta), 0.0)
+        new = np.minimum(new * up(1.0), up(m * epsilon))
         found.append(np.where(pairs, new, 0.0))
-        alpha = _up(epsilon + float(found[-1].max()))
+        alpha = up(epsilon + float(found[-1].max()))
     return Levels(found, False)
+
+
+@dataclass
+class WideSweep:
+    """The earlier side of a chain of many values."""
+
+    start: Start
+    _fronts: dict[tuple[int, int], Frontier] = field(default_factory=dict)
+    _etas: dict[int, float] = field(default_factory=dict)
+
+    def levels(self, epsilon: float, nodes: int) -> WideLevels:
+        """alpha_m up to `nodes`; settled where the start is forgotten before."""
+        limit, far = self.start.limit, DS[-1]
+        goal = self._wide.alpha(epsilon, None) if self._wide is not None and nodes > 2 * far else np.inf
+        alphas, own = [up(epsilon)], up(np.array(DS) * epsilon)
+        for m in range(1, nodes + 1):
+            best = float(up(own + self.most(m, alphas)).min())
+            alphas.append(min(best, up((m + 1) * epsilon)))
+            if limit is None or m <= far or not np.isfinite(goal):
+                continue
+            for room in _ROOMS:
+                bound = max(goal, *alphas[-far:]) * (1 + room) + 1e-14
+                more = limit.extra(bound, m + 1 - far)
+                if more <= room * bound and self._wide is not None and self._wide.holds(bound, epsilon, more):
+                    return WideLevels(self, epsilon, [*alphas, bound], True)
+        return WideLevels(self, epsilon, alphas, False)
+
+    @cached_property
+    def _wide(self) -> Wide | None:
+        return None if self.start.limit is None else Wide(self.start.limit.side)
+
+    @cached_property
+    def _sorted(self) -> tuple[int, ...]:
+        """The numbers d whose frontiers are made at every node where the start still counts."""
+        nodes, limit = self.start.chain.length, self.start.limit
+        if limit is not None:
+            nodes = int(np.sum(limit.spread > _FORGOTTEN)) + DS[-1]
+        most = max(_LEAST_FRONTIERS, _MOST_SORTED // self.start.k**3)
+        return next((ds for ds in (DS, DS[:8:2], DS[:1]) if nodes * len(ds) <= most), ())
+
+    def most(self, m: int, alphas: list[float]) -> Array:
+        """l_(m,d)(alpha_(m-d)) for every d, at most alpha; inf where there are no d further nodes."""
+        beyond = np.array([alphas[m - d] if d <= m else np.inf for d in DS])
+        found, limit = beyond.copy(), self.start.limit
+        here = [n for n, d in enumerate(DS) if d <= m]
+        if limit is not None and self._wide is not None and np.isfinite(limit.at(m - 1)):
+            near = self._wide.all.passed(beyond)
+            for n in here:
+                if np.isfinite(limit.at(m - DS[n])):
+                    found[n] = min(found[n], near[n] + limit.extra(alphas[m - DS[n]], m - DS[n]))
+            here = [n for n in here if limit.at(m - DS[n]) > _FORGOTTEN]
+        if isinstance(self.start, AnyStart):
+            for n in here:
+                diameter = np.max(self.start.diameter(m, DS[n])[0], where=self._pairs(m), initial=0.0)
+                found[n] = min(found[n], float(through_any(beyond[n], np.asarray(diameter))))
+        elif self._sorted:
+            own = np.array(DS) * alphas[0]
+            guess = own + (beyond if self._wide is None else self._wide.all.passed(beyond))
+            for n in sorted((n for n in here if DS[n] in self._sorted), key=lambda n: guess[n])[:_FEW]:
+                if own[n] < float((own + found).min()):  # what passes is at least 0
+                    found[n] = min(found[n], self._front(m, DS[n]).passed(alphas[m - DS[n]]))
+        elif 0 in here:
+            found[0] = min(found[0], from_total_variation(alphas[m - 1], self._eta(m)))
+        return found
+
+    def _front(self, m: int, d: int) -> Frontier:
+        if (m, d) not in self._fronts and isinstance(self.start, GivenStart):
+            rows, error = self.start.sorted_rows(m, (d,))
+            self._fronts[m, d] = Frontier.of(rows, 2 * float(error[0]) + (6 * self.start.k + 64) * U)
+        return self._fronts[m, d]
+
+    def _eta(self, m: int) -> float:
+        if m not in self._etas and isinstance(self.start, GivenStart):
+            kernel, _, error = self.start.kernel(m, 1)
+            self._etas[m] = row_variation(kernel, self.start.valid_at(m), error)
+        return self._etas[m]
+
+    def _pairs(self, m: int) -> Mask:
+        valid = self.start.valid_at(m)
+        pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
+        return pairs
+
+    def pairs(self, m: int, epsilon: float, alphas: list[float], asked: Mask) -> Array:
+        """F(x, x') of a node with m further nodes for the pairs asked, from the numbers alpha of those nodes."""
+        scores = (np.array(DS) - 1) * epsilon + self.most(m, alphas)
+        tried = [DS[n] for n in np.argsort(scores)[:_TRIED] if DS[n] <= m]
+        best = np.full((self.start.k, self.start.k), alphas[m] - epsilon * (1 - 4 * U))
+        at = np.nonzero(asked)
+        for d in tried if at[0].size else ():
+            found = self.start.through(m, d, alphas[m - d], at)
+            best[at] = np.minimum(best[at], up(up((d - 1) * epsilon) + found))
+        return best
+
+    def late(self, alpha: float, epsilon: float, known: int) -> tuple[int, Array] | None:
+        """The first m from which on w hardly counts, and F(x, x') for it and all beyond, if alpha bounds all alphas.
+
+        What is beyond must begin at `known` or before; None where w counts up to there."""
+        if self._wide is None or self.start.limit is None:
+            return None
+        first = min(known, int(np.argmax(np.append(self.start.limit.spread, 0.0) <= _NOTHING)))
+        if not np.isfinite(self.start.limit.at(first)):
+            return None
+        farthest = max(DS[n] for n in self._wide.best(alpha, epsilon))
+        more = self.start.limit.extra(alpha, first)
+        return first + farthest, self._wide.pairs_at(alpha, epsilon, np.inf, more)
+
+
+@dataclass
+class WideLevels:
+    """alpha_m for m = 0, 1, ..., and F pair by pair where it is asked for; the last one for all beyond if settled."""
+
+    sweep: WideSweep
+    epsilon: float
+    alphas: list[float]
+    settled: bool
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+    def most(self, m: int) -> float:
+        """A bound on F_m for every pair."""
+        return max(0.0, self.alphas[min(m, len(self.alphas) - 1)] - self.epsilon * (1 - 4 * U))
+
+    @cached_property
+    def _late(self) -> tuple[int, Array] | None:
+        known = len(self.alphas) - 1 - (DS[-1] if self.settled else 0)
+        return self.sweep.late(max(self.alphas), self.epsilon, known)
+
+    def at(self, m: int, asked: Mask) -> Array:
+        """An upper bound on F_m for the pairs asked."""
+        if self._late is not None and m >= self._late[0]:
+            return self._late[1]
+        if m == 0:
+            return np.zeros(asked.shape)
+        return self.sweep.pairs(m, self.epsilon, self.alphas, asked)
