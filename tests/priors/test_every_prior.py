@@ -19,6 +19,8 @@ from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.coupling import Coupled
 from fugu.priors.forgetting import Windows
+from fugu.priors.hidden import HiddenMarkov
+from fugu.priors.joint import JointTable
 from fugu.priors.prior import Belief, Curved, Prior, Quilted, Several
 from fugu.priors.skipped import skipped
 from fugu.training.reading import prior_from, prior_of
@@ -178,3 +180,19 @@ def test_a_class_from_outside_needs_one_method():
     for nothing in ("nonsense", 3, None, object()):
         with pytest.raises(UsageError):
             fugu.translate(nothing, 0.1)
+
+
+def test_every_value_that_never_occurs_is_named():
+    table = JointTable([[0.5, 0, 0], [0.25, 0, 0.25]], ["a", "b"])
+    assert table.skipped == ("value 1 of 'b'",)
+    rain = {"rain": [0.8, 0.2, 0], "wet": [[0.9, 0.1, 0], [0.2, 0.8, 0], [0, 0, 1]]}
+    assert fugu.BayesianNetwork(rain, {"wet": ["rain"]}).skipped == ("value 2 of 'rain'", "value 2 of 'wet'")
+    steps, seen = [[0.5, 0.5], [0, 1]], [[1, 0, 0], [0.5, 0.5, 0]]
+    assert HiddenMarkov(steps, seen, 3, [1, 0]).skipped == ("1 at entry 1",)
+    observed = HiddenMarkov(steps, seen, 3, [1, 0], protect="observed")
+    assert observed.skipped == ("1 at entry 1", "2 at every entry")
+    assert skipped([table, observed, table]) == (*table.skipped, *observed.skipped)
+    for node, name in enumerate(table.names):  # what is named is what no pair of the quilts speaks of
+        leaks = table.quilts(node).leaks
+        never = [v for v in range(leaks.shape[1]) if np.isneginf(np.delete(leaks[:, v], v, axis=-1)).all()]
+        assert [f"value {v} of {name!r}" for v in never] == [line for line in table.skipped if name in line]

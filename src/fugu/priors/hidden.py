@@ -14,6 +14,7 @@ from fugu.priors.chain_quilts import ChainQuilts
 from fugu.priors.counted import STEP, Counted, combine, laws, log_ratios
 from fugu.priors.prior import Belief
 from fugu.priors.quilts import Quilts
+from fugu.priors.skipped import of_supports
 
 _REACH = 12
 
@@ -69,10 +70,13 @@ class HiddenMarkov(Belief):
         """The number of observed entries."""
         return self.chain.length
 
-    @property
+    @cached_property
     def skipped(self) -> tuple[str, ...]:
-        """The hidden states that an entry never takes."""
-        return self.chain.skipped
+        """The hidden states, or the observed values, that an entry never takes: those of what is protected."""
+        if self.protect == "hidden":
+            return self.chain.skipped
+        seen = self.chain.supports.astype(np.int64) @ (self.emission.values > 0) > 0
+        return of_supports(tuple(range(seen.shape[1])), seen, self.chain.length)
 
     @property
     def assumptions(self) -> tuple[str, ...]:

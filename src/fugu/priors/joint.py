@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -13,11 +13,12 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
+from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction, meant_up
-from fugu.priors.prior import Belief
+from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
+from fugu.priors.skipped import of_variables
 
 _BITS = 96
 _MOST_CELLS = 1 << 16
@@ -70,6 +71,12 @@ class JointTable(Belief):
         """One for each variable."""
         return len(self.shape)
 
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """The values that a variable never has."""
+        sums = (self.masses.sum(axis=tuple(a for a in self.nodes if a != axis)) for axis in self.nodes)
+        return of_variables(self.names, [np.asarray(found > 0, dtype=bool) for found in sums])
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted."""
@@ -77,11 +84,7 @@ class JointTable(Belief):
 
     def index(self, variable: int | str) -> int:
         """The axis of a variable, by position or name."""
-        if isinstance(variable, str) and variable in self.names:
-            return self.names.index(variable)
-        if isinstance(variable, int) and 0 <= variable < len(self.shape):
-            return variable
-        raise UnknownName("variable", variable, self.names)
+        return place(variable, self.names)
 
     def marginal(self, *variables: int | str) -> JointTable:
         """The joint law of some of the variables, in the order of the axes."""

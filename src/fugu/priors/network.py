@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
+from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.priors.counted import Counted, combine, laws, log_ratios
-from fugu.priors.prior import Belief
+from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
+from fugu.priors.skipped import of_variables
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
@@ -76,6 +77,11 @@ class BayesianNetwork(Belief):
         """One for each variable."""
         return len(self.names)
 
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """The values that a variable never has."""
+        return of_variables(self.names, [self.law(node) > 0 for node in self.nodes])
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted."""
@@ -83,11 +89,7 @@ class BayesianNetwork(Belief):
 
     def index(self, variable: int | str) -> int:
         """The position of a variable, by position or name."""
-        if isinstance(variable, str) and variable in self.names:
-            return self.names.index(variable)
-        if isinstance(variable, int) and 0 <= variable < len(self.names):
-            return variable
-        raise UnknownName("variable", variable, self.names)
+        return place(variable, self.names)
 
     def joint(self, variables: Sequence[int | str]) -> Counted:
         """P(X_A) with one axis per variable in the order asked, by variable elimination (least new table first)."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
+from fugu.errors import UnknownName
 from fugu.priors.skipped import skipped
 
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ class Belief:
     def entries(self) -> int | None:
         """How many entries it speaks of; None where it does not say."""
         return None
+
+
+def place(variable: int | str, names: tuple[str, ...]) -> int:
+    """The place of a variable that is given by its name or by its place."""
+    if isinstance(variable, str) and variable in names:
+        return names.index(variable)
+    if isinstance(variable, int) and 0 <= variable < len(names):
+        return variable
+    raise UnknownName("variable", variable, names)
 
 
 class Several(Belief):

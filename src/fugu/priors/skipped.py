@@ -43,6 +43,12 @@ def of_supports(states: tuple[Hashable, ...], supports: NDArray[np.bool_], lengt
     return tuple(found)
 
 
+def of_variables(names: Iterable[str], supports: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:
+    """For each variable the numbers, from 0, of the values that it never has."""
+    never = [(name, np.flatnonzero(~seen)) for name, seen in zip(names, supports, strict=True)]
+    return tuple(f"value {int(value)} of {name!r}" for name, values in never for value in values)
+
+
 def _entries(never: NDArray[np.bool_]) -> str:
     if never.all():
         return "every entry"
