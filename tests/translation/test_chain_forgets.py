@@ -92,7 +92,7 @@ def test_one_number_for_all_pairs_is_above_the_pairwise_recursion(monkeypatch, s
     wide = Contraction(chain)
     for epsilon in (0.03, 0.5):
         found, fine = wide._levels("earlier", epsilon), pairwise._sweep.levels(epsilon, 149)
-        assert found.closed and len(found) < 150
+        assert found.settled and len(found) < 150
         every = ~np.eye(5, dtype=bool)
         for m in (1, 2, 3, 5, 8, 20, 60, 100, 149):
             assert found.most(m) >= fine.at(m).max() - 1e-9
@@ -158,6 +158,6 @@ def test_frontiers_are_made_within_a_limit(monkeypatch):
         found = sweep.levels(0.2, 39)
         assert all(a >= b - 1e-12 for a, b in zip(found.alphas[:20], fine.alphas, strict=False))
         assert max(found.alphas) <= 2 * max(fine.alphas)
-    assert sweep._exact == ()
+    assert sweep._sorted == ()
     free = WideSweep(AnyStart(fugu.MarkovChain(kernel, 40, "any"))).levels(0.2, 39)
     assert all(a >= b - 1e-12 for a, b in zip(free.alphas[:20], fine.alphas, strict=False))
