@@ -18,14 +18,14 @@ import fugu
 from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.coupling import Coupled
-from fugu.priors.forgetting import Windows
+from fugu.priors.forgetting import Windowed
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
 from fugu.priors.prior import Belief, Curved, Prior, Quilted, Several
 from fugu.priors.skipped import skipped
 from fugu.training.reading import prior_from, prior_of
 
-BASES = (Belief, Several, Coupled, Windows)
+BASES = (Belief, Several, Coupled, Windowed)
 OPTIONAL = ("opacus", "torch_objects")
 
 

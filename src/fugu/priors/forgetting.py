@@ -39,7 +39,7 @@ _BITS = 96
 Survival = Callable[[int], float]
 
 
-class Windows(Coupled):
+class Windowed(Coupled):
     """Records that change within a window: `ahead(k)`, `behind(k)` bound the chance that it reaches k records far."""
 
     def ahead(self, k: int) -> float:
@@ -86,7 +86,7 @@ def _buckets(survival: Survival, most: int, long: bool) -> list[tuple[int, float
 
 
 @dataclass(frozen=True)
-class Mixing(Windows):
+class Mixing(Windowed):
     """A Markov sequence of records of any kind: whatever one record is, the laws of the next one differ by at most
     `coefficient` in total variation, and so do those of the one before."""
 
@@ -120,7 +120,7 @@ class Mixing(Windows):
         return {"kind": self.kind, "coefficient": str(as_fraction(self.coefficient))}
 
 
-class Chained(Windows):
+class Chained(Windowed):
     """Records that depend on each other only through a state, which is a Markov chain (or one of several)."""
 
     kind = "chains"
@@ -193,7 +193,7 @@ class ContractingChains(Belief):
     """All chains of `length` entries, steps that may differ and any start, with projective diameter <= `diameter`.
 
     R_d <= Delta tau^(d-1), tau = tanh(Delta / 4), for every product of d such kernels; the left side obeys the same
-    bound because reweighting rows and columns and transposing leave Delta unchanged. Windows clipped at an end leak
+    bound because reweighting rows and columns and transposing leave Delta unchanged. Windowed clipped at an end leak
     less.
 
     >>> chains = ContractingChains(projective_diameter([[0.6, 0.4], [0.2, 0.8]]), length=100)

@@ -25,8 +25,8 @@ from fugu.errors import UsageError
 from fugu.laws import Law, Normal, Shifted
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, number
+from fugu.priors.gaussian_conditional import Conditional, Vector
 from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
-from fugu.scenario.conditional import Conditional, Vector
 from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
 from fugu.scenario.scenario import INDEPENDENT, Scenario
 
