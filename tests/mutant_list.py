@@ -37,6 +37,7 @@ ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient
 ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
 ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
+EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
 FALSE_CHAIN = "translation/test_chain_attack.py::test_fewer_entries_than_states"
 
@@ -573,6 +574,16 @@ LIST: list[list[str] | tuple[str, ...]] = [
      "found[near] = 0 * pad"),
     ["priors/skipped.py", START],
     ("chain: skipped secrets are not named", "if not seen.all():", NO),
+    ("values that never occur are not named", "np.flatnonzero(~seen)", "np.flatnonzero(~seen)[:0]", EVERY_PRIOR),
+    ["priors/groups.py", EVERY_PRIOR],
+    ("groups of the smallest size", "int(np.bincount(self.labels).max()), max_b", "int(np.bincount(self.labels).min()), max_b"),
+    ["priors/prior.py", EVERY_PRIOR],
+    ("a prior can be changed", "def __setattr__(self, name: str, value: object) -> NoReturn:", "def _unused(self, name: str, value: object) -> NoReturn:"),
+    ("a copy of a prior can be changed", "part.flags.writeable = False", "pass"),
+    ["translation/influence.py", EVERY_PRIOR],
+    ("the first block for all", "for prior in priors.members]", "for prior in priors.members[1:2]]"),
+    ["translation/pure.py", EVERY_PRIOR],
+    ("the mildest belief", "max(part(epsilon) for part in parts)", "min(part(epsilon) for part in parts)"),
     ["ledger/ledger.py", START],
     ("chain: the ledger does not name what it skips", "refused, skipped(self._terms.prior))", "refused)"),
     ("chain: charges that changed meanwhile are not noticed", "if self._terms.prior is not None and now != before and turn + 1 < _TURNS:", NO, "ledger/test_ledger_processes.py translation/test_chain_start.py"),

@@ -19,6 +19,7 @@ from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.coupling import Coupled
 from fugu.priors.forgetting import Windowed
+from fugu.priors.groups import DependentGroups, IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
 from fugu.priors.prior import Belief, Curved, Prior, Quilted, Several
@@ -196,3 +197,19 @@ def test_every_value_that_never_occurs_is_named():
         leaks = table.quilts(node).leaks
         never = [v for v in range(leaks.shape[1]) if np.isneginf(np.delete(leaks[:, v], v, axis=-1)).all()]
         assert [f"value {v} of {name!r}" for v in never] == [line for line in table.skipped if repr(name) in line]
+
+
+def test_groups_cost_as_much_as_the_largest_of_them():
+    """Two entries that are always equal are the worst that two of one group can be: they cost the same."""
+    uneven = fugu.iterate.Groups(["a", "b", "b", "a", "b", "c"])
+    for epsilon in (0.1, 1.0):
+        assert (
+            fugu.translate(uneven, epsilon) == fugu.translate(DependentGroups(3), epsilon) == pytest.approx(3 * epsilon)
+        )
+        assert fugu.translate(fugu.iterate.Groups([1, 1]), epsilon) == pytest.approx(2 * epsilon)
+        equal = JointTable([[0.5, 0], [0, 0.5]])
+        assert fugu.translate(equal, epsilon) == fugu.translate(fugu.iterate.Groups([1, 1]), epsilon)
+        assert fugu.translate(fugu.iterate.Independent(), epsilon) == epsilon
+    blocks = IndependentBlocks(uneven, DependentGroups(2), fugu.iterate.Independent())
+    assert fugu.translate(blocks, 0.1) == fugu.translate(uneven, 0.1)
+    assert blocks.entries == 6 and fugu.influence(blocks)(2) == math.inf and fugu.influence(blocks)(3) == 0
