@@ -9,6 +9,7 @@ import math
 import pickle
 import pkgutil
 from dataclasses import FrozenInstanceError
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -213,3 +214,18 @@ def test_groups_cost_as_much_as_the_largest_of_them():
     blocks = IndependentBlocks(uneven, DependentGroups(2), fugu.iterate.Independent())
     assert fugu.translate(blocks, 0.1) == fugu.translate(uneven, 0.1)
     assert blocks.entries == 6 and fugu.influence(blocks)(2) == math.inf and fugu.influence(blocks)(3) == 0
+
+
+@pytest.mark.parametrize("rho", [0.3, -0.8, 0])
+@pytest.mark.parametrize("steps", [6, 9])
+def test_a_sequence_of_neighbours_and_its_field_are_one_belief(rho, steps):
+    """AR1 moves records in doubles, for any length; its field in rationals, for a few: from above, and no farther."""
+    short = fugu.iterate.AR1(rho, 0.5)
+    field = fugu.iterate.Correlated(short.field(6), 0.5)
+
+    def cost(prior):
+        sgd = fugu.iterate.NoisySGD(steps, 0.5, 1, 1, noise=4, records=6, prior=prior, sensitivity=1)
+        return float(sgd.renyi(2).epsilon)
+
+    assert cost(field) * (1 - 1e-13) <= cost(short) <= cost(field) * (1 + 1e-4)
+    assert short.field(6).covariance[0] == tuple(Fraction(str(rho)) ** k for k in range(6))

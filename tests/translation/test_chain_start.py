@@ -229,9 +229,9 @@ def test_a_chain_is_copied_and_digested_without_what_was_computed():
     chain = fugu.MarkovChain(STICKY, 30, [0.3, 0.7])
     before = prior_digest(chain)
     value = fugu.translate(chain, 0.3)
-    assert prior_digest(chain) == before and "_kept" in vars(chain)
+    assert prior_digest(chain) == before and "_remembered" in vars(chain)
     for other in (pickle.loads(pickle.dumps(chain)), copy.deepcopy(chain)):
-        assert "_kept" not in vars(other) and fugu.translate(other, 0.3) == value
+        assert "_remembered" not in vars(other) and fugu.translate(other, 0.3) == value
     assert prior_digest(fugu.MarkovChain(STICKY, 30, "any")) not in (before, prior_digest(fugu.MarkovChain(STICKY, 30)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
+from fugu.numbers.exact import is_whole
 from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
 from fugu.priors.prior import Belief
 from fugu.priors.products import Product, single
@@ -101,8 +102,8 @@ class MarkovChain(Belief):
         return fitted(cls, sequences, states, smoothing, length, start)
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
-        """Tables that others computed from this belief and want to find again."""
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
         return {}
 
     def __repr__(self) -> str:
@@ -214,7 +215,7 @@ class MarkovChain(Belief):
         return MarkovChain(self._kernels, length, start, self.states, self.assumptions[1:])
 
     def _time(self, t: int, least: int, most: int) -> int:
-        if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not least <= t <= most:
+        if not is_whole(t, least, most):
             raise UsageError(f"t must be a whole number from {least} to {most}")
         return int(t)
 

@@ -26,7 +26,7 @@ from flint import arb
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, float_down, float_up, meant_up
+from fugu.numbers.exact import Real, as_fraction, float_down, float_up, is_whole, meant_up
 from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
 
@@ -170,9 +170,9 @@ class GaussianField(Belief):
         return float(floats[list(seen), node] @ weights) if seen else 0.0
 
     def _node(self, node: int) -> int:
-        if not isinstance(node, int) or not 0 <= node < self.size:
+        if not is_whole(node, 0, self.size - 1):
             raise UsageError(f"an entry is a whole number from 0 to {self.size - 1}")
-        return node
+        return int(node)
 
 
 def _rational(ball: arb) -> Fraction:

@@ -51,6 +51,10 @@ class AR1(Coupled):
     def of(cls, rho: str, distance: str) -> AR1:
         return cls(read_number(rho), read_number(distance))
 
+    def field(self, records: int) -> GaussianField:
+        """The same law of that many records, with variance 1, entry by entry and exact."""
+        return GaussianField.ar1(records, self.rho)
+
     def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         records = run.records
         moved = self._moved(records)

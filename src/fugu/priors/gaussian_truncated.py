@@ -26,7 +26,7 @@ from flint import arb
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, meant_up
+from fugu.numbers.exact import Real, as_fraction, is_whole, meant_up
 from fugu.priors.prior import Belief
 from fugu.priors.quilts import Quilts, assemble
 
@@ -54,12 +54,12 @@ class TruncatedAR1(Belief):
     nodes: tuple[int, ...]
 
     def __init__(self, length: int, correlation: Real, box: Real) -> None:
-        if isinstance(length, bool) or not isinstance(length, int) or length < 2:
+        if not is_whole(length, least=2):
             raise UsageError("length must be a whole number, at least 2")
         size, wide = abs(as_fraction(correlation)), as_fraction(box)
         if not size < 1 or not 0 < wide <= 20:
             raise BadLaw("a truncated AR(1) needs -1 < correlation < 1 and 0 < box <= 20 standard deviations")
-        vars(self).update(correlation=size, box=wide, length=length, nodes=tuple(range(1, length + 1)))
+        vars(self).update(correlation=size, box=wide, length=int(length), nodes=tuple(range(1, length + 1)))
 
     def __repr__(self) -> str:
         return f"TruncatedAR1(length {self.length}, correlation {self.correlation}, box {self.box})"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import BadLaw, NotProvable, UsageError
+from fugu.numbers.exact import is_whole
 from fugu.priors.counted import Counted, combine, laws, log_ratios
 from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
@@ -201,7 +202,7 @@ def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     >>> household(3, 0.1, 0.5).names
     ('member 1', 'member 2', 'member 3')
     """
-    if not (isinstance(size, int) and 1 <= size <= 20):
+    if not is_whole(size, 1, 20):
         raise UsageError("a household has between 1 and 20 members")
     if not (0 <= prior <= 1 and 0 <= transmission <= 1):
         raise UsageError("prior and transmission are probabilities between 0 and 1")

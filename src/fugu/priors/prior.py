@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 import numpy as np
 
 from fugu.errors import UnknownName
+from fugu.numbers.exact import is_whole
 from fugu.priors.skipped import skipped
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def place(variable: int | str, names: tuple[str, ...]) -> int:
     """The place of a variable that is given by its name or by its place."""
     if isinstance(variable, str) and variable in names:
         return names.index(variable)
-    if isinstance(variable, int) and 0 <= variable < len(names):
-        return variable
+    if is_whole(variable, 0, len(names) - 1):
+        return int(variable)
     raise UnknownName("variable", variable, names)
 
 

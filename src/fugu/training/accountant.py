@@ -23,7 +23,7 @@ from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import Real, as_fraction, float_up, is_whole
 from fugu.priors.coupling import Case, Coupled, Move, Run
 from fugu.priors.groups import Independent
 from fugu.progress import on_time
@@ -259,7 +259,7 @@ class NoisySGD:
 
 
 def _whole(value: Any, name: str, low: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
+    if not is_whole(value, least=low):
         raise UsageError(f"{name} must be a whole number of at least {low}, got {value!r}")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import UsageError
+from fugu.numbers.exact import is_whole
 from fugu.priors.coupling import Case, Coupled, Run
 
 _PACE = 1.5
@@ -101,7 +102,7 @@ def together(prior: Coupled, records: int, ratio: float) -> float:
 
 
 def _whole(x: Any, name: str) -> int:
-    if isinstance(x, bool) or not isinstance(x, int | np.integer) or x < 1:
+    if not is_whole(x, least=1):
         raise UsageError(f"{name} must be a whole number of at least 1, or None")
     return int(x)
 

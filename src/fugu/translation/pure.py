@@ -47,13 +47,13 @@ def pure_bound(prior: object) -> Bound:
         parts = [pure_bound(p) for p in several]
         return lambda epsilon: max(part(epsilon) for part in parts)
     if isinstance(prior, Quilted):
-        kept = _Kept(prior)
-        return lambda epsilon: guarantee(kept, [epsilon])
+        listed = _AskedOnce(prior)
+        return lambda epsilon: guarantee(listed, [epsilon])
     curve = influence(prior)  # type: ignore[arg-type]  # refuses what has none
     return lambda epsilon: _by_curve(curve, epsilon, group(epsilon, curve.length))
 
 
-class _Kept:
+class _AskedOnce:
     """A prior that lists its quilts, asked once."""
 
     def __init__(self, prior: Quilted) -> None:
@@ -68,11 +68,11 @@ class _Kept:
 @pure_bound.register
 def _chainpure_bound(chain: MarkovChain) -> Bound:
     """The translation under one chain; its tables and answers are kept with the chain."""
-    kept = chain._kept
-    if "bound" not in kept:
-        kept["bound"], kept["answers"] = _new_chainpure_bound(chain), {}
-    bound: Bound = kept["bound"]
-    answers: dict[Fraction, float] = kept["answers"]
+    tables = chain._remembered
+    if "bound" not in tables:
+        tables["bound"], tables["answers"] = _new_chainpure_bound(chain), {}
+    bound: Bound = tables["bound"]
+    answers: dict[Fraction, float] = tables["answers"]
 
     def known(epsilon: Fraction) -> float:
         if epsilon not in answers:
