@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers.exact import is_whole
 from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
+from fugu.priors.chain_fit import fitted
 from fugu.priors.prior import Belief
 from fugu.priors.products import Product, single
+from fugu.priors.skipped import of_supports
 from fugu.priors.stationary import ENTRY, stationary_law
 
 Array = NDArray[np.float64]
@@ -97,8 +99,6 @@ class MarkovChain(Belief):
 
         `start`: "fitted" from their first entries ("any" if there is one sequence only: it fits no start), "any",
         "stationary", or the law of the first entry."""
-        from fugu.priors.chain_fit import fitted
-
         return fitted(cls, sequences, states, smoothing, length, start)
 
     @cached_property
@@ -134,8 +134,6 @@ class MarkovChain(Belief):
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The secrets of probability 0 under this belief: for each state the entries that never take it, in words."""
-        from fugu.priors.skipped import of_supports
-
         return of_supports(self.states, self.supports, self.length)
 
     @cached_property

@@ -10,7 +10,7 @@ room asks of it beyond that is a protocol of its own, and a prior answers as man
 - `Several`: the worst of its members counts.
 - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
 
-A new prior is one file here: a frozen dataclass, or a subclass of `Belief`, with an `example`; the tests find it.
+A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from fugu.training.cost import Squares, mixed
 from fugu.training.laplace import price
 from fugu.training.reading import prior_from
 from fugu.training.restart import least
+from fugu.training.solving import least_epsilon, least_noise
 from fugu.training.steps import UNIT, Floats, Steps, array
 
 _LEAST, _MOST = 1e-50, 1e50
@@ -240,14 +241,10 @@ class NoisySGD:
 
     def approx(self, delta: Real) -> Approx:
         """The least epsilon found and proved at this delta."""
-        from fugu.training.solving import least_epsilon
-
         return self.curve().to_approx(delta) if self.laplace else Approx(least_epsilon(self, delta), delta)
 
     def for_budget(self, budget: Guarantee) -> NoisySGD:
         """The same training with the least noise (to 10 digits) that is proved to meet the budget."""
-        from fugu.training.solving import least_noise
-
         return least_noise(self, budget)
 
     def with_noise(self, noise: Any) -> NoisySGD:

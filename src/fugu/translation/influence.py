@@ -11,8 +11,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.curve import InfluenceCurve, largest_of, whole
 from fugu.priors.prior import Curved, Prior, Quilted, Several
 from fugu.translation.quilts import curve
-from fugu.translation.varying import VaryingWindows
-from fugu.translation.windows import Windows
+from fugu.translation.windows import VaryingWindows, Windows
 
 
 def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> InfluenceCurve:
