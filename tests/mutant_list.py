@@ -37,6 +37,7 @@ ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient
 ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
 ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
+EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
 FALSE_CHAIN = "translation/test_chain_attack.py::test_fewer_entries_than_states"
 
@@ -536,14 +537,15 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("divided by m twice", "self._rates / size * slack", "self._rates / size / size * slack"),
     ("one gradient, not two", "most = 2 * float_up(as_fraction(self.lipschitz))", "most = float_up(as_fraction(self.lipschitz))"),
     ("rates that fall", "bool(np.all(np.diff(self._rates) >= 0))", "True"),
-    ["training/priors.py", ACCOUNT],
+    ["priors/coupling.py", ACCOUNT],
     ("passes cut short", "return self.rates_rise and self.steps % self.batches == 0", "return self.rates_rise"),
+    ["priors/groups.py", ACCOUNT],
     ("the last record", "[(run.steps - 1) % run.batches * run.batch_size]", "[run.records - 1]"),
-    ["training/mixing_priors.py", HUNTED],
+    ["priors/forgetting.py", HUNTED],
     ("one side only", "start = centre - behind if inside", "start = centre if inside"),
     ("forgets at once", "min(1.0, survival(k + 1))", "min(1.0, survival(k + 2))"),
     ("chances 3 % too small", "min(1.0, survival(k + 1))", "min(1.0, 0.97 * survival(k + 1))"),
-    ["training/gaussian_priors.py", HUNTED],
+    ["priors/gaussian_records.py", HUNTED],
     ("correlation squared", "powers = float_up(rho) ** np.arange", "powers = float_up(rho * rho) ** np.arange"),
     ("not divided by the variance", "float_up(abs(x) / row[i] * distance)", "float_up(abs(x) * distance)"),
     ("moved 3 % too little", "np.asarray(distance * powers", "np.asarray(0.97 * distance * powers"),
@@ -574,6 +576,16 @@ LIST: list[list[str] | tuple[str, ...]] = [
      "found[near] = 0 * pad"),
     ["priors/skipped.py", START],
     ("chain: skipped secrets are not named", "if not seen.all():", NO),
+    ("values that never occur are not named", "np.flatnonzero(~seen)", "np.flatnonzero(~seen)[:0]", EVERY_PRIOR),
+    ["priors/groups.py", EVERY_PRIOR],
+    ("groups of the smallest size", "int(np.bincount(self.labels).max()), max_b", "int(np.bincount(self.labels).min()), max_b"),
+    ["priors/prior.py", EVERY_PRIOR],
+    ("a prior can be changed", "def __setattr__(self, name: str, value: object) -> NoReturn:", "def _unused(self, name: str, value: object) -> NoReturn:"),
+    ("a copy of a prior can be changed", "part.flags.writeable = False", "pass"),
+    ["translation/influence.py", EVERY_PRIOR],
+    ("the first block for all", "for prior in priors.members]", "for prior in priors.members[1:2]]"),
+    ["translation/pure.py", EVERY_PRIOR],
+    ("the mildest belief", "max(part(epsilon) for part in parts)", "min(part(epsilon) for part in parts)"),
     ["ledger/ledger.py", START],
     ("chain: the ledger does not name what it skips", "refused, skipped(self._terms.prior))", "refused)"),
     ("chain: charges that changed meanwhile are not noticed", "if self._terms.prior is not None and now != before and turn + 1 < _TURNS:", NO, "ledger/test_ledger_processes.py translation/test_chain_start.py"),
@@ -587,8 +599,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["training/scaling.py", "training/test_training_regressions.py"],
     ("long rows of very many features", "1 - 1e-12 - size * 2.0**-52", "1 - 1e-12"),
     ["training/estimator_base.py", ONE_TARGET],
-    ("classes of the reading forgotten", "getattr(getattr(prior, \"chain\", None), \"assumptions\", ()), reading,",
-     "getattr(getattr(prior, \"chain\", None), \"assumptions\", ()),", "training/test_training_certificate.py"),
+    ("classes of the reading forgotten", "prior.provenance, reading,", "prior.provenance,", "training/test_training_certificate.py"),
     ["cli/train_reading.py", ONE_LINE],
     ("another label is in no class", "outside=chosen(None if said is None else said.outside),", "outside=None,",
      "cli/test_train.py"),

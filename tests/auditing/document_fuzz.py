@@ -27,8 +27,8 @@ from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LogisticRegression
 from fugu.mechanism.document import digest_of
 from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
-from fugu.training.gaussian_priors import Correlated
 
 SECONDS = 60.0
 """On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""

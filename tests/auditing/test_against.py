@@ -92,8 +92,9 @@ def test_a_mixture_is_as_weak_as_its_weaker_half():
     found = fugu.guarantee_against(fugu.mix(0.5, *halves), OTHER)
     assert found == max(each, key=lambda g: exact(g.epsilon)) and found > min(each, key=lambda g: exact(g.epsilon))
     assert weakest([fugu.Pure(2), fugu.Approx(1, 0.1)]) == fugu.Approx(2, 0.1)
+    assert weakest([fugu.Renyi(2, 1), fugu.Renyi(2, 2)]) == fugu.Renyi(2, 2)
     with pytest.raises(NotProvable):
-        weakest([fugu.Renyi(2, 1), fugu.Renyi(2, 1)])
+        weakest([fugu.Renyi(2, 1), fugu.Renyi(3, 1)])
 
 
 def test_values_beyond_the_support_are_moved_as_a_release_moves_them():
@@ -113,10 +114,21 @@ def test_laws_that_do_not_fit_are_refused():
         fugu.guarantee_against(42, ASSUMED)
 
 
-def test_analyses_are_refused_politely():
-    mechanism = fugu.calibrate(ASSUMED, fugu.Renyi(2, 0.5), noise="cauchy")
-    with pytest.raises(NotProvable, match="analysis"):
-        fugu.guarantee_against(mechanism, OTHER)
+def test_analyses_vectors_and_normal_vectors_have_a_guarantee_against_other_beliefs():
+    analysis = fugu.calibrate(ASSUMED, fugu.Renyi(2, 0.5), noise="cauchy")
+    own = fugu.guarantee_against(analysis, ASSUMED)
+    assert own <= fugu.Renyi(2, 0.5) and own.epsilon == pytest.approx(0.5, rel=1e-6)
+    vectors = [fugu.LawPair(fugu.Discrete([[0, 0]]), fugu.Discrete([[k, 0]])) for k in (1, 2)]
+    noise = fugu.calibrate(vectors, fugu.Pure(1))
+    assert fugu.guarantee_against(noise, vectors[0]) == fugu.Pure(0.5)
+    assert fugu.guarantee_against(noise, vectors) == fugu.Pure(1)
+    cov = [[1, 0], [0, 1]]
+    normal = [fugu.LawPair(fugu.MultivariateNormal([0, 0], cov), fugu.MultivariateNormal([k, 0], cov)) for k in (1, 2)]
+    mechanism = fugu.calibrate(normal[0], fugu.Renyi(2, 0.5), noise="gaussian")
+    near, far = (fugu.guarantee_against(mechanism, pair).epsilon for pair in normal)
+    assert near <= 0.5 and far == pytest.approx(4 * near, rel=1e-9)  # D_2 grows with the square of the distance
+    with pytest.raises(BadNoise):
+        fugu.guarantee_against(noise, normal[0])
 
 
 def test_smooth_laws_are_told_too():

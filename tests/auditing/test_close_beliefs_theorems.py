@@ -172,7 +172,7 @@ def search(count, seed):
             note("plus 2c", renyi(k, m, float(low)), same + 2 * c)
         e, (l1, l2) = rng.random(), rng.random(2)
         found = theorem_5_6(e, stick(i, j, e), (l1, stick(k, i, l1)), (l2, stick(j, m, l2)))
-        note("5.6", stick(k, m, e + l1 + l2), getattr(found, "delta", 1.0))
+        note("5.6", stick(k, m, e + l1 + l2), found.delta if isinstance(found, Approx) else 1.0)
         plain = stick(k, i, l1) + stick(i, j, e) + stick(j, m, l2)
         note("5.6 added", stick(k, m, e + l1 + l2), plain)
     return excess

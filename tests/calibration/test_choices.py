@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fugu.calibration.exact import least
 
 from fugu import Approx, Discrete, Laplace, LawPair, Pure, Renyi, Shifted, calibrate, compare, epsilon, plan, verify
-from fugu.calibration.exact import least
 from fugu.calibration.search import least_scale
 from fugu.errors import BadBudget, BadNoise, NotProvable, UnknownName, UsageError
 from fugu.laws import families

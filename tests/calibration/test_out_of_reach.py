@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-import fugu
-from fugu.calibration import method as registry
 from fugu.calibration.reach import ladder
 from fugu.calibration.renyi import method as renyi_registry
 from fugu.calibration.vectors import propose as vectors
+
+import fugu
+from fugu.calibration import method as registry
 from fugu.errors import BadNoise, NotProvable, OutOfReach
 from fugu.laws.items import items
 from fugu.loss.atoms.gaussian import fast_gaussian_delta, prove_gaussian_delta

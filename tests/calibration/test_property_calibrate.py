@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fugu.calibration.covariance.wishes import Wishes
 from property_oracle import (
     loss_over_budget,
     normal,
@@ -20,7 +21,6 @@ from property_oracle import (
 import fugu
 from fugu import Approx, LawPair, Renyi
 from fugu.calibration.covariance.methods import propose
-from fugu.calibration.covariance.wishes import Wishes
 from fugu.errors import (
     CertificateError,
     FuguError,

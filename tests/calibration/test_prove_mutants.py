@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-from fugu import Approx, Discrete, Laplace, LawPair, Pure, Shifted, calibrate, verify
 from fugu.calibration.problem import problem
 from fugu.calibration.prove import prove, proved_noise
+
+from fugu import Approx, Discrete, Laplace, LawPair, Pure, Shifted, calibrate, verify
 from fugu.errors import NotProvable
 
 PAIR = LawPair(Discrete([0, 1, 4], [5, 3, 2]), Discrete([0, 1, 4], [2, 3, 5]), "a vs b")

@@ -11,6 +11,10 @@ from functools import partial
 import mpmath as mp
 import numpy as np
 import pytest
+from fugu.calibration.problem import problem
+from fugu.calibration.prove import with_scale
+from fugu.calibration.renyi.partial import kept
+from fugu.calibration.renyi.target import Target
 
 import fugu
 from calibration.renyi_oracle import (
@@ -23,10 +27,6 @@ from calibration.renyi_oracle import (
     number,
     worst,
 )
-from fugu.calibration.problem import problem
-from fugu.calibration.prove import with_scale
-from fugu.calibration.renyi.partial import kept
-from fugu.calibration.renyi.target import Target
 from fugu.errors import NotProvable
 from fugu.laws.pair import as_pairs
 from fugu.mechanism.certificate import Certificate

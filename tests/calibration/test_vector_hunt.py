@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import pytest
 import vector_oracle as oracle
+from fugu.calibration.vectors.prove import conditioned, prove_vectors
 
 import fugu
-from fugu.calibration.vectors.prove import conditioned, prove_vectors
 from fugu.laws.vectors import VectorFamily
 from hunting import search
 

@@ -9,12 +9,12 @@ from fractions import Fraction as F
 import mpmath as mp
 import numpy as np
 import pytest
+from fugu.loss.api import _on_grid
 
 import fugu
 from fugu.errors import BadBudget, NotProvable
 from fugu.laws.items import items
 from fugu.laws.pair import as_pairs
-from fugu.loss.api import _on_grid
 from fugu.loss.divergence.gaussian import Window, _direct, _horner, _product
 from fugu.loss.divergence.lattice import renyi_bounds
 from fugu.loss.divergence.sums import divergence, theta

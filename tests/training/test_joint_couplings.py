@@ -17,13 +17,14 @@ from fugu.laws import Discrete
 from fugu.loss.shifts.gaussian import gaussian_delta
 from fugu.noise import Gaussian, Laplace
 from fugu.priors.chain import MarkovChain
+from fugu.priors.coupling import Case
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD
 from fugu.training.allocation import allocation, covered
 from fugu.training.joint import joint_bound, joint_delta, joint_mu
+from fugu.training.joint_coupling import Joint
 from fugu.training.joint_pair import Pair, apart, fast_allocation
-from fugu.training.joint_prior import Joint
-from fugu.training.priors import Case
+from fugu.training.reading import prior_of
 from fugu.training.steps import Steps
 from fugu.transport.cells import SubCoupling
 
@@ -509,7 +510,7 @@ def test_what_a_table_is_can_be_written_down_and_read_again():
         Joint(table, [[0, 1], [2, 5]], noise=1, alpha=2),
         Joint(table, sure=True),
     ):
-        again = Joint.of(given.parameters())
+        again = prior_of(given.parameters())
         assert again.parameters() == given.parameters()
         runs = [NoisySGD(2, 0.5, 1, 1, noise=1.0, prior=p, sensitivity=0.3).renyi(2).epsilon for p in (given, again)]
         assert runs[0] == runs[1] > 0

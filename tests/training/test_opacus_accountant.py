@@ -16,10 +16,11 @@ import pytest
 
 from fugu.errors import MissingExtra, NotProvable, UsageError
 from fugu.loss.shifts.gaussian import gaussian_delta, gaussian_epsilon
+from fugu.priors.coupling import Move
+from fugu.priors.groups import Groups
 from fugu.training import opacus as room
 from fugu.training.allocation import covered
 from fugu.training.opacus import LinearTraining
-from fugu.training.priors import Groups, Move
 
 DELTA = 1e-5
 

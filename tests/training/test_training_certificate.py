@@ -14,8 +14,8 @@ from fugu.errors import CertificateError, NotProvable
 from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
 from fugu.mechanism.document import digest_of
 from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.gaussian_records import Correlated
 from fugu.training.accountant import NoisySGD
-from fugu.training.gaussian_priors import Correlated
 from fugu.training.losses import Squared
 from fugu.training.training import Objective
 

@@ -14,10 +14,10 @@ import fugu
 from fugu.translation.contraction import chain as contraction_chain
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.limit import limit_of
+from fugu.translation.contraction.pairwise import Sweep
+from fugu.translation.contraction.scalar import WideSweep
 from fugu.translation.contraction.side import levels
 from fugu.translation.contraction.start import AnyStart, GivenStart, through_any
-from fugu.translation.contraction.sweep import Sweep
-from fugu.translation.contraction.sweep_wide import WideSweep
 
 
 def sticky(rng, k, stay=0.6):
@@ -92,7 +92,7 @@ def test_one_number_for_all_pairs_is_above_the_pairwise_recursion(monkeypatch, s
     wide = Contraction(chain)
     for epsilon in (0.03, 0.5):
         found, fine = wide._levels("earlier", epsilon), pairwise._sweep.levels(epsilon, 149)
-        assert found.closed and len(found) < 150
+        assert found.settled and len(found) < 150
         every = ~np.eye(5, dtype=bool)
         for m in (1, 2, 3, 5, 8, 20, 60, 100, 149):
             assert found.most(m) >= fine.at(m).max() - 1e-9
@@ -145,19 +145,19 @@ def test_the_closed_form_for_any_start_rounds_up():
 
 def test_frontiers_are_made_within_a_limit(monkeypatch):
     """Too many states and places for frontiers: fewer numbers d, then total variation alone; always a bound."""
-    from fugu.translation.contraction import sweep_wide as contraction_sweep_wide
+    from fugu.translation.contraction import scalar
 
     rng = np.random.default_rng(9)
     kernel, law = sticky(rng, 6, 0.3), rng.dirichlet(np.ones(6))
     chain = fugu.MarkovChain(kernel, 40, law)
     fine = WideSweep(GivenStart(chain)).levels(0.2, 39)
     for most in (6**3 * 250, 6**3 * 60, 0):
-        monkeypatch.setattr(contraction_sweep_wide, "_MOST_SORTED", most)
-        monkeypatch.setattr(contraction_sweep_wide, "_LEAST_FRONTIERS", 0)
+        monkeypatch.setattr(scalar, "_MOST_SORTED", most)
+        monkeypatch.setattr(scalar, "_LEAST_FRONTIERS", 0)
         sweep = WideSweep(GivenStart(chain))
         found = sweep.levels(0.2, 39)
         assert all(a >= b - 1e-12 for a, b in zip(found.alphas[:20], fine.alphas, strict=False))
         assert max(found.alphas) <= 2 * max(fine.alphas)
-    assert sweep._exact == ()
+    assert sweep._sorted == ()
     free = WideSweep(AnyStart(fugu.MarkovChain(kernel, 40, "any"))).levels(0.2, 39)
     assert all(a >= b - 1e-12 for a, b in zip(free.alphas[:20], fine.alphas, strict=False))

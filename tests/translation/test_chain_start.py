@@ -17,14 +17,14 @@ from fugu.iterate import Independent, NoisySGD, WorstCase
 from fugu.ledger import Charge
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.chains import ChainSet
+from fugu.priors.coefficients import backward_coefficient, free_start_coefficient
 from fugu.priors.groups import IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.skipped import skipped
 from fugu.training.reading import prior_from, prior_of
-from fugu.translation.coefficients import backward_coefficient, free_start_coefficient
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.renyi_translate import translate_zcdp
-from fugu.translation.translate import members
+from fugu.translation.influence import members
+from fugu.translation.renyi import translate_zcdp
 
 ILLNESS = [[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]]
 STATES = ("well", "ill", "dead")
@@ -229,9 +229,9 @@ def test_a_chain_is_copied_and_digested_without_what_was_computed():
     chain = fugu.MarkovChain(STICKY, 30, [0.3, 0.7])
     before = prior_digest(chain)
     value = fugu.translate(chain, 0.3)
-    assert prior_digest(chain) == before and "_kept" in vars(chain)
+    assert prior_digest(chain) == before and "_remembered" in vars(chain)
     for other in (pickle.loads(pickle.dumps(chain)), copy.deepcopy(chain)):
-        assert "_kept" not in vars(other) and fugu.translate(other, 0.3) == value
+        assert "_remembered" not in vars(other) and fugu.translate(other, 0.3) == value
     assert prior_digest(fugu.MarkovChain(STICKY, 30, "any")) not in (before, prior_digest(fugu.MarkovChain(STICKY, 30)))
 
 

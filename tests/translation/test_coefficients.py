@@ -12,8 +12,7 @@ import pytest
 import fugu
 from fugu.errors import BadLaw, UsageError
 from fugu.priors.chains import ChainSet
-from fugu.translation.coefficients import (
-    ContractingChains,
+from fugu.priors.coefficients import (
     backward_coefficient,
     birkhoff,
     dobrushin,
@@ -21,6 +20,7 @@ from fugu.translation.coefficients import (
     free_start_coefficient,
     projective_diameter,
 )
+from fugu.priors.forgetting import ContractingChains
 
 ODD = [[0.9, 0.1], [0.99, 0.01]]
 

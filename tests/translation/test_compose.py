@@ -27,7 +27,7 @@ def test_randomised_response_costs_its_epsilon_and_points_at_the_neighbour():
     found = necessary([flip_two_bits(0.7)], [0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5])
     assert found.epsilon == pytest.approx(0.7, abs=1e-9) and found.lower == pytest.approx(0.7, abs=1e-9)
     assert found.lower <= found.epsilon
-    assert [[float(b) for b in p.beta] for p in found.plans] == [[0, 0, 1, 0], [0, 0, 0, 1]]
+    assert [[float(b) for b in p.beta] for p in found.weightings] == [[0, 0, 1, 0], [0, 0, 0, 1]]
 
 
 @pytest.mark.parametrize(("eta", "expected"), [(0.01, 2.64665241), (0.1, 1.47221949), (0.3, 0.86730053)])
@@ -58,7 +58,7 @@ def test_the_offset_is_needed():
     mechanism = [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]
     first, second = [1, 0, 0], [0, 0.01, 0.99]
     found = necessary([mechanism], first, second)
-    assert found.epsilon == 0.0 and found.plans[0].offset == pytest.approx(math.log(100))
+    assert found.epsilon == 0.0 and found.weightings[0].offset == pytest.approx(math.log(100))
     true = joint_leakage([mechanism], first, second, [6])
     assert true > 6 * found.epsilon
     assert true <= found.after(6)

@@ -11,12 +11,13 @@ from lp_oracle import best_loss, best_translation, chain_joint, random_chain
 
 import fugu
 from fugu.priors.chains import ChainSet
+from fugu.priors.coefficients import birkhoff
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.closed import dobrushin, free_start, from_total_variation, spread
-from fugu.translation.contraction.kernel import closed, passed, passed_scalar, sort_rows
-from fugu.translation.contraction.refine import Refined
+from fugu.translation.contraction.closed import from_coefficients, from_total_variation, row_variation
+from fugu.translation.contraction.kernel import passed, passed_scalar, shortest_paths, sort_rows
+from fugu.translation.contraction.pairwise import Refined
+from fugu.translation.contraction.scalar import Wide, levels_scalar
 from fugu.translation.contraction.side import Side, levels
-from fugu.translation.contraction.wide import Wide, levels_scalar
 from hunting import search
 
 RECURSION = [  # P, T, node from 0, eps, exact optimum of the linear program, value of the recursion in the notes
@@ -76,7 +77,7 @@ def test_the_operator_is_never_below_the_linear_program_and_attained_up_to_three
     ratios = []
     for n in range(12):
         kernel = random_rows(rng, k, zeros=n % 2 == 0)
-        losses = closed(0.3 + rng.exponential(0.3, size=(k, k)), np.ones(k, dtype=bool))
+        losses = shortest_paths(0.3 + rng.exponential(0.3, size=(k, k)), np.ones(k, dtype=bool))
         rows = sort_rows(kernel[None], (kernel > 0)[None], np.zeros(1), np.ones(k, dtype=bool))
         found, scalar = passed(rows, losses[None])[0], passed_scalar(rows, losses.max()[None])[0]
         for x in range(k):
@@ -178,12 +179,13 @@ def test_backward_kernels_of_the_stationary_chain_are_rejected():
     assert exact == pytest.approx(0.82645, abs=5e-6)
     right = Contraction(chain)
     assert exact <= right(epsilon) <= exact + 1e-8
-    real = max(spread(k, np.ones(2, dtype=bool)) for k in right.backward.kernels)
+    real = max(row_variation(k, np.ones(2, dtype=bool)) for k in right.backward.kernels)
     assert real == pytest.approx(0.537, abs=1e-3)
-    eta = spread(kernel, np.ones(2, dtype=bool))
-    assert dobrushin(epsilon, eta, eta) == pytest.approx(0.63262, abs=5e-6) and dobrushin(epsilon, eta, eta) < exact
-    assert dobrushin(epsilon, eta, real) >= exact
-    assert free_start([kernel]) >= real
+    eta = row_variation(kernel, np.ones(2, dtype=bool))
+    small = from_coefficients(epsilon, eta, eta)
+    assert small == pytest.approx(0.63262, abs=5e-6) and small < exact
+    assert from_coefficients(epsilon, eta, real) >= exact
+    assert birkhoff(kernel) >= real
 
     wrong = Contraction(chain)
     wrong.__dict__["backward"] = Contraction(fugu.MarkovChain(kernel, 5)).backward  # the stationary reversal
@@ -260,19 +262,19 @@ def test_the_closed_form_is_above_the_recursion_and_sound_for_steps_that_differ(
         chain = fugu.MarkovChain(np.array(kernels), 5, [0.4, 0.6])
         accountant = Contraction(chain)
         every = np.ones(2, dtype=bool)
-        forward = max(spread(k, every) for k in accountant.forward.kernels)
-        backward = max(spread(k, every) for k in accountant.backward.kernels)
+        forward = max(row_variation(k, every) for k in accountant.forward.kernels)
+        backward = max(row_variation(k, every) for k in accountant.backward.kernels)
         assert (
-            dobrushin(0.2, forward, backward)
+            from_coefficients(0.2, forward, backward)
             >= accountant(0.2)
             >= best_translation(chain_joint(kernels, [0.4, 0.6]), 0.2) - 1e-11
         )
-        assert free_start(kernels) >= backward - 1e-12
-    assert dobrushin(0.7, 0.6, 0.1) == math.inf
-    assert dobrushin(0.1, 0.3, 0.3, d=2) > dobrushin(0.1, 0.3, 0.3)
+        assert max(map(birkhoff, kernels)) >= backward - 1e-12
+    assert from_coefficients(0.7, 0.6, 0.1) == math.inf
+    assert from_coefficients(0.1, 0.3, 0.3, d=2) > from_coefficients(0.1, 0.3, 0.3)
     assert from_total_variation(700.0, 0.5) == 700.0
     small = 1e-6  # no additive term: eps (1 + eta)/(1 - eta) for small eps
-    assert dobrushin(small, 0.4, 0.4) / small == pytest.approx(1 + 2 * 0.4 / 0.6, rel=1e-5)
+    assert from_coefficients(small, 0.4, 0.4) / small == pytest.approx(1 + 2 * 0.4 / 0.6, rel=1e-5)
 
 
 def test_a_set_of_chains_is_as_bad_as_its_worst():

@@ -16,10 +16,9 @@ from fugu.numbers.exact import as_fraction
 from fugu.priors.chains import ChainSet
 from fugu.priors.groups import DependentGroups, IndependentBlocks
 from fugu.priors.joint import JointTable
-from fugu.translation.renyi_group import group_cost, zcdp_cost
-from fugu.translation.renyi_translate import translate_zcdp
+from fugu.translation.approx import group_delta
+from fugu.translation.renyi import group_cost, translate_zcdp, zcdp_cost
 from fugu.translation.translate import FULL_DOMAIN, _largest
-from fugu.translation.translate_approx import group_delta
 from hunting import search
 
 KERNEL = [[0.6, 0.4], [0.2, 0.8]]

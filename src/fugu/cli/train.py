@@ -20,7 +20,7 @@ from fugu.guarantee import Approx
 from fugu.report import write
 
 if TYPE_CHECKING:
-    from fugu.training.priors import Prior
+    from fugu.priors.coupling import Coupled as Prior
 
 _FOLDS = 5
 

@@ -11,7 +11,7 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from fugu.training.priors import Prior
+    from fugu.priors.coupling import Coupled as Prior
 
 PRIVATE = ("both", "features", "target")
 
@@ -62,7 +62,7 @@ class Belief:
 
     def prior(self, rows: Rows, known: Table | None) -> Prior:
         """The prior of these rows; the chain of states is that of the public table."""
-        from fugu.training.priors import Groups
+        from fugu.priors.groups import Groups
         from fugu.training.reading import prior_from
 
         if rows.groups is not None:

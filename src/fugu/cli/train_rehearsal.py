@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from fugu.cli.train_data import Floats, Rows
 from fugu.errors import BadTable, UsageError
+from fugu.priors.coupling import Coupled as Prior
+from fugu.priors.groups import Independent, WorstCase
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
-from fugu.training.priors import Independent, Prior, WorstCase
 from fugu.training.scaling import Scaling, TargetScaling
 from fugu.training.training import Objective, train
 

@@ -206,17 +206,14 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
 
 def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
     """d (1 + e^e + ... + e^{(n-1)e}), rounded up; far above 1 (no promise) beyond the range of doubles."""
-    from fugu.translation.translate_approx import group_delta
+    from fugu.translation.approx import group_delta
 
     return exact(group_delta(epsilon, delta, n))
 
 
 def _spoken_of(prior: Any) -> int:
-    """How many entries the prior speaks of, at least: those of independent blocks add, a network has its nodes."""
-    if blocks := getattr(prior, "priors", None):
-        return sum(map(_spoken_of, blocks))
-    found = getattr(prior, "length", len(getattr(prior, "names", ())))
-    return found if isinstance(found, int) else 0
+    """How many entries the prior speaks of, at least; 0 where it does not say."""
+    return getattr(prior, "entries", None) or 0
 
 
 def _number_of_entries(terms: Terms) -> int:

@@ -11,6 +11,7 @@ import math
 import re
 from fractions import Fraction
 from numbers import Rational
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,26 @@ def as_fraction(x: Real) -> Fraction:
     text = repr(value)
     digits = text.partition("e")[0].replace(".", "").lstrip("-0")
     return Fraction(text) if len(digits) <= _MAX_DIGITS else Fraction(value)
+
+
+def number(x: object, name: str, least: Real | None = 0) -> Fraction:
+    """A finite number given by the user, as the decimal it stands for, not below `least`."""
+    if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not math.isfinite(x):
+        raise UsageError(f"{name} must be a finite number, got {x!r}")
+    if least is not None and x < least:
+        raise UsageError(f"{name} must be at least {least}, got {x!r}")
+    return as_fraction(x)
+
+
+def is_whole(x: Any, least: int | None = None, most: int | None = None) -> bool:
+    """Whether this is a whole number within the limits, of Python or of numpy; truth values are not numbers.
+
+    >>> is_whole(3), is_whole(3.0), is_whole(True), is_whole(0, least=1), is_whole(np.int64(2), most=2)
+    (True, False, False, False, True)
+    """
+    if isinstance(x, bool) or not isinstance(x, int | np.integer):
+        return False
+    return bool((least is None or x >= least) and (most is None or x <= most))
 
 
 def read_number(x: object) -> Fraction:

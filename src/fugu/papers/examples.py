@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from fugu.errors import BadLaw
 from fugu.laws import Discrete
-from fugu.numbers.exact import Real
-from fugu.scenario.moves import ONCE, moves, number
+from fugu.numbers.exact import Real, number
+from fugu.scenario.moves import ONCE, moves
 from fugu.scenario.scenario import Scenario
 
 _SALARIES = {1: Fraction(1, 2), 2: Fraction(499, 1000), 100: Fraction(1, 1000)}

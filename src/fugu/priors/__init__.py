@@ -5,3 +5,4 @@ from fugu.priors.chains import ChainSet as ChainSet
 from fugu.priors.groups import DependentGroups as DependentGroups
 from fugu.priors.groups import IndependentBlocks as IndependentBlocks
 from fugu.priors.network import BayesianNetwork as BayesianNetwork
+from fugu.priors.prior import Prior as Prior

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
+from fugu.numbers.exact import is_whole
 from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
+from fugu.priors.chain_fit import fitted
+from fugu.priors.prior import Belief
 from fugu.priors.products import Product, single
+from fugu.priors.skipped import of_supports
 from fugu.priors.stationary import ENTRY, stationary_law
 
 Array = NDArray[np.float64]
@@ -19,7 +23,7 @@ Mask = NDArray[np.bool_]
 STATIONARY, ANY = "stationary", "any"
 
 
-class MarkovChain:
+class MarkovChain(Belief):
     """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
 
     `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
@@ -36,6 +40,17 @@ class MarkovChain:
     (2, 100, True, [0.333333, 0.666667])
     """
 
+    length: int
+    size: int
+    states: tuple[Hashable, ...]
+    homogeneous: bool
+    independent: bool
+    stationary: bool
+    assumptions: tuple[str, ...]
+    _kernels: Array
+    _initial: Array | None
+    _initial_error: float
+
     def __init__(
         self,
         transition: Any,
@@ -44,40 +59,32 @@ class MarkovChain:
         states: Iterable[Hashable] | None = None,
         assumptions: tuple[str, ...] = (),
     ) -> None:
-        self.length = read_length(length)
-        self._kernels = read_transition(transition, self.length)
-        self.size = int(self._kernels.shape[-1])
+        entries = read_length(length)
+        kernels = read_transition(transition, entries)
         given = np.asarray(transition, dtype=np.float64)
-        self.independent = given.ndim == 2 and bool((given == given[0]).all())
-        self.states = read_states(states, self.size)
-        self.homogeneous = self._kernels.ndim == 2
-        self.stationary = isinstance(initial, str) and initial == STATIONARY
-        self._initial: Array | None = None
-        self._initial_error = ENTRY
-        if isinstance(initial, str) and initial not in (STATIONARY, ANY):
-            raise UsageError(f"initial must be 'stationary', 'any' or a law over the states, got {initial!r}")
-        if self.stationary:
-            self._initial, self._initial_error = self._positive_law()
-        elif not isinstance(initial, str):
-            self._initial = read_initial(initial, self.size)
+        size = int(kernels.shape[-1])
+        names = read_states(states, size)
+        law, error = _start(initial, kernels, names)
         known = "the transition probabilities are public, and every law of the first entry is covered"
-        if self._initial is not None:
-            self._initial.flags.writeable = False
+        if law is not None:
+            law.flags.writeable = False
             known = "the transition probabilities and the law of the first entry are public"
-        self.assumptions = (known, *assumptions)
+        vars(self).update(
+            length=entries,
+            size=size,
+            states=names,
+            homogeneous=kernels.ndim == 2,
+            independent=given.ndim == 2 and bool((given == given[0]).all()),
+            stationary=isinstance(initial, str) and initial == STATIONARY,
+            assumptions=(known, *assumptions),
+            _kernels=kernels,
+            _initial=law,
+            _initial_error=error,
+        )
 
-    def _positive_law(self) -> tuple[Array, float]:
-        """The stationary law, if every state has mass in it: the others would be secrets that nothing protects."""
-        if not self.homogeneous:
-            raise UsageError("steps that differ have no stationary law; give initial= the law of the first entry")
-        law, error = stationary_law(self._kernels)
-        if (empty := np.flatnonzero(law == 0)).size:
-            raise BadLaw(
-                f"{len(empty)} of {self.size} states have no mass in the stationary law, as they are left for good: "
-                f"{named(self.states, empty)}. Nothing would protect them; give the law of the first entry, or 'any', "
-                "which covers every start"
-            )
-        return law, error
+    @classmethod
+    def example(cls) -> MarkovChain:
+        return cls([[0.6, 0.4], [0.2, 0.8]], 8, [0.9, 0.1], ["well", "ill"])
 
     @classmethod
     def fit(
@@ -92,18 +99,12 @@ class MarkovChain:
 
         `start`: "fitted" from their first entries ("any" if there is one sequence only: it fits no start), "any",
         "stationary", or the law of the first entry."""
-        from fugu.priors.chain_fit import fitted
-
         return fitted(cls, sequences, states, smoothing, length, start)
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
-        """Tables that others computed from this belief and want to find again."""
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
         return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What it was made from; what follows from that is computed again."""
-        return {n: v for n, v in vars(self).items() if not isinstance(getattr(type(self), n, None), cached_property)}
 
     def __repr__(self) -> str:
         steps = "" if self.homogeneous else ", steps differ"
@@ -116,6 +117,16 @@ class MarkovChain:
         return bool((self._kernels == 0).any())
 
     @property
+    def entries(self) -> int:
+        """The number of entries of the sequence."""
+        return self.length
+
+    @property
+    def chains(self) -> tuple[MarkovChain, ...]:
+        """The chains that are believed in: itself. Those of a `ChainSet` are several."""
+        return (self,)
+
+    @property
     def free(self) -> bool:
         """Whether every start is covered: no law of any entry is stated."""
         return self._initial is None
@@ -123,8 +134,6 @@ class MarkovChain:
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The secrets of probability 0 under this belief: for each state the entries that never take it, in words."""
-        from fugu.priors.skipped import of_supports
-
         return of_supports(self.states, self.supports, self.length)
 
     @cached_property
@@ -152,7 +161,7 @@ class MarkovChain:
         """P(X_{t-1} = y | X_t = x) in row x, t = 2 .. T; a row of zeros where X_t is never x.
 
         The true kernel for this start: marginal(t-1)[y] transition[y, x] / marginal(t)[x]. The reversal of the
-        stationary chain is another kernel, and no bound for this one (second check of the theory notes).
+        stationary chain is another kernel, and no bound for this one (docs/proofs/contraction.md#coefficients).
         """
         t = self._time(t, 2, self.length)
         joint = (self.marginal(t - 1)[:, None] * self.transition(t - 1)).T
@@ -173,12 +182,11 @@ class MarkovChain:
 
         With "any": under some start, and then all of them at once under a mixture of such starts."""
         rows = [np.ones(self.size, dtype=bool) if self._initial is None else self._initial > 0]
-        if not self.stationary:
-            for t in range(1, self.length):
-                rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
-                if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
-                    return np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))])
-        return np.array(rows)
+        for t in () if self.stationary else range(1, self.length):
+            rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
+            if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
+                return _fixed(np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))]))
+        return _fixed(np.array(rows))
 
     @cached_property
     def log_marginals(self) -> tuple[Array, Array]:
@@ -190,11 +198,12 @@ class MarkovChain:
                 law = law.then(self.step(t))
                 rows.append(law.logs[0])
                 errors.append(law.error)
-                if self.homogeneous and law.plain is not None and np.array_equal(rows[-1], rows[-2]):
+                if self.homogeneous and law.floats is not None and np.array_equal(rows[-1], rows[-2]):
                     left = np.arange(1, self.length - t)  # the same floats from here on; only their error grows
                     more = errors[-1] + left * (1.01 * (errors[-1] - errors[-2]))
-                    return np.vstack([*rows, np.tile(rows[-1], (len(left), 1))]), np.concatenate([errors, more])
-        return np.array(rows), np.array(errors)
+                    all_rows = np.vstack([*rows, np.tile(rows[-1], (len(left), 1))])
+                    return _fixed(all_rows), _fixed(np.concatenate([errors, more]))
+        return _fixed(np.array(rows)), _fixed(np.array(errors))
 
     def with_length(self, length: int) -> MarkovChain:
         """The same homogeneous chain for sequences of another length."""
@@ -204,6 +213,31 @@ class MarkovChain:
         return MarkovChain(self._kernels, length, start, self.states, self.assumptions[1:])
 
     def _time(self, t: int, least: int, most: int) -> int:
-        if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not least <= t <= most:
+        if not is_whole(t, least, most):
             raise UsageError(f"t must be a whole number from {least} to {most}")
         return int(t)
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _start(initial: Any, kernels: Array, states: tuple[Hashable, ...]) -> tuple[Array | None, float]:
+    """The law of the first entry and its error; None if every start is covered."""
+    if not isinstance(initial, str):
+        return read_initial(initial, len(states)), ENTRY
+    if initial == ANY:
+        return None, ENTRY
+    if initial != STATIONARY:
+        raise UsageError(f"initial must be 'stationary', 'any' or a law over the states, got {initial!r}")
+    if kernels.ndim != 2:
+        raise UsageError("steps that differ have no stationary law; give initial= the law of the first entry")
+    law, error = stationary_law(kernels)
+    if (empty := np.flatnonzero(law == 0)).size:  # these would be secrets that nothing protects
+        raise BadLaw(
+            f"{len(empty)} of {len(states)} states have no mass in the stationary law, as they are left for good: "
+            f"{named(states, empty)}. Nothing would protect them; give the law of the first entry, or 'any', "
+            "which covers every start"
+        )
+    return law, error

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
+from fugu.numbers.exact import is_whole
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-12
@@ -20,7 +21,7 @@ _STACK = 3
 
 def read_length(length: Any) -> int:
     """The number of entries of a sequence: a whole number, at least 2."""
-    if isinstance(length, bool) or not isinstance(length, (int, np.integer)):
+    if not is_whole(length):
         raise UsageError(f"length must be a whole number, got {type(length).__name__}")
     if length < 2:
         raise UsageError(f"length must be at least 2: a sequence of {int(length)} has no transitions to depend on")

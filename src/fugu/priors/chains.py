@@ -1,4 +1,7 @@
-"""Several chains that an adversary may believe in: a set of priors, protected all at once."""
+"""Several chains that an adversary may believe in: a set of priors, protected all at once.
+
+Proofs: docs/proofs/influence.md#sets-of-priors.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from fugu.errors import UsageError
 from fugu.priors.chain import MarkovChain
+from fugu.priors.prior import Several
 
 
-class ChainSet:
+class ChainSet(Several):
     """Chains of one length over the same states; a bound for the set is the largest over its members.
 
     >>> weak, strong = (MarkovChain([[p, 1 - p], [1 - p, p]], length=9) for p in (0.6, 0.8))
@@ -16,16 +20,35 @@ class ChainSet:
     (2, 2)
     """
 
+    chains: tuple[MarkovChain, ...]
+    assumptions: tuple[str, ...]
+
     def __init__(self, chains: Iterable[MarkovChain]) -> None:
-        self.chains = tuple(chains)
-        if not self.chains:
+        given = tuple(chains)
+        if not given:
             raise UsageError("a set of chains needs at least one chain")
-        if any(not isinstance(chain, MarkovChain) for chain in self.chains):
+        if any(not isinstance(chain, MarkovChain) for chain in given):
             raise UsageError("a set of chains holds MarkovChain objects only")
-        if len({chain.length for chain in self.chains}) > 1:
+        if len({chain.length for chain in given}) > 1:
             raise UsageError("all chains of a set must have one length: they are beliefs about the same sequence")
-        if len({chain.states for chain in self.chains}) > 1:
+        if len({chain.states for chain in given}) > 1:
             raise UsageError("all chains of a set must have the same states in the same order")
+        said = dict.fromkeys(line for chain in given for line in chain.assumptions)
+        vars(self).update(chains=given, assumptions=(f"the sequence follows one of {len(given)} chains", *said))
+
+    @classmethod
+    def example(cls) -> ChainSet:
+        return cls([MarkovChain([[p, 1 - p], [1 - p, p]], length=9) for p in (0.6, 0.8)])
+
+    @property
+    def members(self) -> tuple[MarkovChain, ...]:
+        """The chains."""
+        return self.chains
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the sequence."""
+        return self.length
 
     def __iter__(self) -> Iterator[MarkovChain]:
         return iter(self.chains)
@@ -55,9 +78,3 @@ class ChainSet:
     def forbidden(self) -> bool:
         """Whether some transition has probability 0 in some chain."""
         return any(chain.forbidden for chain in self.chains)
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the beliefs take for granted."""
-        said = dict.fromkeys(line for chain in self.chains for line in chain.assumptions)
-        return (f"the sequence follows one of {len(self)} chains", *said)

@@ -3,6 +3,8 @@
 Each rounding multiplies a number by 1 + d, |d| <= u = 2^-53, which moves its logarithm by at most u / (1 - u). Adding
 nonnegative numbers never amplifies this. So a number made with m roundings on the way has |log(computed / true)|
 <= m u / (1 - u), whatever it is, as long as nothing underflows; that is checked.
+
+Proofs: docs/proofs/quilts.md#rounding.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ def laws(given: Any, name: str) -> Counted:
     sums = rows.sum(axis=-1, keepdims=True)
     if np.any(np.abs(sums - 1.0) > _TOLERANCE):
         raise BadLaw(f"{name} must sum to one along the last axis within {_TOLERANCE}; divide by the sum first")
-    return Counted(rows / sums, rows.shape[-1] + 3)
+    found = rows / sums
+    found.flags.writeable = False
+    return Counted(found, rows.shape[-1] + 3)
 
 
 def log_ratios(laws: Counted) -> Floats:

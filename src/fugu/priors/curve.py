@@ -1,13 +1,15 @@
-"""The influence curve: how much the rest of the data says about one entry, once b entries around it are set aside."""
+"""The influence curve: how much the rest of the data says about one entry, once b entries around it are set aside.
+
+Proofs: docs/proofs/influence.md#the-influence-curve.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from fugu.errors import UsageError
+from fugu.numbers.exact import is_whole
 
 _SHOWN = 64
 
@@ -66,6 +68,6 @@ def largest_of(curves: Sequence[InfluenceCurve]) -> InfluenceCurve:
 
 def whole(b: int, name: str) -> int:
     """A number of entries: whole, at least 1."""
-    if isinstance(b, bool) or not isinstance(b, (int, np.integer)) or b < 1:
+    if not is_whole(b, least=1):
         raise UsageError(f"{name} must be a whole number of entries, at least 1")
     return int(b)

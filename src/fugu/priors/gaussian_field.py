@@ -11,6 +11,8 @@ outside L, i among them: joint law of output and x_L, chain rule, b-fold group p
 Pure epsilon is refused: the density ratio of x_L is unbounded, and for fields truncated to a box the printed Theorem 9
 is false for b >= 2 (three entries, box 1, length 5, two near entries: it says 4.706594 where the exact value is
 8.901331).
+
+Proofs: docs/proofs/quilts.md#gaussian-fields.
 """
 
 from __future__ import annotations
@@ -26,26 +28,47 @@ from flint import arb
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, float_down, float_up, meant_up
-from fugu.scenario.matrices import Matrix, product, read_covariance, solve, transpose
+from fugu.numbers.exact import Real, as_fraction, float_down, float_up, is_whole, meant_up
+from fugu.priors.matrices import product, read_covariance, solve, transpose
+from fugu.priors.prior import Belief
 
 _SUBSETS = 10
 _BITS = 256
 
 
-class GaussianField:
+class GaussianField(Belief):
     """x ~ N(mean, covariance), any mean; the covariance is read as exact decimals and must be positive semidefinite.
 
     >>> GaussianField([[1, 0.5], [0.5, 1]]).kappa(0, [1])
     Fraction(1, 3)
     """
 
+    covariance: tuple[tuple[Fraction, ...], ...]
+    size: int
+    nodes: tuple[int, ...]
+
     def __init__(self, covariance: Any) -> None:
-        self.covariance: Matrix = read_covariance(covariance)
-        self.size = len(self.covariance)
-        self.nodes = tuple(range(self.size))
-        if any(self.covariance[i][i] == 0 for i in self.nodes):
+        rows = tuple(map(tuple, read_covariance(covariance)))
+        if any(row[i] == 0 for i, row in enumerate(rows)):
             raise BadLaw("an entry with variance 0 is no secret; leave it out")
+        vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))))
+
+    def __repr__(self) -> str:
+        return f"GaussianField({self.size} entries)"
+
+    @classmethod
+    def example(cls) -> GaussianField:
+        return cls.ar1(4, Fraction(1, 2))
+
+    @property
+    def entries(self) -> int:
+        """One for each row of the covariance."""
+        return self.size
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        return (f"the {self.size} entries are jointly normal with the stated covariance, whatever their mean",)
 
     @classmethod
     def ar1(cls, size: int, rho: Real, variance: Real = 1) -> GaussianField:
@@ -149,9 +172,9 @@ class GaussianField:
         return float(floats[list(seen), node] @ weights) if seen else 0.0
 
     def _node(self, node: int) -> int:
-        if not isinstance(node, int) or not 0 <= node < self.size:
+        if not is_whole(node, 0, self.size - 1):
             raise UsageError(f"an entry is a whole number from 0 to {self.size - 1}")
-        return node
+        return int(node)
 
 
 def _rational(ball: arb) -> Fraction:

@@ -8,7 +8,8 @@ so are their products over the box. Hence the law of x_{t+d} given x_t = u has a
     log M(g) / M(-g),   M(u) = int e^(c u x_1) w(x_1) e^(c x_1 x_2) ... w(x_{d-1}) e^(c x_{d-1} g) dx_1 ... dx_{d-1},
 
 w(x) = e^(-k x^2), k = (1 + r^2) / (2 (1 - r^2)); for d = 1 it is 2 c g^2. The same number holds on the left, for any T,
-and for secrets that are intervals or any other events about x_t (mixtures). (Composition notes, section 7 (B).)
+and for secrets that are intervals or any other events about x_t (mixtures):
+docs/proofs/quilts.md#truncated-gaussian-sequences.
 
 The integrals are Gauss-Legendre sums in balls, with the error of N points for a function bounded by B on the ellipse of
 radius s: 64/15 B s^-(2N-2) / (1 - s^-2) (Trefethen 2013, Theorem 19.3).
@@ -19,15 +20,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from flint import arb
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, meant_up
-from fugu.translation.quilts import Quilts
-from fugu.translation.quilts_chain import assemble
+from fugu.numbers.exact import Real, as_fraction, is_whole, meant_up
+from fugu.priors.prior import Belief
+from fugu.priors.quilts import Quilts, assemble
 
 _BITS = 256
 _POINTS = 80
@@ -36,7 +38,7 @@ _REACH = 64
 _RADII = (2, 3, 4, 6, 8, 12)
 
 
-class TruncatedAR1:
+class TruncatedAR1(Belief):
     """A prior on sequences of numbers in [-box, box]; secrets are any two values of one entry.
 
     `box` is in units of the standard deviation before truncation. It has quilts, so `fugu.influence` and the quilt
@@ -47,16 +49,49 @@ class TruncatedAR1:
     [5.333333, 1.782537]
     """
 
+    length: int
+    correlation: Fraction
+    box: Fraction
+    nodes: tuple[int, ...]
+
     def __init__(self, length: int, correlation: Real, box: Real) -> None:
-        if isinstance(length, bool) or not isinstance(length, int) or length < 2:
+        if not is_whole(length, least=2):
             raise UsageError("length must be a whole number, at least 2")
-        self.correlation, self.box = abs(as_fraction(correlation)), as_fraction(box)
-        if not self.correlation < 1 or not 0 < self.box <= 20:
+        size, wide = abs(as_fraction(correlation)), as_fraction(box)
+        if not size < 1 or not 0 < wide <= 20:
             raise BadLaw("a truncated AR(1) needs -1 < correlation < 1 and 0 < box <= 20 standard deviations")
-        self.length = length
-        self.nodes = tuple(range(1, length + 1))
-        self._known: list[float] = []
-        self._more = _leaks(self.correlation, self.box)
+        vars(self).update(correlation=size, box=wide, length=int(length), nodes=tuple(range(1, length + 1)))
+
+    def __repr__(self) -> str:
+        return f"TruncatedAR1(length {self.length}, correlation {self.correlation}, box {self.box})"
+
+    @classmethod
+    def example(cls) -> TruncatedAR1:
+        return cls(5, 0.25, 1)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the sequence."""
+        return self.length
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        rho, box = float(self.correlation), float(self.box)
+        told = (
+            f"the {self.length} entries are a stationary normal sequence, correlation of neighbours {rho:g} or -{rho:g}"
+        )
+        return (f"{told}, given that all of them lie within {box:g} standard deviations",)
+
+    @cached_property
+    def _known(self) -> list[float]:
+        """The leakages computed so far."""
+        return []
+
+    @cached_property
+    def _more(self) -> Iterator[float]:
+        """Those at the distances that follow."""
+        return _leaks(self.correlation, self.box)
 
     def leak(self, distance: int) -> float:
         """max over u, v, z of log p(x_{t+d} = z | x_t = u) / p(x_{t+d} = z | x_t = v), from above.

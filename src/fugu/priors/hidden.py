@@ -1,4 +1,7 @@
-"""Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret."""
+"""Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret.
+
+Proofs: docs/proofs/quilts.md#hidden-chains.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ import numpy as np
 
 from fugu.errors import BadLaw, NotProvable, UnknownName
 from fugu.priors.chain import MarkovChain
+from fugu.priors.chain_quilts import ChainQuilts
 from fugu.priors.counted import STEP, Counted, combine, laws, log_ratios
-from fugu.translation.quilts import Quilts
-from fugu.translation.quilts_chain import ChainQuilts
+from fugu.priors.prior import Belief
+from fugu.priors.quilts import Quilts
+from fugu.priors.skipped import of_supports
 
 _REACH = 12
 
 
-class HiddenMarkov:
+class HiddenMarkov(Belief):
     """Hidden X_1, ..., X_T a chain; observed Y_t with P(Y_t = y | X_t = x) = emission[x, y], independent given the X.
 
     The releases are per-entry DP in the *observed* entries Y_1, ..., Y_T. What is protected:
@@ -35,22 +40,51 @@ class HiddenMarkov:
     4
     """
 
+    chain: MarkovChain
+    emission: Counted
+    protect: str
+    nodes: tuple[int, ...]
+
     def __init__(
         self, transition: Any, emission: Any, length: int, initial: Any = "stationary", protect: str = "hidden"
     ) -> None:
         if protect not in ("hidden", "observed"):
             raise UnknownName("thing to protect", protect, ("hidden", "observed"))
-        self.chain = MarkovChain(transition, length, initial)
-        self.emission = laws(emission, "emission")
-        if self.chain.free and protect == "observed":
+        chain, emitted = MarkovChain(transition, length, initial), laws(emission, "emission")
+        if chain.free and protect == "observed":
             raise NotProvable(
                 "what an observed entry says of the hidden states depends on the start, and no bound for every start "
                 "is proved here; state initial= the law of the first hidden state, or protect the hidden states"
             )
-        if self.emission.values.ndim != 2 or self.emission.values.shape[0] != self.chain.size:
-            raise BadLaw(f"emission needs one row for each of the {self.chain.size} hidden states")
-        self.protect = protect
-        self.nodes = tuple(range(1, length + 1))
+        if emitted.values.ndim != 2 or emitted.values.shape[0] != chain.size:
+            raise BadLaw(f"emission needs one row for each of the {chain.size} hidden states")
+        vars(self).update(chain=chain, emission=emitted, protect=protect, nodes=tuple(range(1, length + 1)))
+
+    def __repr__(self) -> str:
+        seen = self.emission.values.shape[1]
+        return f"HiddenMarkov({self.chain.size} hidden states, {seen} seen, length {self.chain.length}, {self.protect})"
+
+    @classmethod
+    def example(cls) -> HiddenMarkov:
+        return cls([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
+
+    @property
+    def entries(self) -> int:
+        """The number of observed entries."""
+        return self.chain.length
+
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """The hidden states, or the observed values, that an entry never takes: those of what is protected."""
+        if self.protect == "hidden":
+            return self.chain.skipped
+        seen = self.chain.supports.astype(np.int64) @ (self.emission.values > 0) > 0
+        return of_supports(tuple(range(seen.shape[1])), seen, self.chain.length)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        return (*self.chain.assumptions, "each observed entry depends on its hidden state alone, by the stated table")
 
     @property
     def protects(self) -> str:

@@ -1,34 +1,45 @@
-"""Explicit joint laws of a few discrete variables, in exact rationals: the oracle for everything else in this room."""
+"""Explicit joint laws of a few discrete variables, in exact rationals: the oracle for everything else in this room.
+
+Proofs: docs/proofs/quilts.md#joint-tables.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
+from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction, meant_up
-from fugu.translation.quilts import Quilts
+from fugu.priors.prior import Belief, place
+from fugu.priors.quilts import Quilts
+from fugu.priors.skipped import of_variables
 
 _BITS = 96
 _MOST_CELLS = 1 << 16
 _MOST_WORK = 1 << 22
 
 
-class JointTable:
+class JointTable(Belief):
     """P(X_1, ..., X_n) as an array with one axis per variable; entries are read as decimals and normalised exactly.
 
     >>> table = JointTable([[0.25, 0.25], [0, 0.5]])
     >>> table.leak(0, 0, 1, seen=[1]), round(table.leak(0, 1, 0, seen=[1]), 6)
     (inf, 0.693147)
     """
+
+    masses: NDArray[Any]
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    nodes: tuple[int, ...]
 
     def __init__(self, probabilities: Any, names: Sequence[str] | None = None) -> None:
         given = np.asarray(probabilities, dtype=object)
@@ -44,20 +55,39 @@ class JointTable:
         unit = math.lcm(*(c.denominator for c in cells))
         masses = np.empty(given.size, dtype=object)
         masses[:] = [c.numerator * (unit // c.denominator) for c in cells]
-        self.masses = masses.reshape(given.shape)
-        self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(1, given.ndim + 1))
-        if len(set(self.names)) != given.ndim:
+        own = masses.reshape(given.shape)
+        own.flags.writeable = False
+        called = tuple(names) if names is not None else tuple(f"x{i}" for i in range(1, given.ndim + 1))
+        if len(set(called)) != given.ndim:
             raise UsageError(f"a table of {given.ndim} variables needs that many different names")
-        self.shape: tuple[int, ...] = given.shape
-        self.nodes = tuple(range(given.ndim))
+        vars(self).update(masses=own, names=called, shape=given.shape, nodes=tuple(range(given.ndim)))
+
+    def __repr__(self) -> str:
+        return f"JointTable({len(self.shape)} variables, {self.masses.size} combinations)"
+
+    @classmethod
+    def example(cls) -> JointTable:
+        return cls([[[0.1, 0.2], [0.05, 0.15]], [[0.2, 0.1], [0.1, 0.1]]])
+
+    @property
+    def entries(self) -> int:
+        """One for each variable."""
+        return len(self.shape)
+
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """The values that a variable never has."""
+        sums = (self.masses.sum(axis=tuple(a for a in self.nodes if a != axis)) for axis in self.nodes)
+        return of_variables(self.names, [np.asarray(found > 0, dtype=bool) for found in sums])
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        return (f"the {len(self.shape)} entries have the stated joint law",)
 
     def index(self, variable: int | str) -> int:
         """The axis of a variable, by position or name."""
-        if isinstance(variable, str) and variable in self.names:
-            return self.names.index(variable)
-        if isinstance(variable, int) and 0 <= variable < len(self.shape):
-            return variable
-        raise UnknownName("variable", variable, self.names)
+        return place(variable, self.names)
 
     def marginal(self, *variables: int | str) -> JointTable:
         """The joint law of some of the variables, in the order of the axes."""

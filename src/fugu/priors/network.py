@@ -1,18 +1,24 @@
-"""Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others."""
+"""Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others.
+
+Proofs: docs/proofs/quilts.md#networks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
+from fugu.errors import BadLaw, NotProvable, UsageError
+from fugu.numbers.exact import is_whole
 from fugu.priors.counted import Counted, combine, laws, log_ratios
+from fugu.priors.prior import Belief, place
+from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
-from fugu.translation.quilts import Quilts
+from fugu.priors.skipped import of_variables
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
@@ -20,7 +26,7 @@ _MOST_QUILTS = 512
 Factor = tuple[tuple[int, ...], Counted]
 
 
-class BayesianNetwork:
+class BayesianNetwork(Belief):
     """P(X_1, ..., X_n) = product of P(X_v | parents of v), each table with one axis per parent and the values last.
 
     `tables` maps a name to its table, `parents` a name to its parents (none if left out). Rows sum to one within 1e-12.
@@ -32,21 +38,29 @@ class BayesianNetwork:
     2.079442
     """
 
+    names: tuple[str, ...]
+    nodes: tuple[int, ...]
+    parents: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...]
+    tables: tuple[Counted, ...]
+    sizes: tuple[int, ...]
+
     def __init__(self, tables: Mapping[str, Any], parents: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.names = tuple(tables)
-        self.nodes = tuple(range(len(self.names)))
-        if not self.names:
+        names = tuple(tables)
+        if not names:
             raise UsageError("a network needs at least one variable")
+        vars(self).update(names=names, nodes=tuple(range(len(names))))
         given = dict(parents or {})
         for name in given:
             self.index(name)
-        self.parents = tuple(tuple(self.index(p) for p in _names(given.get(n, ()), n)) for n in self.names)
-        for node, above in enumerate(self.parents):
+        arrows = tuple(tuple(self.index(p) for p in _names(given.get(n, ()), n)) for n in names)
+        for node, above in enumerate(arrows):
             if len(set(above)) < len(above):
-                raise UsageError(f"{self.names[node]!r} names a parent twice")
-        self.order = ordered(self.parents, self.names)
-        self.tables = tuple(laws(tables[n], f"the table of {n!r}") for n in self.names)
-        self.sizes = tuple(t.values.shape[-1] for t in self.tables)
+                raise UsageError(f"{names[node]!r} names a parent twice")
+        order = ordered(arrows, names)
+        read = tuple(laws(tables[n], f"the table of {n!r}") for n in names)
+        sizes = tuple(t.values.shape[-1] for t in read)
+        vars(self).update(parents=arrows, order=order, tables=read, sizes=sizes)
         for node, above in enumerate(self.parents):
             expected = (*(self.sizes[p] for p in above), self.sizes[node])
             if self.tables[node].values.shape != expected:
@@ -55,13 +69,31 @@ class BayesianNetwork:
                     f"they are named, then one for its own values; got {self.tables[node].values.shape}"
                 )
 
+    def __repr__(self) -> str:
+        return f"BayesianNetwork({len(self.names)} variables, {sum(map(len, self.parents))} arrows)"
+
+    @classmethod
+    def example(cls) -> BayesianNetwork:
+        return household(4, 0.1, 0.5)
+
+    @property
+    def entries(self) -> int:
+        """One for each variable."""
+        return len(self.names)
+
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """The values that a variable never has."""
+        return of_variables(self.names, [self.law(node) > 0 for node in self.nodes])
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken for granted."""
+        return (f"the {len(self.names)} entries follow the stated network, whose tables are public",)
+
     def index(self, variable: int | str) -> int:
         """The position of a variable, by position or name."""
-        if isinstance(variable, str) and variable in self.names:
-            return self.names.index(variable)
-        if isinstance(variable, int) and 0 <= variable < len(self.names):
-            return variable
-        raise UnknownName("variable", variable, self.names)
+        return place(variable, self.names)
 
     def joint(self, variables: Sequence[int | str]) -> Counted:
         """P(X_A) with one axis per variable in the order asked, by variable elimination (least new table first)."""
@@ -173,7 +205,7 @@ def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     >>> household(3, 0.1, 0.5).names
     ('member 1', 'member 2', 'member 3')
     """
-    if not (isinstance(size, int) and 1 <= size <= 20):
+    if not is_whole(size, 1, 20):
         raise UsageError("a household has between 1 and 20 members")
     if not (0 <= prior <= 1 and 0 <= transmission <= 1):
         raise UsageError("prior and transmission are probabilities between 0 and 1")

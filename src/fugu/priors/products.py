@@ -1,4 +1,7 @@
-"""Products of transition kernels as logarithms, with exact zeros and an a-priori bound on the error."""
+"""Products of transition kernels as logarithms, with exact zeros and an a-priori bound on the error.
+
+Proofs: docs/proofs/influence.md#rounding and docs/proofs/influence.md#any-start.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +31,18 @@ class Product:
     logs: Array
     positive: Mask
     error: float
-    plain: Array | None = None
+    floats: Array | None = None
     relative: float = 0.0
 
     def then(self, step: Product) -> Product:
         """This kernel followed by one step."""
         positive = (self.positive.astype(np.float32) @ step.positive.astype(np.float32)) > 0
         inner = step.logs.shape[0]
-        if self.plain is not None and step.plain is not None:
-            plain = self.plain @ step.plain
-            if plain[positive].min(initial=1.0) >= _FLOOR:
+        if self.floats is not None and step.floats is not None:
+            floats = self.floats @ step.floats
+            if floats[positive].min(initial=1.0) >= _FLOOR:
                 relative = self.relative + step.relative + (inner + 1) * UNIT
-                return _of_floats(np.where(positive, plain, 0.0), positive, relative)
+                return _of_floats(np.where(positive, floats, 0.0), positive, relative)
         logs, largest = _in_logs(self.logs, step.logs)
         return Product(logs, positive, self.error + step.error + (inner + 24 + 3 * largest) * UNIT)
 
@@ -79,11 +82,11 @@ def padded(values: Array, error: float) -> Array:
     return values + (1.01 * error + 16 * UNIT * largest(values))
 
 
-def _of_floats(plain: Array, positive: Mask, relative: float) -> Product:
+def _of_floats(floats: Array, positive: Mask, relative: float) -> Product:
     with np.errstate(divide="ignore"):
-        logs = np.log(plain)
+        logs = np.log(floats)
     error = 1.01 * relative + 8 * UNIT * largest(logs)
-    return Product(logs, positive, error, None if plain[positive].min(initial=1.0) < _FLOOR else plain, relative)
+    return Product(logs, positive, error, None if floats[positive].min(initial=1.0) < _FLOOR else floats, relative)
 
 
 def _worst(rows: Array, error: float) -> Array:

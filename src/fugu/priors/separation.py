@@ -1,4 +1,7 @@
-"""What a directed acyclic graph alone says about independence (Pearl 1988; Koller and Friedman 2009, Algorithm 3.1)."""
+"""What a directed acyclic graph alone says about independence (Pearl 1988; Koller and Friedman 2009, Algorithm 3.1).
+
+Proofs: docs/proofs/quilts.md#networks.
+"""
 
 from __future__ import annotations
 

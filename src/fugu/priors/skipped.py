@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -11,28 +12,26 @@ from numpy.typing import NDArray
 _RUNS = 3
 
 
-def skipped(prior: Any) -> tuple[str, ...]:
-    """What the guarantee under a prior does not speak of, in words; for sets and blocks of priors, those of each.
+@singledispatch
+def skipped(prior: object) -> tuple[str, ...]:
+    """What the guarantee under a prior does not speak of, in words; for lists and mappings of priors, that of each.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> skipped(MarkovChain([[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]], 100, [1, 0, 0], ["well", "ill", "dead"]))
     ("'ill' at entry 1", "'dead' at entries 1 to 2")
     """
-    own = getattr(prior, "skipped", None)
-    if own is not None:
-        return tuple(own)
-    parts: Iterable[Any] = ()
-    if isinstance(prior, Mapping):
-        parts = prior.values()
-    elif isinstance(prior, list | tuple):
-        parts = prior
-    elif hasattr(prior, "priors"):
-        parts = prior.priors
-    elif hasattr(prior, "chains"):
-        parts = prior.chains
-    elif hasattr(prior, "chain"):
-        parts = (prior.chain,)
-    return tuple(dict.fromkeys(line for part in parts for line in skipped(part)))
+    return tuple(getattr(prior, "skipped", ()))  # a class from outside may have no such thing
+
+
+@skipped.register(list)
+@skipped.register(tuple)
+def _of_each(priors: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line for prior in priors for line in skipped(prior)))
+
+
+@skipped.register(Mapping)
+def _of_values(priors: Mapping[Any, object]) -> tuple[str, ...]:
+    return _of_each(list(priors.values()))
 
 
 def of_supports(states: tuple[Hashable, ...], supports: NDArray[np.bool_], length: int) -> tuple[str, ...]:
@@ -42,6 +41,12 @@ def of_supports(states: tuple[Hashable, ...], supports: NDArray[np.bool_], lengt
         if not seen.all():
             found.append(f"{state!r} at {_entries(np.broadcast_to(~seen, (length,)))}")
     return tuple(found)
+
+
+def of_variables(names: Iterable[str], supports: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:
+    """For each variable the numbers, from 0, of the values that it never has."""
+    never = [(name, np.flatnonzero(~seen)) for name, seen in zip(names, supports, strict=True)]
+    return tuple(f"value {int(value)} of {name!r}" for name, values in never for value in values)
 
 
 def _entries(never: NDArray[np.bool_]) -> str:

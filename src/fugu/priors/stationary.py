@@ -1,4 +1,7 @@
-"""The stationary law of a chain by elimination without subtraction (Grassmann, Taksar and Heyman 1985), in balls."""
+"""The stationary law of a chain by elimination without subtraction (Grassmann, Taksar and Heyman 1985), in balls.
+
+Proofs: docs/proofs/influence.md#the-stationary-law.
+"""
 
 from __future__ import annotations
 

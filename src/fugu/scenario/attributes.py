@@ -24,10 +24,10 @@ from typing import Any
 from fugu.errors import UsageError
 from fugu.laws import Law, Normal, Shifted
 from fugu.numbers import balls
-from fugu.numbers.exact import Real
-from fugu.scenario.conditional import Conditional, Vector
-from fugu.scenario.matrices import Matrix, plain, read_covariance, read_matrix
-from fugu.scenario.moves import ONCE, SYMMETRIC, moves, number, outward, positions, said
+from fugu.numbers.exact import Real, is_whole, number
+from fugu.priors.gaussian_conditional import Conditional, Vector
+from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
+from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
 from fugu.scenario.scenario import INDEPENDENT, Scenario
 
 _ENDS = ("one end", "the other end")
@@ -63,7 +63,7 @@ def gaussian_attributes(
         raise UsageError("give exactly one of values, box and radius: the set in which the protected statistic lies")
     law = Conditional.read(covariance, release, protect, mean)
     if values is not None:
-        return _listed(law, list(plain(values)), pairs)
+        return _listed(law, list(as_lists(values)), pairs)
     if pairs != "all":
         raise UsageError("pairs are chosen among listed values; a box or a ball protects all pairs in it")
     if radius is None:
@@ -95,8 +95,9 @@ def attribute_summary(
     >>> attribute_summary([[2, -1], [-1, 3]], 1, 0, count=100, values=[0, 5]).law_pairs()[0].q
     Shifted(by=Fraction(-5, 2))
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if not is_whole(count, least=1):
         raise UsageError(f"count, the number of records, must be a whole number of at least 1, got {count!r}")
+    count = int(count)
     if statistic not in ("mean", "sum"):
         raise UsageError(f'statistic must be "mean" or "sum", got {statistic!r}')
     factor = Fraction(1, count) if statistic == "mean" else Fraction(count)

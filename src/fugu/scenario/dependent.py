@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fugu.errors import UsageError
-from fugu.numbers.exact import Real
-from fugu.scenario.moves import ONCE, moves, number, said
+from fugu.numbers.exact import Real, number
+from fugu.scenario.moves import ONCE, moves, said
 from fugu.scenario.scenario import Scenario
 
 

@@ -9,8 +9,8 @@ from flint import arb
 
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real
-from fugu.scenario.moves import ONCE, moves, number, said
+from fugu.numbers.exact import Real, number
+from fugu.scenario.moves import ONCE, moves, said
 from fugu.scenario.scenario import Scenario
 
 _BITS = 128

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fugu.errors import UsageError
-from fugu.numbers.exact import Real
-from fugu.scenario.moves import ONCE, moves, number, said
+from fugu.numbers.exact import Real, number
+from fugu.scenario.moves import ONCE, moves, said
 from fugu.scenario.scenario import Scenario
 
 

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from fugu.errors import UsageError
 from fugu.laws import Shifted
 from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
@@ -89,15 +88,6 @@ def _apart(column: Sequence[Fraction], unit: Fraction) -> list[Fraction]:
     for low, high in pairwise(ordered):
         place[high] = place[low] + math.ceil((high - low) / unit) * unit
     return [place[x] for x in column]
-
-
-def number(x: object, name: str, least: Real | None = 0) -> Fraction:
-    """A finite number given by the user, as the decimal it stands for, not below `least`."""
-    if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not math.isfinite(x):
-        raise UsageError(f"{name} must be a finite number, got {x!r}")
-    if least is not None and x < least:
-        raise UsageError(f"{name} must be at least {least}, got {x!r}")
-    return as_fraction(x)
 
 
 def said(x: Fraction) -> str:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from fugu.data import Table, read_table
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, number
 from fugu.scenario.conditions import Mask
-from fugu.scenario.moves import number, said
+from fugu.scenario.moves import said
 from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares
 from fugu.scenario.property_shares import given_shares
 from fugu.scenario.property_statistic import RecordStatistic, column_and_value, holding, present, read_bounds

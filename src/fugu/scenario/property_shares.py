@@ -21,8 +21,8 @@ from typing import final
 import numpy as np
 
 from fugu.errors import BadTable, UsageError
-from fugu.numbers.exact import Real
-from fugu.scenario.moves import number, said
+from fugu.numbers.exact import Real, number
+from fugu.scenario.moves import said
 
 MOST_RANGES = 20
 """Ranges of numbers, or pairs of vectors, that are proved one by one."""

@@ -6,44 +6,44 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fugu.priors.coupling import from_marginals as from_marginals
+    from fugu.priors.forgetting import Mixing as Mixing
+    from fugu.priors.gaussian_records import AR1 as AR1
+    from fugu.priors.gaussian_records import Correlated as Correlated
+    from fugu.priors.groups import Groups as Groups
+    from fugu.priors.groups import Independent as Independent
+    from fugu.priors.groups import WorstCase as WorstCase
     from fugu.training.accountant import NoisySGD as NoisySGD
     from fugu.training.bound import shift_bound as shift_bound
     from fugu.training.estimators import LinearRegression as LinearRegression
     from fugu.training.estimators import LinearSVC as LinearSVC
     from fugu.training.estimators import LogisticRegression as LogisticRegression
-    from fugu.training.gaussian_priors import AR1 as AR1
-    from fugu.training.gaussian_priors import Correlated as Correlated
     from fugu.training.joint import joint_bound as joint_bound
     from fugu.training.joint import joint_delta as joint_delta
     from fugu.training.joint import joint_mu as joint_mu
-    from fugu.training.joint_prior import Joint as Joint
-    from fugu.training.mixing_priors import Mixing as Mixing
-    from fugu.training.priors import Groups as Groups
-    from fugu.training.priors import Independent as Independent
-    from fugu.training.priors import WorstCase as WorstCase
-    from fugu.training.priors import from_marginals as from_marginals
+    from fugu.training.joint_coupling import Joint as Joint
     from fugu.training.reading import prior_from as prior_from
     from fugu.training.record import TrainingCertificate as TrainingCertificate
 
 _FILES = {
-    "AR1": "gaussian_priors",
-    "Correlated": "gaussian_priors",
-    "Groups": "priors",
-    "Independent": "priors",
-    "Joint": "joint_prior",
-    "LinearRegression": "estimators",
-    "LinearSVC": "estimators",
-    "LogisticRegression": "estimators",
-    "Mixing": "mixing_priors",
-    "NoisySGD": "accountant",
-    "TrainingCertificate": "record",
-    "WorstCase": "priors",
-    "from_marginals": "priors",
-    "joint_bound": "joint",
-    "joint_delta": "joint",
-    "joint_mu": "joint",
-    "prior_from": "reading",
-    "shift_bound": "bound",
+    "AR1": "priors.gaussian_records",
+    "Correlated": "priors.gaussian_records",
+    "Groups": "priors.groups",
+    "Independent": "priors.groups",
+    "Joint": "training.joint_coupling",
+    "LinearRegression": "training.estimators",
+    "LinearSVC": "training.estimators",
+    "LogisticRegression": "training.estimators",
+    "Mixing": "priors.forgetting",
+    "NoisySGD": "training.accountant",
+    "TrainingCertificate": "training.record",
+    "WorstCase": "priors.groups",
+    "from_marginals": "priors.coupling",
+    "joint_bound": "training.joint",
+    "joint_delta": "training.joint",
+    "joint_mu": "training.joint",
+    "prior_from": "training.reading",
+    "shift_bound": "training.bound",
 }
 
 __all__ = [
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
     file = _FILES.get(name)
     if file is None:
         raise AttributeError(f"module 'fugu.iterate' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"fugu.training.{file}"), name)
+    return getattr(importlib.import_module(f"fugu.{file}"), name)
 
 
 def __dir__() -> list[str]:

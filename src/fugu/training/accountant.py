@@ -23,15 +23,17 @@ from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import Real, as_fraction, float_up, is_whole
+from fugu.priors.coupling import Case, Coupled, Move, Run
+from fugu.priors.groups import Independent
 from fugu.progress import on_time
 from fugu.training.allocation import squares
 from fugu.training.bound import above, read_diameter, scales_of
 from fugu.training.cost import Squares, mixed
 from fugu.training.laplace import price
-from fugu.training.priors import Case, Independent, Move, Prior, Run
 from fugu.training.reading import prior_from
 from fugu.training.restart import least
+from fugu.training.solving import least_epsilon, least_noise
 from fugu.training.steps import UNIT, Floats, Steps, array
 
 _LEAST, _MOST = 1e-50, 1e50
@@ -186,8 +188,8 @@ class NoisySGD:
         return [case for case in found if case.values.size > 1 or case is sure]  # of certain moves the largest covers
 
     @property
-    def _prior(self) -> Prior:
-        found: Prior = self.prior
+    def _prior(self) -> Coupled:
+        found: Coupled = self.prior
         return found
 
     def renyi(self, alpha: Real) -> Renyi:
@@ -239,14 +241,10 @@ class NoisySGD:
 
     def approx(self, delta: Real) -> Approx:
         """The least epsilon found and proved at this delta."""
-        from fugu.training.solving import least_epsilon
-
         return self.curve().to_approx(delta) if self.laplace else Approx(least_epsilon(self, delta), delta)
 
     def for_budget(self, budget: Guarantee) -> NoisySGD:
         """The same training with the least noise (to 10 digits) that is proved to meet the budget."""
-        from fugu.training.solving import least_noise
-
         return least_noise(self, budget)
 
     def with_noise(self, noise: Any) -> NoisySGD:
@@ -258,7 +256,7 @@ class NoisySGD:
 
 
 def _whole(value: Any, name: str, low: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
+    if not is_whole(value, least=low):
         raise UsageError(f"{name} must be a whole number of at least {low}, got {value!r}")
 
 

@@ -11,7 +11,7 @@ from fugu.guarantee import Renyi
 from fugu.guarantee.numbers import check_alpha, is_number, outward
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, is_whole
 from fugu.training.allocation import squares
 from fugu.training.laplace import price
 from fugu.training.restart import least
@@ -50,7 +50,7 @@ def shift_bound(
     laplace = isinstance(noise, Laplace)
     steps = Steps.read(shifts, scales_of(noise), contraction)
     width = read_diameter(diameter)
-    if not isinstance(dimension, int) or isinstance(dimension, bool) or dimension < 1:
+    if not is_whole(dimension, least=1):
         raise UsageError(f"dimension must be a whole number of at least 1, got {dimension!r}")
     if laplace:
         order = math.inf if math.isinf(alpha) else above(alpha)

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import UsageError
-from fugu.training.priors import Case, Prior, Run
+from fugu.numbers.exact import is_whole
+from fugu.priors.coupling import Case, Coupled, Run
 
 _PACE = 1.5
 """Learning rate times smoothness; 2 is the limit beyond which a step no longer contracts."""
@@ -75,12 +76,12 @@ def penalty_and_radius(records: int, weights: int, reach: float, penalty: Any, r
     return weight, reach * math.sqrt(weights) if radius is None else _number(radius, "radius")
 
 
-def together(prior: Prior, records: int, ratio: float) -> float:
+def together(prior: Coupled, records: int, ratio: float) -> float:
     """How many records move along with one of them, outside rare events: a guide, on which no proof hangs.
 
     `ratio`: the move of a gradient per unit of distance, as a share of its largest move.
 
-    >>> from fugu.training.priors import Groups, Independent
+    >>> from fugu.priors.groups import Groups, Independent
     >>> together(Independent(), 10, 1.0), together(Groups([0, 0, 0, 1]), 4, 1.0)
     (1.0, 3.0)
     """
@@ -101,7 +102,7 @@ def together(prior: Prior, records: int, ratio: float) -> float:
 
 
 def _whole(x: Any, name: str) -> int:
-    if isinstance(x, bool) or not isinstance(x, int | np.integer) or x < 1:
+    if not is_whole(x, least=1):
         raise UsageError(f"{name} must be a whole number of at least 1, or None")
     return int(x)
 

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fugu.guarantee.numbers import plain
 from fugu.numbers.exact import as_fraction
+from fugu.priors.coupling import Coupled
 from fugu.training.draw import FLOAT_MODEL
-from fugu.training.priors import Prior
 
 SECRETS = {
     "both": "any two values of one whole record, features and target",
@@ -34,21 +32,21 @@ _LAST = (
 )
 
 
-def neighbours(private: str, prior: Prior) -> str:
+def neighbours(private: str, prior: Coupled) -> str:
     """Who is protected against whom; a normal prior speaks of values that are a bounded distance apart.
 
-    >>> from fugu.training.gaussian_priors import AR1
+    >>> from fugu.priors.gaussian_records import AR1
     >>> neighbours("target", AR1(0.3, 0.5)).partition("; ")[2]
     'all features are public; both within the declared bounds, and at most 0.5 times their range apart'
     """
     said = SECRETS[private]
-    if not prior.gaussian:
+    if prior.distance is None:
         return said
-    share: Any = prior.distance  # type: ignore[attr-defined]
-    return f"{said}; both within the declared bounds, and at most {plain(as_fraction(share))} times their range apart"
+    share = plain(as_fraction(prior.distance))
+    return f"{said}; both within the declared bounds, and at most {share} times their range apart"
 
 
-def assumptions(private: str, prior: Prior, reading: bool) -> tuple[str, ...]:
+def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
     """What must be true for the guarantee to mean what it says; `reading`: whether every record has a reading."""
     said = [_CHOSEN, _READ if reading else _FIT, *_LAST]
     if prior.gaussian:

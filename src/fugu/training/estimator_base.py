@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
 from fugu.guarantee import Approx
+from fugu.priors.coupling import Coupled
+from fugu.priors.groups import Groups
 from fugu.training.accountant import NoisySGD
 from fugu.training.choices import choose, penalty_and_radius, together
 from fugu.training.claims import SECRETS
 from fugu.training.inputs import Features, Labels, numbers_of, read, rules, target_of
 from fugu.training.losses import Loss
-from fugu.training.priors import Groups, Prior
 from fugu.training.reading import prior_from
 from fugu.training.record import TrainingCertificate
 from fugu.training.scaling import Scaling, TargetScaling
@@ -59,7 +60,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
     def _opened(
         self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any
-    ) -> tuple[Scaling, Floats, NDArray[Any], Prior, Schema]:
+    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema]:
         """Everything public first; then the records, each read by itself."""
         found, cells = self._features(X, 2, True), target_of(y)
         if len(cells) != found.rows:
@@ -71,7 +72,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         self._missing = scaling.middle
         return scaling, scaling.rows(rows), targets, prior, schema
 
-    def _train(self, rows: Floats, targets: Floats, prior: Prior, reading: Schema, noiseless: bool) -> Floats:
+    def _train(self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool) -> Floats:
         """Choose, prove, train; sets what can be said about the training."""
         budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
         if noiseless:
@@ -79,15 +80,14 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
             return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
         proved = accountant.for_budget(budget)
         certificate = TrainingCertificate.issue(
-            type(self).__name__, budget, objective, proved,
-            getattr(getattr(prior, "chain", None), "assumptions", ()), reading,
+            type(self).__name__, budget, objective, proved, prior.provenance, reading,
         )  # fmt: skip
         weights = train(rows, targets, objective, proved)
         self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
         self.noise_ = float(proved.noise)
         return weights
 
-    def planned(self, records: int, weights: int, prior: Prior) -> tuple[Approx, Objective, NoisySGD]:
+    def planned(self, records: int, weights: int, prior: Coupled) -> tuple[Approx, Objective, NoisySGD]:
         """The budget, the objective and the accountant without noise: from public numbers only."""
         budget, loss = Approx(self.epsilon, self.delta), self._loss()
         penalty, radius = penalty_and_radius(records, weights, self._reach, self.penalty, self.radius)
@@ -112,7 +112,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         )
         return budget, objective, accountant
 
-    def _believed(self, records: int, order: Any, groups: Any) -> Prior:
+    def _believed(self, records: int, order: Any, groups: Any) -> Coupled:
         """The prior, once it is clear that the rows stand in the order that it speaks of."""
         if not isinstance(self.private, str) or self.private not in SECRETS:
             raise UsageError(f"private must be 'both', 'features' or 'target', got {self.private!r}")

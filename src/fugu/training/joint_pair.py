@@ -24,7 +24,7 @@ from fugu.loss.shifts.cost import log_cost
 from fugu.loss.shifts.gaussian import fast_gaussian_log_delta, gaussian_delta
 from fugu.noise import Laplace
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, meant_up
+from fugu.numbers.exact import Real, is_whole, meant_up
 from fugu.training.allocation import covered
 from fugu.training.bound import scales_of, shift_bound
 from fugu.training.steps import Floats, Steps
@@ -82,7 +82,7 @@ class Pair:
                 f"{len(x):,} and {len(y):,} sequences make more than {MOST_PAIRS:,} pairs; give laws of fewer "
                 "sequences, or describe the dependence as a MarkovChain or by groups"
             )
-        if not isinstance(dimension, int) or isinstance(dimension, bool) or dimension < 1:
+        if not is_whole(dimension, least=1):
             raise UsageError(f"dimension must be a whole number of at least 1, got {dimension!r}")
         found = cls(x, y, a, b, shift or apart, noise, contraction, steps or x.shape[1], dimension)
         found.steps()

@@ -6,6 +6,16 @@
 Without contraction and with one noise the isotonic allocation is the least for every convex price, as it is majorised
 by every other. Otherwise it is only a start: Newton's method replaces the price by its second-order model, whose least
 allocation is again an isotonic regression. Every allocation that pays for the shifts is a proof; the search is not.
+
+For short runs the least allocation is also looked for block by block, as the quadratic models may stop short of it.
+In b_t = w_t a_t the problem is a sum of convex prices under tail sums, so the least allocation has blocks within which
+the slope of the price per unit of b is one number, larger from block to block (pool adjacent violators for convex
+prices: Best, Chakravarti and Ubhaya 2000). With g_t = c_{t+1} ... c_e up to the end e of its block, the slope of the
+price at a_t is g_t l, 0 <= l < 1, and solves to
+
+    u = ln(1 + (2 - 1/alpha) g l / (1 - g l)) / (2 alpha - 1),    a = b sqrt(d) u.
+
+l is where the block pays for its own shifts, sum g_t a_t = sum g_t s_t, by bisection in x, l = 1 - e^{-x}.
 """
 
 from __future__ import annotations
@@ -15,10 +25,10 @@ import math
 import numpy as np
 
 from fugu.training.allocation import feasible, isotonic
-from fugu.training.laplace_blocks import LONGEST, blocks
 from fugu.training.steps import UNIT, Floats, Steps
 
 _ROUNDS, _SETTLED, _FLOOR = 30, 1e-12, 1e-9
+_LONGEST, _HALVINGS = 40, 70
 
 
 def price(steps: Steps, alpha: float, dimension: int) -> float:
@@ -41,9 +51,9 @@ def price(steps: Steps, alpha: float, dimension: int) -> float:
             break
         best, value = tried[k], values[k]
     found = _total(steps, feasible(steps, best), alpha, dimension)
-    if steps.alike or steps.scales.size > 1 or steps.shifts.size > LONGEST:
+    if steps.alike or steps.scales.size > 1 or steps.shifts.size > _LONGEST:
         return found
-    return min(found, _total(steps, feasible(steps, blocks(steps, alpha, dimension)), alpha, dimension))
+    return min(found, _total(steps, feasible(steps, _blocks(steps, alpha, dimension)), alpha, dimension))
 
 
 def _total(steps: Steps, hidden: Floats, alpha: float, dimension: int) -> float:
@@ -101,3 +111,46 @@ def _pure(steps: Steps, dimension: int) -> float:
         prices = np.maximum(np.exp(cheapest - kept), 1e-300)
     error = (8 + 4 * size) * UNIT * (1 + float(np.abs(kept).max()) + float(np.abs(np.log(scale)).max()))
     return float(np.sum(steps.shifts[start:] * prices)) * math.sqrt(dimension) * math.exp(error) * (1 + 128 * UNIT)
+
+
+def _blocks(steps: Steps, alpha: float, dimension: int) -> Floats:
+    """The allocation in doubles, for one noise at all steps: it proves nothing and may miss by a little."""
+    size = steps.shifts.size
+    contraction = np.broadcast_to(steps.contraction, (size,))
+    root = float(steps.scales[0]) * math.sqrt(dimension)
+    found: list[tuple[int, Floats]] = []
+    for t in range(size):
+        start, hidden = t, _block(steps, contraction, t, t, alpha, root)
+        while found and _slope(found[-1][1][-1], alpha, root) > contraction[start] * _slope(hidden[0], alpha, root):
+            start = found.pop()[0]
+            hidden = _block(steps, contraction, start, t, alpha, root)
+        found.append((start, hidden))
+    return np.concatenate([hidden for _, hidden in found])
+
+
+def _block(steps: Steps, contraction: Floats, start: int, end: int, alpha: float, root: float) -> Floats:
+    """What each step of a block hides, so that together they hide what the block moves."""
+    left = np.concatenate((contraction[start + 1 : end + 1], [1.0]))
+    g: Floats = np.asarray(np.cumprod(left[::-1])[::-1], dtype=np.float64)
+    total = float(g @ steps.shifts[start : end + 1])
+    if total == 0:
+        return np.zeros(g.size)
+    low, high = -700.0, math.log(1e6)  # of ln x
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        enough = float(g @ _hidden(g, math.exp(middle), alpha, root)) >= total
+        low, high = (low, middle) if enough else (middle, high)
+    return _hidden(g, math.exp(high), alpha, root)
+
+
+def _hidden(g: Floats, x: float, alpha: float, root: float) -> Floats:
+    """a with slope g (1 - e^{-x}); in logarithms, as 1 - g l may be below all rounding."""
+    with np.errstate(divide="ignore"):
+        rest = np.logaddexp(np.log1p(-np.minimum(g, 1.0)), np.log(g) - x)
+        level = np.log(g) + math.log(-math.expm1(-x))
+        return np.asarray(root * np.logaddexp(0.0, math.log(2 - 1 / alpha) + level - rest) / (2 * alpha - 1))
+
+
+def _slope(hidden: float, alpha: float, root: float) -> float:
+    far = (2 * alpha - 1) * float(hidden) / root
+    return alpha * -math.expm1(-far) / (alpha + (alpha - 1) * math.exp(-far))

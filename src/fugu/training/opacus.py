@@ -40,8 +40,8 @@ from types import new_class
 from typing import Any
 
 from fugu.errors import MissingExtra, UsageError
+from fugu.priors.groups import Independent
 from fugu.training.accountant import NoisySGD
-from fugu.training.priors import Independent
 from fugu.training.reading import prior_from
 from fugu.training.torch_objects import check_model, check_step, curvature_of, learning, only_if, read_loader
 

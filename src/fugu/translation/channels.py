@@ -1,4 +1,7 @@
-"""Finite mechanisms as exact tables P(output | dataset): reading, post-processing, and the leakage of several runs."""
+"""Finite mechanisms as exact tables P(output | dataset): reading, post-processing, and the leakage of several runs.
+
+What it is for: docs/proofs/composition.md#the-condition.
+"""
 
 from __future__ import annotations
 

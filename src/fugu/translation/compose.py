@@ -14,6 +14,9 @@ support of q with
   common to all mechanisms.
 
 A linear program proposes beta; the eps stated is recomputed from the rational beta in balls: the solver is not trusted.
+
+Proofs: docs/proofs/composition.md#the-condition, docs/proofs/composition.md#it-also-suffices and
+docs/proofs/composition.md#post-processing.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ _DROP = 1e-11
 
 
 @dataclass(frozen=True)
-class Plan:
+class Weighting:
     """One dataset D of s1: its beta, what each mechanism costs per run under it, and KL(beta || q), all from above."""
 
     dataset: int
@@ -56,17 +59,17 @@ class Plan:
 class Composition:
     """What repeated runs cost: `epsilon` per run in the long run (between `lower` and itself), inf if they collapse."""
 
-    plans: tuple[Plan, ...]
+    weightings: tuple[Weighting, ...]
 
     @property
     def epsilon(self) -> float:
         """A proved upper bound of the least eps for which the condition holds: the leakage per run in the long run."""
-        return max(p.epsilon for p in self.plans)
+        return max(p.epsilon for p in self.weightings)
 
     @property
     def lower(self) -> float:
         """A proved lower bound of it: with any smaller eps, enough runs leak more than eps each."""
-        return max(p.lower for p in self.plans)
+        return max(p.lower for p in self.weightings)
 
     @property
     def collapses(self) -> bool:
@@ -75,17 +78,17 @@ class Composition:
 
     def after(self, runs: Sequence[int] | int) -> float:
         """A proved bound of the leakage of that many runs (of each mechanism, if a list), in every order of choice."""
-        counts = [runs] * len(self.plans[0].costs) if isinstance(runs, int) else list(runs)
-        if len(counts) != len(self.plans[0].costs) or any(not isinstance(r, int) or r < 0 for r in counts):
-            raise UsageError(f"runs must be a whole number >= 0, or {len(self.plans[0].costs)} of them")
+        counts = [runs] * len(self.weightings[0].costs) if isinstance(runs, int) else list(runs)
+        if len(counts) != len(self.weightings[0].costs) or any(not isinstance(r, int) or r < 0 for r in counts):
+            raise UsageError(f"runs must be a whole number >= 0, or {len(self.weightings[0].costs)} of them")
         if not any(counts):
             return 0.0
-        if any(math.isinf(c) for p in self.plans for c, r in zip(p.costs, counts, strict=True) if r):
+        if any(math.isinf(c) for p in self.weightings for c, r in zip(p.costs, counts, strict=True) if r):
             return math.inf
         with balls.precision(_BITS):
             totals = [
                 sum((arb(r) * arb(c) for c, r in zip(p.costs, counts, strict=True) if r), arb(p.offset))
-                for p in self.plans
+                for p in self.weightings
             ]
             return meant_up(max(balls.upper(t) for t in totals))
 
@@ -103,13 +106,13 @@ def necessary(mechanisms: Sequence[Any], first: Any, second: Any) -> Composition
     channels = [read_channel(m) for m in mechanisms]
     p, q = read_law(first, "first"), read_law(second, "second")
     check(channels, p, q)
-    return Composition(tuple(_plan(channels, d, q) for d, mass in enumerate(p) if mass > 0))
+    return Composition(tuple(_weighting(channels, d, q) for d, mass in enumerate(p) if mass > 0))
 
 
 def composition(mechanisms: Sequence[Any], first: Any, second: Any) -> Composition:
     """The condition in both orders: what protects the pair."""
     forward, back = necessary(mechanisms, first, second), necessary(mechanisms, second, first)
-    return Composition(forward.plans + back.plans)
+    return Composition(forward.weightings + back.weightings)
 
 
 def constraint(mechanism: Any, dataset: int, beta: Any) -> float:
@@ -126,7 +129,7 @@ def constraint(mechanism: Any, dataset: int, beta: Any) -> float:
     return _costs([read_channel(mechanism)], dataset, read_law(beta, "beta"))[0]
 
 
-def _plan(channels: Sequence[Channel], dataset: int, q: Law) -> Plan:
+def _weighting(channels: Sequence[Channel], dataset: int, q: Law) -> Weighting:
     """The least eps for one D, by the linear program min x, x >= sum_l beta_l W[l, w], checked outside the solver."""
     allowed = [
         d
@@ -134,7 +137,7 @@ def _plan(channels: Sequence[Channel], dataset: int, q: Law) -> Plan:
         if mass > 0 and all(row[d][w] > 0 for row in channels for w, here in enumerate(row[dataset]) if here > 0)
     ]
     if not allowed:
-        return Plan(dataset, q, (math.inf,) * len(channels), math.inf, math.inf)
+        return Weighting(dataset, q, (math.inf,) * len(channels), math.inf, math.inf)
     outputs = [(j, w) for j, rows in enumerate(channels) for w, here in enumerate(rows[dataset]) if here > 0]
     weights = np.array([[_log_ratio(channels[j][dataset][w], channels[j][d][w]) for j, w in outputs] for d in allowed])
     beta_floats, alpha_floats = _solve(weights)
@@ -158,7 +161,7 @@ def _plan(channels: Sequence[Channel], dataset: int, q: Law) -> Plan:
         ]
         lower = max(0.0, min(balls.lower(v) for v in values))
         offset = max(0.0, meant_up(balls.upper(kl)))
-    return Plan(dataset, tuple(beta), _costs(channels, dataset, tuple(beta)), offset, lower)
+    return Weighting(dataset, tuple(beta), _costs(channels, dataset, tuple(beta)), offset, lower)
 
 
 def _costs(channels: Sequence[Channel], dataset: int, beta: Law) -> tuple[float, ...]:

@@ -1,16 +1,23 @@
-"""`fugu.influence`: the influence curve of any prior over a whole table."""
+"""`fugu.influence`: the influence curve of any prior over a whole table.
+
+Proofs: docs/proofs/influence.md#the-influence-curve.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any
 
 from fugu.errors import UsageError
 from fugu.priors.chain import MarkovChain
-from fugu.priors.chains import ChainSet
 from fugu.priors.curve import InfluenceCurve, largest_of, whole
+from fugu.priors.prior import Curved, Prior, Quilted, Several
+from fugu.translation.quilts import curve
+from fugu.translation.windows import VaryingWindows, Windows
 
 
-def influence(prior: Any, max_b: int | None = None) -> InfluenceCurve:
+def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> InfluenceCurve:
     """a(b) = max over entries, ordered pairs of their values and priors of min over |H| <= b of the leakage.
 
     The leakage of H, which holds the entry i, is the largest log P(x_L | X_i = x) / P(x_L | X_i = x') over all x_L
@@ -25,40 +32,57 @@ def influence(prior: Any, max_b: int | None = None) -> InfluenceCurve:
     """
     if max_b is not None:
         whole(max_b, "max_b")
-    if isinstance(prior, MarkovChain):
-        return _of_chain(prior, max_b)
-    if isinstance(prior, ChainSet):
-        return largest_of([_of_chain(chain, max_b) for chain in prior])
-    if callable(given := getattr(prior, "influence_curve", None)):
-        return _checked(given(max_b))
-    if callable(getattr(prior, "quilts", None)):
-        return _of_quilts(prior, max_b)
+    return _curve(prior, max_b)
+
+
+@singledispatch
+def _curve(prior: object, max_b: int | None) -> InfluenceCurve:
+    """That of a prior which knows its curve, or lists its quilts: a step function of their sizes then."""
+    if isinstance(prior, Curved):
+        given = prior.influence_curve(max_b)
+        if not isinstance(given, InfluenceCurve):
+            raise UsageError("influence_curve(max_b) of a prior must return an InfluenceCurve")
+        return given
+    if isinstance(prior, Quilted):
+        points = curve(prior, max_b)
+        least = lambda b: min((a for size, a in points if size <= b), default=float("inf"))  # noqa: E731
+        return InfluenceCurve(least, len(prior.nodes), max_b)
     raise UsageError(
         f"no influence curve for {type(prior).__name__}: expected a MarkovChain, a ChainSet, DependentGroups, "
         "IndependentBlocks, a network or a joint table"
     )
 
 
+@_curve.register
 def _of_chain(chain: MarkovChain, max_b: int | None) -> InfluenceCurve:
-    if chain.homogeneous:
-        from fugu.translation.windows import Windows
-
-        return InfluenceCurve(Windows(chain).value, chain.length, max_b)
-    from fugu.translation.varying import VaryingWindows
-
-    return InfluenceCurve(VaryingWindows(chain).value, chain.length, max_b)
+    windows = Windows(chain) if chain.homogeneous else VaryingWindows(chain)
+    return InfluenceCurve(windows.value, chain.length, max_b)
 
 
-def _of_quilts(prior: Any, max_b: int | None) -> InfluenceCurve:
-    """The curve of a prior that lists its quilts: a step function of its points."""
-    from fugu.translation.quilts import curve
-
-    points = curve(prior, max_b)
-    length = len(prior.nodes)
-    return InfluenceCurve(lambda b: min((a for size, a in points if size <= b), default=float("inf")), length, max_b)
+@_curve.register
+def _of_several(priors: Several, max_b: int | None) -> InfluenceCurve:
+    return largest_of([influence(prior, max_b) for prior in priors.members])
 
 
-def _checked(curve: Any) -> InfluenceCurve:
-    if not isinstance(curve, InfluenceCurve):
-        raise UsageError("influence_curve(max_b) of a prior must return an InfluenceCurve")
-    return curve
+@singledispatch
+def members(prior: object) -> tuple[Any, ...] | None:  # noqa: ARG001
+    """The priors of which the worst counts: a set of beliefs, or independent blocks; None for a single prior."""
+    return None
+
+
+@members.register
+def _of_set(prior: Several) -> tuple[Any, ...]:
+    return prior.members
+
+
+@members.register(list)
+@members.register(tuple)
+def _listed(priors: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    if not priors:
+        raise UsageError("give at least one prior")
+    return tuple(priors)
+
+
+@members.register
+def _named(priors: Mapping) -> tuple[Any, ...]:  # type: ignore[type-arg]
+    return _listed(tuple(priors.values()))

@@ -8,6 +8,8 @@ is eps-DP per entry on the whole product domain satisfies (Bai et al., Theorem 6
 
 and each ordered pair may use its own quilt: the proof is about one pair at a time. Because only the sum of the
 per-entry epsilons enters, any number of releases is composed first and translated once.
+
+Proofs: docs/proofs/quilts.md#quilts and docs/proofs/quilts.md#noise-from-quilts.
 """
 
 from __future__ import annotations
@@ -16,51 +18,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
 
 import numpy as np
 
 from fugu.errors import BadBudget, UsageError
 from fugu.guarantee.numbers import outward
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.priors.counted import Floats
-
-
-@dataclass(frozen=True)
-class Quilts:
-    """The quilts of one entry: card(N), and an upper bound of the leakage for every ordered pair of its values.
-
-    The trivial quilt (Q empty, N everything, leakage 0) must be among them. Pairs with an impossible value are -inf.
-    """
-
-    length: int
-    cards: Any
-    leaks: Floats
-    separators: tuple[tuple[int, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        trivial = (self.cards == self.length) & np.all(self.leaks <= 0, axis=(1, 2))
-        if not trivial.any():
-            raise UsageError("a set of quilts must contain the trivial one: everything near, leakage 0")
-        if np.any(self.cards < 1) or np.any(np.isnan(self.leaks)):
-            raise UsageError("a quilt has at least the entry itself near, and a leakage that is a number")
-        impossible = np.isneginf(self.leaks).any(axis=0)
-        object.__setattr__(self, "leaks", np.where(impossible, -np.inf, self.leaks))
-
-    def worst(self) -> Floats:
-        """Per quilt, the largest leakage over pairs."""
-        return np.asarray(np.maximum(self.leaks.max(axis=(1, 2)), 0.0))
-
-
-class Quilted(Protocol):
-    """A prior that can name quilts: chains, networks, joint tables, hidden chains."""
-
-    @property
-    def nodes(self) -> tuple[int, ...]:
-        """The entries that are protected."""
-
-    def quilts(self, node: int) -> Quilts:
-        """The quilts of one of them."""
+from fugu.priors.prior import Quilted
+from fugu.priors.quilts import Quilts
 
 
 @dataclass(frozen=True)
@@ -94,7 +59,7 @@ def guarantee(prior: Quilted, dp_epsilons: Iterable[Real], per_pair: bool = True
     """What releases with these per-entry epsilons give together: max over entries and pairs of min_Q card E + leak.
 
     E is the sum of the epsilons, exact: composing first and translating once is never worse than adding translated
-    epsilons (Theorem 7), and K runs of one mechanism cost at most K times one run.
+    epsilons (docs/proofs/composition.md#compose-first), and K runs of one mechanism cost at most K times one run.
     """
     total = sum((_nonnegative(e) for e in dp_epsilons), Fraction(0))
     return outward(max(_cost(prior.quilts(node), total, per_pair) for node in _entries(prior)))

@@ -1,16 +1,18 @@
 """Exact influence of a chain: the best window of b entries around every entry, for every ordered pair of values.
 
 Set H = [i-l+1, i+r-1] aside, b = l + r - 1. Given X_i the two sides are independent, and of what is left only the
-nearest entries X_{i-l} and X_{i+r} matter, so (Bai et al., corrected Definition 7 and Theorem 8)
+nearest entries X_{i-l} and X_{i+r} matter, so (docs/proofs/influence.md#windows; Bai et al., Definition 7 and Theorem
+8, corrected)
 
     leak_i(x, x') = U_l(x, x') + c_i(x, x') + R_r(x, x'),
     R_r(x, x') = max_y log P^r(x, y) / P^r(x', y),    U_l(x, x') = max_z log P^l(z, x) / P^l(z, x'),
     c_i(x, x') = log mu_i(x') - log mu_i(x),
 
 z over the values that X_{i-l} can take, x and x' over those of X_i. If every start is to be covered, U_l + c_i becomes
-its supremum over them (`Product.left_ratios`). A window that reaches the left end drops U_l and
-c_i together; one that reaches the right end drops R_r. H that is no window is never better: the window between its
-nearest outsiders is smaller and leaks the same. Leaks fall as l or r grow, so windows of exactly b entries suffice.
+its supremum over them (`Product.left_ratios`, docs/proofs/influence.md#any-start). A window that reaches the left end
+drops U_l and c_i together; one that reaches the right end drops R_r. H that is no window is never better: the window
+between its nearest outsiders is smaller and leaks the same. Leaks fall as l or r grow, so windows of exactly b entries
+suffice.
 """
 
 from __future__ import annotations
@@ -23,12 +25,74 @@ from numpy.typing import NDArray
 from fugu.priors.chain import MarkovChain
 from fugu.priors.products import Array, Mask, Product, largest
 from fugu.priors.stationary import UNIT
-from fugu.translation.edges import Edges
-from fugu.translation.growing import Growing
 
 Nodes = NDArray[np.int64]
 _CHUNK = 1 << 16
 _CORE = 32
+_MOST_NUMBERS = 1 << 27
+"""Kept for a chain whose steps differ."""
+
+
+class Growing:
+    """k x k matrices for the distances 1, 2, ..., kept in one growing array so that ranges of them are views."""
+
+    def __init__(self, size: int) -> None:
+        self._held = np.empty((8, size, size))
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, matrix: Array) -> None:
+        """The matrix of the next distance; a value against itself leaks nothing."""
+        if self._count == len(self._held):
+            self._held = np.concatenate([self._held, np.empty_like(self._held)])
+        self._held[self._count] = matrix
+        np.fill_diagonal(self._held[self._count], 0.0)
+        self._count += 1
+
+    def at(self, distance: int) -> Array:
+        """The matrix of one distance."""
+        return np.asarray(self._held[distance - 1])
+
+    def first(self, distances: int) -> Array:
+        """The matrices of the distances 1 .. distances, as a view."""
+        return self._held[:distances]
+
+
+class Edges:
+    """Least leakage over the windows of b entries, for entries i <= b or i > T - b: near the ends of the sequence.
+
+    Two-sided windows [i-l+1, i+r-1], l + r = b + 1, need l <= i - 1: running minima over l give them. They also need
+    r <= T - i, but those beyond may stay: then l <= b - (T - i) =: m, and U_l + R_r >= U_l >= U_m, which is the window
+    up to the right end. (On the left the same would be false: c_i belongs to the true start only.
+    docs/proofs/influence.md#ends.)
+    """
+
+    def __init__(self, length: int, b: int, left: Array, right: Array, both: Array) -> None:
+        self.length, self.b, self.left, self.right = length, b, left, right
+        self._both = both
+
+    @cached_property
+    def _running(self) -> Array:
+        """min over 1 <= l <= n of U_l + R_{b+1-l}, for n = 1 .. b."""
+        found = np.empty_like(self._both)
+        found[0] = self._both[0]
+        for at in range(1, len(found)):
+            np.minimum(self._both[at], found[at - 1], out=found[at])
+        return found
+
+    def leaks(self, nodes: Nodes, start: Array) -> Array:
+        """leak_i(x, x') for entries that all reach the same ends; `start` holds their c_i."""
+        begins, ends = nodes[0] <= self.b, nodes[0] > self.length - self.b
+        leak = self._running[np.clip(nodes - 2, 0, self.b - 1)]
+        leak[nodes == 1] = np.inf
+        if ends:  # the window up to the right end: no R
+            np.minimum(leak, self.left[self.b - (self.length - nodes) - 1], out=leak)
+        leak += start
+        if begins:  # the window up to the left end: neither U nor c
+            np.minimum(leak, self.right[self.b - nodes], out=leak)
+        return leak
 
 
 class Windows:
@@ -167,6 +231,60 @@ class Windows:
                     some = part[at : at + size]
                     worst = max(worst, _up(_worst(edges.leaks(some, self._start(some)), pairs)))
         return worst
+
+
+class VaryingWindows:
+    """The influence of a chain whose steps differ: K_{t, t+d} in place of P^d, each stretch of each length formed once.
+
+    T b k^3 work, T b k^2 memory."""
+
+    def __init__(self, chain: MarkovChain) -> None:
+        self.chain = chain
+        self.length = chain.length
+        self.most_b = max(1, _MOST_NUMBERS // (2 * chain.length * chain.size**2))
+        self._kernels: list[Product] = [chain.step(t) for t in range(1, chain.length)]
+        self._right: list[list[Array]] = [[] for _ in range(chain.length + 1)]
+        self._left: list[list[Array]] = [[] for _ in range(chain.length + 1)]
+        self._distance = 0
+
+    def value(self, b: int) -> float:
+        """max over entries and ordered pairs of min over windows of b entries (at most `most_b`) of the leakage."""
+        b = min(b, self.most_b)
+        while self._distance < b:
+            self._extend()
+        return max(self._node(i, b) for i in range(1, self.length + 1))
+
+    def _extend(self) -> None:
+        self._distance += 1
+        d = self._distance
+        if d > 1:
+            self._kernels = [
+                kernel.then(self.chain.step(t + d - 1)) for t, kernel in enumerate(self._kernels[: self.length - d], 1)
+            ]
+        for t, kernel in enumerate(self._kernels, 1):
+            self._right[t].append(kernel.ratios())
+            self._left[t + d].append(kernel.left_ratios(self.chain.supports[t - 1], self.chain.free))
+
+    def _node(self, i: int, b: int) -> float:
+        seen = self.chain.supports[i - 1]
+        pairs = seen[:, None] & seen[None, :] & ~np.eye(len(seen), dtype=bool)
+        if not pairs.any():
+            return 0.0
+        left, right = self._left[i], self._right[i]
+        start = np.zeros(pairs.shape)
+        if not self.chain.free:
+            logs, errors = self.chain.log_marginals
+            law = np.where(seen, logs[i - 1], 0.0)
+            start = law[None, :] - law[:, None] + (2.02 * errors[i - 1] + 16 * UNIT * largest(law))
+        leak = np.full(pairs.shape, np.inf)
+        for d in range(max(1, b + 1 - self.length + i), min(b, i - 1) + 1):
+            leak = np.minimum(leak, left[d - 1] + right[b - d])
+        leak = leak + start
+        if i > self.length - b:  # the window reaches the right end
+            leak = np.minimum(leak, left[b - (self.length - i) - 1] + start)
+        if i <= b:  # it reaches the left end: what X_i says about its past is gone, and with it the start law
+            leak = np.minimum(leak, right[b - i])
+        return max(0.0, float(np.nextafter(leak[pairs].max(), np.inf)))
 
 
 def _worst(leaks: Array, pairs: Mask) -> float:

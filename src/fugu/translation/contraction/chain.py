@@ -3,9 +3,11 @@
     log P(output | X_i = x) / P(output | X_i = x') <= eps + F_fwd(x, x') + F_bwd(x, x')
 
 with F_fwd over the T - i later nodes and F_bwd over the i - 1 earlier ones: exchange the law of the later nodes, that
-of the earlier nodes, and the cell itself, one after the other (composition notes, section 6.3). The backward kernels
-are those of this chain with this start, P(X_(t-1) | X_t), not the reversal of the stationary chain. Finite with
+of the earlier nodes, and the cell itself, one after the other (docs/proofs/contraction.md#the-total). The backward
+kernels are those of this chain with this start, P(X_(t-1) | X_t), not the reversal of the stationary chain. Finite with
 forbidden transitions for a finite length.
+
+Proofs: docs/proofs/contraction.md#the-total and docs/proofs/contraction.md#values-that-cannot-occur.
 """
 
 from __future__ import annotations
@@ -20,12 +22,10 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.stationary import reachable
 from fugu.translation.contraction.kernel import U
 from fugu.translation.contraction.limit import backward_kernel
-from fugu.translation.contraction.refine import Refined
+from fugu.translation.contraction.pairwise import Refined, Sweep
+from fugu.translation.contraction.scalar import Wide, WideLevels, WideSweep, levels_scalar
 from fugu.translation.contraction.side import Levels, Mask, Side, levels
 from fugu.translation.contraction.start import AnyStart, GivenStart
-from fugu.translation.contraction.sweep import Sweep
-from fugu.translation.contraction.sweep_wide import WideLevels, WideSweep
-from fugu.translation.contraction.wide import Wide, levels_scalar
 
 MOST_PAIRWISE = 12
 """Chains with at most this many values carry one loss per ordered pair; larger ones a single number."""

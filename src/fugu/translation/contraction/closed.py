@@ -5,15 +5,15 @@ alpha = eps + log (1 + (e^alpha - 1) eta) is alpha = eps + log((1 - eta) / (1 - 
 
     epsilon <= eps + log((1 - eta_f) / (1 - eta_f e^eps)) + log((1 - eta_b) / (1 - eta_b e^eps))
 
-for any set of chains, of any length, with steps that differ (composition notes, section 6.3). eta_b is the largest over
-the real backward kernels, of every place: it is not eta_f. For an unknown start eta_b <= tanh(Delta / 4) with Delta the
-projective diameter of the forward kernel. With blocks of d kernels: eps becomes d eps, eta that of every window of d.
+for any set of chains, of any length, with steps that differ (docs/proofs/contraction.md#closed-forms). eta_b is the
+largest over the real backward kernels, of every place: it is not eta_f. For an unknown start eta_b <= tanh(Delta / 4),
+Delta the projective diameter of the forward kernel (`priors.coefficients.birkhoff`). With blocks of d kernels: eps
+becomes d eps, eta that of every window of d.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +21,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import UsageError
+from fugu.guarantee.numbers import outward
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, meant_up
 from fugu.translation.contraction.kernel import Array, U
@@ -28,7 +29,7 @@ from fugu.translation.contraction.kernel import Array, U
 _BITS = 128
 
 
-def spread(kernel: Array, valid: NDArray[np.bool_], error: float = 0.0) -> float:
+def row_variation(kernel: Array, valid: NDArray[np.bool_], error: float = 0.0) -> float:
     """eta: the largest total variation between two rows of possible values, rounded up."""
     rows = kernel[valid]
     worst = 0.0
@@ -44,10 +45,10 @@ def from_total_variation(alpha: float, eta: float) -> float:
     return min(alpha, math.log1p(math.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323)
 
 
-def dobrushin(epsilon: Real, eta_forward: float, eta_backward: float, d: int = 1) -> float:
+def from_coefficients(epsilon: Real, eta_forward: float, eta_backward: float, d: int = 1) -> float:
     """The closed form above, proved with balls; inf if eta e^(d eps) >= 1 on a side. With blocks F = alpha - eps.
 
-    >>> round(dobrushin(0.1, 0.4, 0.4), 6)
+    >>> round(from_coefficients(0.1, 0.4, 0.4), 6)
     0.245386
     """
     if d < 1 or not (0 <= eta_forward <= 1 and 0 <= eta_backward <= 1):
@@ -69,24 +70,4 @@ def _side(epsilon: Fraction, eta: float) -> arb | None:
 
 def group(epsilon: Real, cells: int) -> float:
     """All cells at once: cells x epsilon, rounded up. Needs nothing but privacy on the whole product domain."""
-    from fugu.guarantee.numbers import outward
-
     return outward(as_fraction(epsilon) * cells)
-
-
-def free_start(kernels: Iterable[Array]) -> float:
-    """eta_b of a homogeneous or differing chain whose start is unknown: max of tanh(Delta / 4), rounded up.
-
-    Delta = max over x, x', y, y' of log K(x, y) K(x', y') / (K(x', y) K(x, y')) over the forward kernels; a zero that
-    faces a positive entry gives 1. Exact as a supremum over starts (second check of the notes)."""
-    worst = 0.0
-    for kernel in kernels:
-        positive = kernel > 0
-        live = kernel[:, positive.any(axis=0)]
-        if not (live > 0).all():
-            return 1.0
-        logs = np.log(live)
-        up = (logs[:, None, :] - logs[None, :, :]).max(axis=-1)
-        size = float(np.max(np.abs(logs), initial=0.0))
-        worst = max(worst, float((up + up.T).max()) + 64 * U * (1 + size))
-    return min(1.0, math.tanh(worst / 4) * (1 + 16 * U))

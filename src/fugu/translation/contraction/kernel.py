@@ -1,6 +1,6 @@
 """How much of a loss passes through a Markov kernel: the operator behind every translation of per-entry privacy.
 
-For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (composition notes, section 6.3)
+For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (docs/proofs/contraction.md#the-operator)
 
     L(p, p'; Lam) = max { log (p g) / (p' g) : g > 0, g(y) <= e^Lam(y, y') g(y') for all y, y' }.
 
@@ -15,24 +15,33 @@ is a prefix of the values sorted by u/v, and the two conditions say l >= rows(A)
     rows(A) = (sum_A u e^r + sum_rest u) / (sum_A v e^r + sum_rest v),   columns(A) likewise with 1 on A, e^-c outside.
 
 So l = max over proper prefixes A of min(rows(A), columns(A)), and of u(all) / v(all) for the empty one (then A(l) is
-never everything), is a bound. With Lam a constant it is the prefix formula of the notes; if Lam satisfies the triangle
-inequality it is attained for two and for three values. Losses are finite.
+never everything), is a bound. With Lam a constant it is exact (docs/proofs/contraction.md#one-number-for-all-pairs); if
+Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
 
 Rounding: u and v are the float entries moved outward by the a-priori error of a product of d kernels; every weight is
 rounded up above the bar and down below it; the logarithm is rounded up.
+
+Proofs: docs/proofs/contraction.md#the-operator and docs/proofs/contraction.md#rounding.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 U = 2.0**-53
+Number = TypeVar("Number", float, Array)
 _TINY = 1e-290
 """Entries below this may have lost digits to underflow: counted as this above the bar, as 0 below it."""
+
+
+def up(x: Number) -> Number:
+    """Past two roundings."""
+    return x * (1 + 4 * U)
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,7 @@ def _log_of_best(top: Array, bottom: Array, rows: Rows, most: Array, k: int) -> 
     return np.where(rows.valid, np.minimum(found, most), 0.0)
 
 
-def closed(losses: Array, valid: NDArray[np.bool_]) -> Array:
+def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
     """Shortest paths: F(x, x') <= F(x, z) + F(z, x') holds for the true suprema, so it may be imposed; rounded up.
 
     Only through values z that can occur: the others carry no bound."""

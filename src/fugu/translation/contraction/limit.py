@@ -8,6 +8,8 @@ variation. Hence, for losses of at most alpha,
     L <= L_stationary + 2 log(1 + (e^alpha - 1) tanh(w / 4)),
 
 at this entry and at every later one.
+
+Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.products import largest, single
 from fugu.priors.stationary import stationary_law
 from fugu.translation.contraction.closed import from_total_variation
-from fugu.translation.contraction.kernel import Array, Rows, U, passed, sort_rows
+from fugu.translation.contraction.kernel import Array, Rows, U, passed, sort_rows, up
 from fugu.translation.contraction.side import Side
 
 _FORGOTTEN = 1e-13
@@ -31,11 +33,6 @@ _EVER = 1e-3
 """A chain that does not come this near within its length is not compared at all."""
 NEAR = 1.0
 """A start whose w is above this is not yet worth comparing with the stationary chain."""
-
-
-def up(x: Array | float) -> Array:
-    """Past two roundings."""
-    return np.asarray(x, dtype=np.float64) * (1 + 4 * U)
 
 
 def losses_of(beyond: list[Array], epsilon: float) -> Array:
@@ -81,13 +78,13 @@ class Limit:
     def rows(self, ds: tuple[int, ...]) -> Rows:
         """The sorted rows of the powers; kept."""
         if ds not in self.side._cache:
-            plain, reach = [self.side.kernel(1)], [self.side.kernel(1) > 0]
+            powers, reach = [self.side.kernel(1)], [self.side.kernel(1) > 0]
             for _ in range(ds[-1] - 1):
                 with np.errstate(under="ignore"):
-                    plain.append(plain[-1] @ plain[0])
+                    powers.append(powers[-1] @ powers[0])
                 reach.append((reach[-1].astype(np.float32) @ reach[0].astype(np.float32)) > 0)
-            powers, positive = np.stack([plain[d - 1] for d in ds]), np.stack([reach[d - 1] for d in ds])
-            self.side._cache[ds] = sort_rows(powers, positive, self.side.relative(ds), self.side.valid_at(0))
+            stack, positive = np.stack([powers[d - 1] for d in ds]), np.stack([reach[d - 1] for d in ds])
+            self.side._cache[ds] = sort_rows(stack, positive, self.side.relative(ds), self.side.valid_at(0))
         return self.side._cache[ds]
 
 

@@ -2,14 +2,17 @@
 
 For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
 alone can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal.
-Then (composition notes, section 6.3), with K the product of the d kernels that lead from this node to the d-th beyond
-it,
+Then (docs/proofs/contraction.md#the-recursion), with K the product of the d kernels that lead from this node to the
+d-th beyond it,
 
     F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; Lam_(m-d))   for every 1 <= d <= m.
 
 All three are taken, and the shortest paths of the result. For two values d = 1 gives the exact optimum. If the kernels
 do not depend on the place and A >= F_m, ..., F_(m-D+1) with A >= min_d (d - 1) eps + L(K^d; eps + A), then A bounds F
 for every number of further nodes from m on: L grows with Lam. Such an A is looked for by extrapolation, then checked.
+
+Proofs: docs/proofs/contraction.md#the-recursion, docs/proofs/contraction.md#two-values and
+docs/proofs/contraction.md#every-length.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.translation.contraction.kernel import Array, Rows, U, closed, passed, sort_rows
+from fugu.translation.contraction.kernel import Array, Rows, U, passed, shortest_paths, sort_rows, up
 
 Mask = NDArray[np.bool_]
 _MOST_WORK = 2_000_000
@@ -73,12 +76,12 @@ class Side:
 
 
 @dataclass
-class _Products:
+class Products:
     """The products of up to D kernels that start at the present node."""
 
     side: Side
     most: int
-    plain: list[Array] = field(default_factory=list)
+    powers: list[Array] = field(default_factory=list)
     reach: list[Mask] = field(default_factory=list)
 
     def step(self, m: int) -> None:
@@ -86,14 +89,14 @@ class _Products:
         kernel = self.side.kernel(m)
         positive = kernel > 0
         with np.errstate(under="ignore"):
-            self.plain = [kernel, *(kernel @ p for p in self.plain)][: self.most]
+            self.powers = [kernel, *(kernel @ p for p in self.powers)][: self.most]
         ones = positive.astype(np.float32)
         self.reach = [positive, *((ones @ r.astype(np.float32)) > 0 for r in self.reach)][: self.most]
 
     def rows(self, m: int, ds: Sequence[int]) -> Rows:
-        plain = np.stack([self.plain[d - 1] for d in ds])
+        powers = np.stack([self.powers[d - 1] for d in ds])
         reach = np.stack([self.reach[d - 1] for d in ds])
-        return sort_rows(plain, reach, self.side.relative(ds), self.side.valid_at(m))
+        return sort_rows(powers, reach, self.side.relative(ds), self.side.valid_at(m))
 
 
 @dataclass(frozen=True)
@@ -119,13 +122,13 @@ def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:
     """The recursion up to `nodes` further nodes (None: until it settles, or give up after many steps)."""
     ds = blocks(side.k)
     found = [np.zeros((side.k, side.k))]
-    products = _Products(side, ds[-1])
+    products = Products(side, ds[-1])
     for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
         usable = tuple(d for d in ds if d <= m)
         rows = _rows(side, products, m, usable)
         valid = side.valid_at(m)
         beyond = [found[m - d] for d in usable]
-        new = np.minimum(step(rows, beyond, usable, epsilon, valid), _up(m * epsilon))
+        new = np.minimum(step(rows, beyond, usable, epsilon, valid), up(m * epsilon))
         found.append(np.where(rows.valid[0], new, 0.0))
         if side.same and m >= ds[-1] + 3 and (settled := _settle(found, rows, ds, epsilon, valid)) is not None:
             found.append(settled)
@@ -133,13 +136,13 @@ def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:
     return Levels(found, False)
 
 
-def _rows(side: Side, products: _Products, m: int, ds: tuple[int, ...]) -> Rows:
+def _rows(side: Side, products: Products, m: int, ds: tuple[int, ...]) -> Rows:
     """The sorted rows of the products of d kernels that start at a node with m further nodes; kept if all are alike."""
     if not side.same:
         products.step(m)
         return products.rows(m, ds)
     if ds not in side._cache:
-        while len(products.plain) < ds[-1]:
+        while len(products.powers) < ds[-1]:
             products.step(m)
         side._cache[ds] = products.rows(m, ds)
     return side._cache[ds]
@@ -148,9 +151,9 @@ def _rows(side: Side, products: _Products, m: int, ds: tuple[int, ...]) -> Rows:
 def step(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
     """min over d of (d - 1) eps + L(K^d; eps + F), rounded up, and its shortest paths."""
     apart = ~np.eye(len(valid), dtype=bool)
-    losses = np.where(apart, _up(epsilon + np.stack(beyond)), 0.0)
-    own = _up((np.asarray(ds) - 1) * epsilon)[:, None, None]
-    return closed(np.asarray(_up(own + passed(rows, losses)).min(axis=0)), valid)
+    losses = np.where(apart, up(epsilon + np.stack(beyond)), 0.0)
+    own = up((np.asarray(ds) - 1) * epsilon)[:, None, None]
+    return shortest_paths(np.asarray(up(own + passed(rows, losses)).min(axis=0)), valid)
 
 
 def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array | None:
@@ -173,7 +176,3 @@ def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float,
     bound = np.where(rows.valid[0], recent + gap + room, 0.0)
     after = np.where(rows.valid[0], step(rows, [bound] * len(ds), ds, epsilon, valid), 0.0)
     return bound if bool(np.all(after <= bound)) else None
-
-
-def _up(x: Array | float) -> Array:
-    return np.asarray(x, dtype=np.float64) * (1 + 4 * U)

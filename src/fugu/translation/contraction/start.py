@@ -13,7 +13,9 @@ product of backward kernels. What they pass on is bounded in three ways.
   and x' the odds a / (1 - a) and a' / (1 - a') have a quotient of at most e^D (quotients of sums of mu K over A and
   over the rest), and (1 + (e^alpha - 1) a) / (1 + (e^alpha - 1) a') is largest, for that quotient, where the odds of a
   and a' are e^(-alpha/2 +- D/2). Its value is ((1 + e^((alpha + D)/2)) / (e^(alpha/2) + e^(D/2)))^2.
-- *The start is forgotten*: by the kernels of the stationary chain and a little more (`contraction_limit`).
+- *The start is forgotten*: by the kernels of the stationary chain and a little more (`limit`).
+
+Proofs: docs/proofs/contraction.md#a-given-start and docs/proofs/contraction.md#any-start.
 """
 
 from __future__ import annotations
@@ -22,12 +24,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain
 from fugu.priors.products import Product, largest
-from fugu.translation.contraction.kernel import Array, Rows, U, passed, sort_rows
-from fugu.translation.contraction.limit import NEAR, Limit, limit_of, losses_of, up
+from fugu.translation.contraction.kernel import Array, Rows, U, passed, passed_scalar, sort_pairs, sort_rows, up
+from fugu.translation.contraction.limit import NEAR, Limit, limit_of, losses_of
 from fugu.translation.contraction.side import Mask
+
+Places = tuple[NDArray[np.intp], ...]
 
 
 def through_any(alpha: Array, diameter: Array) -> Array:
@@ -74,6 +79,10 @@ class Start:
         """(n, k, k): bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them."""
         raise NotImplementedError
 
+    def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
+        """What passes d kernels for some pairs of values, if all losses beyond are at most alpha."""
+        raise NotImplementedError
+
 
 @dataclass
 class GivenStart(Start):
@@ -85,6 +94,10 @@ class GivenStart(Start):
     def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
         own = up((np.asarray(ds) - 1) * epsilon)[:, None, None]
         return up(own + passed(self.rows(m, ds), losses_of(beyond, epsilon)))
+
+    def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
+        rows = sort_pairs(*self.kernel(m, d), pairs)
+        return np.asarray(passed_scalar(rows, np.array([alpha]))[0, 0])
 
     def rows(self, m: int, ds: tuple[int, ...]) -> Rows:
         """The sorted rows of the backward kernels; they serve every epsilon, so as many as fit are kept."""
@@ -143,6 +156,9 @@ class AnyStart(Start):
             less = self.limit.passed([m - d for d in near], [beyond[n] for n in at], near, epsilon)
             found[at] = np.minimum(found[at], less)
         return up(found)
+
+    def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
+        return through_any(np.full(pairs[0].shape, alpha), self.diameter(m, d)[0][pairs])
 
     def diameter(self, m: int, d: int) -> tuple[Array, Mask]:
         """D(x, x') of the d steps that end at this node, and which of the nodes before reach x: (k, k), (k, k)."""

@@ -3,6 +3,12 @@
 If the records are jointly normal, then given X_i = a and X_i = b their laws differ by the fixed vector
 Cov(X, X_i) Var(X_i)^{-1} (b - a), so X' = X + that vector couples the two, and every record j moves by exactly
 |Cov(X_j, X_i)| / Var(X_i) |b - a|. Functions of a record that do not stretch distances (clipping) keep this bound.
+
+`AR1` is a stationary sequence of any length, of which the correlation of neighbours is known; `Correlated` is a
+`GaussianField`, one entry a record, with secrets that are a bounded distance apart. `TruncatedAR1` is another belief:
+it conditions on every entry lying in a box, which changes the law, and then pure epsilon exists.
+
+Proofs: docs/proofs/iterations.md#6-gaussian-data.
 """
 
 from __future__ import annotations
@@ -10,26 +16,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fugu.errors import UsageError
 from fugu.guarantee.numbers import is_number, plain
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.priors.coupling import Case, Coupled, Floats, Price, Run, positions
 from fugu.priors.gaussian_field import GaussianField
-from fugu.training.priors import Case, Floats, Found, Prior, Run, positions
-from fugu.training.steps import UNIT
+from fugu.priors.stationary import UNIT
 
 
 @dataclass(frozen=True)
-class AR1(Prior):
+class AR1(Coupled):
     """Stationary normal records with correlation rho^|i-j|; two secret values of one record are at most `distance`
     apart. Vectors: the same correlation in time for all coordinates, Cov(X_i, X_j) = rho^|i-j| S, norm l2."""
 
     rho: Real
     distance: Real = 1
-    gaussian = True
+    kind = "ar1"
 
     def __post_init__(self) -> None:
         if not is_number(self.rho) or not -1 < self.rho < 1:
@@ -38,7 +45,19 @@ class AR1(Prior):
             )
         _check_distance(self.distance)
 
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+    @classmethod
+    def example(cls) -> AR1:
+        return cls(Fraction(3, 10))
+
+    @classmethod
+    def of(cls, rho: str, distance: str) -> AR1:
+        return cls(read_number(rho), read_number(distance))
+
+    def field(self, records: int) -> GaussianField:
+        """The same law of that many records, with variance 1, entry by entry and exact."""
+        return GaussianField.ar1(records, self.rho)
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         records = run.records
         moved = self._moved(records)
 
@@ -66,24 +85,39 @@ class AR1(Prior):
         )
 
     def parameters(self) -> dict[str, Any]:
-        return {"kind": "ar1", "rho": str(as_fraction(self.rho)), "distance": str(as_fraction(self.distance))}
+        return {"kind": self.kind, "rho": str(as_fraction(self.rho)), "distance": str(as_fraction(self.distance))}
 
 
-class Correlated(Prior):
+class Correlated(Coupled):
     """Normal records with any covariance (`GaussianField`, one entry a record)."""
 
-    gaussian = True
+    kind = "correlated"
+    field: GaussianField
+    distance: Real
 
     def __init__(self, field: GaussianField, distance: Real = 1) -> None:
         if not isinstance(field, GaussianField):
             raise UsageError("give a fugu.priors.gaussian_field.GaussianField, one entry for each record")
         _check_distance(distance)
-        self.field, self.distance = field, distance
+        vars(self).update(field=field, distance=distance)
 
     def __repr__(self) -> str:
         return f"Correlated({self.field.size} records, distance {plain(as_fraction(self.distance))})"
 
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+    @classmethod
+    def example(cls) -> Correlated:
+        return cls(GaussianField.example(), Fraction(1, 2))
+
+    @classmethod
+    def of(cls, covariance: list[list[str]], distance: str) -> Correlated:
+        return cls(GaussianField([[read_number(x) for x in row] for row in covariance]), read_number(distance))
+
+    @property
+    def entries(self) -> int:
+        """One for each row of the covariance."""
+        return self.field.size
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         records = run.records
         if self.field.size != records:
             raise UsageError(f"the field has {self.field.size} entries for {records} records; give one for each")
@@ -101,7 +135,7 @@ class Correlated(Prior):
 
     def parameters(self) -> dict[str, Any]:
         covariance = [[str(x) for x in row] for row in self.field.covariance]
-        return {"kind": "correlated", "covariance": covariance, "distance": str(as_fraction(self.distance))}
+        return {"kind": self.kind, "covariance": covariance, "distance": str(as_fraction(self.distance))}
 
 
 def _check_distance(distance: Any) -> None:

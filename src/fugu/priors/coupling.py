@@ -1,26 +1,28 @@
-"""What adversaries believe about the other records: how far these move, in one coupling, when a secret record changes.
+"""How far the other records move, in one coupling, when a secret record changes: what training asks of a prior.
 
 A prior turns each pair of secrets about record i into a `Case`: a coupling of the two joint laws of all records, as a
 list of moves with their chances. Only joint couplings count: distances of single records say nothing if the records are
 dependent (`from_marginals`). Shifts that come later are hidden by less noise, so a case with the same moves at later
-records covers one with the moves at earlier records (docs/proofs/iterations.md, section 3).
+records covers one with the moves at earlier records (docs/proofs/iterations.md#3-the-least-allocation).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import NotProvable, UsageError
+from fugu.errors import NotProvable
+from fugu.numbers.exact import Real
+from fugu.priors.prior import Belief
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-_MOST_WORK, _MOST_RECORDS, _CLOSE = 2**24, 4096, 1e-5
+_MOST_RECORDS, _CLOSE = 4096, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class Weighed(Protocol):
     def height(self) -> float: ...
 
 
-Found = TypeVar("Found", bound=Weighed)
+Price = TypeVar("Price", bound=Weighed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +93,32 @@ class Run:
         return range(self.records)
 
 
-class Prior:
-    """What is believed about n records in their public order."""
+class Coupled(Belief):
+    """A prior that turns each pair of secrets about one record into cases; n records in their public order."""
 
+    kind = ""
+    """The name under which `parameters` is read again."""
     ordered = True
     """Whether it matters which record comes after which."""
-    gaussian = False
-    """Whether the values themselves move a little, rather than change altogether with a small chance."""
+    distance: Real | None = None
+    """How far apart two secret values of one record are at most; None: the two may be anything."""
 
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+    @property
+    def gaussian(self) -> bool:
+        """Whether the values themselves move a little, rather than change altogether with a small chance."""
+        return self.distance is not None
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is asserted."""
+        return (self.words(),)
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """What a certificate says beyond `words`: where the numbers come from."""
+        return ()
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         """Costs of cases that together cover every record and every pair of its values."""
         raise NotImplementedError
 
@@ -108,91 +127,22 @@ class Prior:
         raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """What `fugu.training.reading.prior_of` needs to build it again."""
+        """What `of` needs to build it again, and its kind."""
         raise NotImplementedError
 
-
-@dataclass(frozen=True)
-class Independent(Prior):
-    """All records are independent: differential privacy (Feldman et al. 2018). The record used last is hidden
-    least."""
-
-    ordered = False
-
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
-        if run.rates_rise:
-            return [weigh(Case.sure([(run.steps - 1) % run.batches * run.batch_size]))]
-        return [weigh(Case.sure([first])) for first in range(0, run.records, run.batch_size)]
-
-    def words(self) -> str:
-        return "the records are independent of each other"
-
-    def parameters(self) -> dict[str, Any]:
-        return {"kind": "independent"}
-
-
-@dataclass(frozen=True)
-class WorstCase(Prior):
-    """Nothing is assumed: all records may change together (group privacy of the whole data set)."""
-
-    ordered = False
-
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
-        return [weigh(Case.sure(np.arange(run.records)))]
-
-    def words(self) -> str:
-        return "nothing: all records may depend on each other in any way"
-
-    def parameters(self) -> dict[str, Any]:
-        return {"kind": "group"}
-
-
-class Groups(Prior):
-    """Records with the same label depend on each other in any way; records with different labels are independent."""
-
-    ordered = False
-
-    def __init__(self, labels: Sequence[Any] | NDArray[Any]) -> None:
-        try:
-            found = np.asarray(labels)
-            numbers = np.unique(found, return_inverse=True)[1]
-        except (TypeError, ValueError):
-            raise UsageError("groups must be labels of one kind, one for each record, none of them missing") from None
-        if found.ndim != 1 or found.size == 0:
-            raise UsageError("groups must be one label for each record")
-        if bool(np.any(found != found)):  # NaN: nobody knows whose records these are  # noqa: PLR0124
-            raise UsageError("groups must be labels of one kind, one for each record, none of them missing")
-        self.labels = numbers.reshape(-1).astype(np.int64)
-
-    def __repr__(self) -> str:
-        return f"Groups({self.labels.size} records, {int(self.labels.max()) + 1} groups)"
-
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
-        records = run.records
-        if self.labels.size != records:
-            raise UsageError(f"groups has {self.labels.size} labels for {records} records; give one for each")
-        sizes = np.bincount(self.labels)
-        if (
-            run.later_is_worse and sizes.size * records > _MOST_WORK
-        ):  # the last records, as many as the largest group has, cover all groups
-            return [weigh(Case.sure(np.arange(records - int(sizes.max()), records)))]
-        order = np.argsort(self.labels, kind="stable")
-        return [weigh(Case.sure(np.sort(members))) for members in np.split(order, np.cumsum(sizes)[:-1])]
-
-    def words(self) -> str:
-        return "records of one group may depend on each other in any way; different groups are independent"
-
-    def parameters(self) -> dict[str, Any]:
-        return {"kind": "groups", "labels": self.labels.tolist()}
+    @classmethod
+    def of(cls, *_: Any, **parameters: Any) -> Coupled:
+        """The prior that `parameters` wrote down, its kind left out."""
+        return cls(**parameters)
 
 
 def positions(
     run: Run,
     near: Callable[[int], Case],
     rest: Callable[[int], Case],
-    weigh: Callable[[Case], Found],
+    weigh: Callable[[Case], Price],
     most: int = 64,
-) -> list[Found]:
+) -> list[Price]:
     """Costs that cover all positions: near(r) is the case of record n - 1 - r, rest(r) covers it and all before it.
 
     Single positions are weighed until the rest costs no more than the worst of them (or 1e-5 more). `rest`

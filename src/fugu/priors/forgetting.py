@@ -1,33 +1,47 @@
 """Sequences that forget: when one record changes, the others change only within a random window around it.
 
+Three beliefs, by what is known. `Chained`: a chain, or a set of them, is known; it adds to `MarkovChain` only how
+records move. `Mixing`: only that neighbours agree in total variation but for a coefficient, in both directions of
+time. `ContractingChains`: only that every step has a bounded projective diameter, from any start; it bounds ratios of
+probabilities, so it translates per-entry privacy, which a bound in total variation cannot.
+
 Given the secret record the past and the future are independent. By the maximal agreement coupling (Griffeath 1975,
 Goldstein 1979) the two futures differ at distance k or farther with probability exactly the total variation of the laws
 of what comes from distance k on; for a chain, of the two states at distance k. The same for the two pasts. Inside the
 window the records may be anything.
+
+Proofs: docs/proofs/influence.md#contracting-chains, docs/proofs/iterations.md#7-data-that-forgets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from fugu.errors import UsageError
 from fugu.guarantee.numbers import is_number, plain
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
-from fugu.priors.skipped import skipped
-from fugu.training.priors import Case, Floats, Found, Move, Prior, Run, positions
-from fugu.training.steps import UNIT
+from fugu.priors.coefficients import backward_coefficient, forward_coefficient, projective_diameter
+from fugu.priors.coupling import Case, Coupled, Floats, Move, Price, Run, positions
+from fugu.priors.curve import InfluenceCurve, whole
+from fugu.priors.prior import Belief
+from fugu.priors.stationary import UNIT
 
 _SINGLE, _RATIO, _SAME, _LONG = 12, 1.5, 64, 12_000
+_BITS = 96
 Survival = Callable[[int], float]
 
 
-class Windows(Prior):
+class Windowed(Coupled):
     """Records that change within a window: `ahead(k)`, `behind(k)` bound the chance that it reaches k records far."""
 
     def ahead(self, k: int) -> float:
@@ -36,7 +50,7 @@ class Windows(Prior):
     def behind(self, k: int) -> float:
         raise NotImplementedError
 
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+    def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         last = run.records - 1
         places = 20 if run.later_is_worse else run.records
         long = places * (40 + run.steps / 20) > _LONG  # roughly the microseconds of one pair of reaches
@@ -74,11 +88,20 @@ def _buckets(survival: Survival, most: int, long: bool) -> list[tuple[int, float
 
 
 @dataclass(frozen=True)
-class Mixing(Windows):
+class Mixing(Windowed):
     """A Markov sequence of records of any kind: whatever one record is, the laws of the next one differ by at most
     `coefficient` in total variation, and so do those of the one before."""
 
     coefficient: Real
+    kind = "mixing"
+
+    @classmethod
+    def example(cls) -> Mixing:
+        return cls(Fraction(3, 10))
+
+    @classmethod
+    def of(cls, coefficient: str) -> Mixing:
+        return cls(read_number(coefficient))
 
     def __post_init__(self) -> None:
         if not is_number(self.coefficient) or not 0 <= self.coefficient < 1:
@@ -96,20 +119,47 @@ class Mixing(Windows):
         )
 
     def parameters(self) -> dict[str, Any]:
-        return {"kind": "mixing", "coefficient": str(as_fraction(self.coefficient))}
+        return {"kind": self.kind, "coefficient": str(as_fraction(self.coefficient))}
 
 
-class Chained(Windows):
+class Chained(Windowed):
     """Records that depend on each other only through a state, which is a Markov chain (or one of several)."""
 
+    kind = "chains"
+    chain: MarkovChain | ChainSet
+    _known: dict[tuple[bool, int], float]
+
     def __init__(self, chain: MarkovChain | ChainSet) -> None:
-        self.chain = chain
-        self._known: dict[tuple[bool, int], float] = {}
+        vars(self).update(chain=chain, _known={})
 
     def __repr__(self) -> str:
         return f"Chained({self.chain!r})"
 
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+    @classmethod
+    def example(cls) -> Chained:
+        return cls(MarkovChain.example())
+
+    @classmethod
+    def of(cls, chains: list[dict[str, Any]]) -> Chained:
+        read = [MarkovChain(**chain) for chain in chains]
+        return cls(read[0] if len(read) == 1 else ChainSet(read))
+
+    @property
+    def entries(self) -> int:
+        """As many as the chain has."""
+        return self.chain.length
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The states that an entry never takes."""
+        return self.chain.skipped
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """What the chain takes for granted, such as what it was fitted on."""
+        return self.chain.assumptions
+
+    def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         if self.chain.length != run.records:
             raise UsageError(
                 f"the chain has length {self.chain.length}, there are {run.records} records; make them agree"
@@ -125,10 +175,7 @@ class Chained(Windows):
     def _forgotten(self, forward: bool, k: int) -> float:
         """The largest total variation of the states k apart; from some distance on by products, eta_{j+k} <= eta_j
         eta_k: 64 steps, or 8 if the steps of the chain differ, where each distance takes a sweep over the sequence."""
-        from fugu.translation.coefficients import backward_coefficient, forward_coefficient
-
-        chains = self.chain.chains if isinstance(self.chain, ChainSet) else (self.chain,)
-        if k > (_SAME if all(chain.homogeneous for chain in chains) else _SAME // 8):
+        if k > (_SAME if all(chain.homogeneous for chain in self.chain.chains) else _SAME // 8):
             return self._forgotten(forward, k // 2) * self._forgotten(forward, k - k // 2) * (1 + 2 * UNIT) + 5e-324
         if (forward, k) not in self._known:
             measure = forward_coefficient if forward else backward_coefficient
@@ -137,12 +184,70 @@ class Chained(Windows):
 
     def words(self) -> str:
         told = f"the records depend on each other only through a state that follows {self.chain!r}"
-        never = skipped(self.chain)
+        never = self.skipped
         return f"{told}; not protected, as they are never taken: {', '.join(never)}" if never else told
 
     def parameters(self) -> dict[str, Any]:
-        chains = self.chain.chains if isinstance(self.chain, ChainSet) else (self.chain,)
-        return {"kind": "chains", "chains": [_written(chain) for chain in chains]}
+        return {"kind": self.kind, "chains": [_written(chain) for chain in self.chain.chains]}
+
+
+class ContractingChains(Belief):
+    """All chains of `length` entries, steps that may differ and any start, with projective diameter <= `diameter`.
+
+    R_d <= Delta tau^(d-1), tau = tanh(Delta / 4), for every product of d such kernels; the left side obeys the same
+    bound because reweighting rows and columns and transposing leave Delta unchanged. Windowed clipped at an end leak
+    less.
+
+    >>> chains = ContractingChains(projective_diameter([[0.6, 0.4], [0.2, 0.8]]), length=100)
+    >>> round(chains.influence_curve()(1), 6), round(chains.influence_curve()(9), 6)
+    (3.583519, 0.111725)
+    """
+
+    diameter: float
+    length: int
+    assumptions: tuple[str, ...]
+
+    def __init__(self, diameter: float, length: int) -> None:
+        if isinstance(diameter, bool) or not isinstance(diameter, (int, float, np.floating)) or not diameter >= 0:
+            raise UsageError("diameter must be a number >= 0 (inf allowed): see projective_diameter")
+        vars(self).update(
+            diameter=float(diameter),
+            length=whole(length, "length"),
+            assumptions=(f"every step of the chain has projective diameter at most {float(diameter):g}",),
+        )
+
+    def __repr__(self) -> str:
+        return f"ContractingChains(diameter {self.diameter:g}, length {self.length})"
+
+    @classmethod
+    def example(cls) -> ContractingChains:
+        return cls.around([[[0.6, 0.4], [0.2, 0.8]]], length=20)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the sequence."""
+        return self.length
+
+    @classmethod
+    def around(cls, kernels: Iterable[Any], length: int) -> ContractingChains:
+        """The chains whose every step is one of these kernels, in any order and from any start."""
+        found = [projective_diameter(kernel) for kernel in kernels]
+        if not found:
+            raise UsageError("give at least one kernel")
+        return cls(max(found), length)
+
+    def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
+        """min over l + r = b + 1 of Delta (tau^(l-1) + tau^(r-1)): balanced windows, as tau^d is convex in d."""
+
+        def value(b: int) -> float:
+            if math.isinf(self.diameter):
+                return math.inf
+            with balls.precision(_BITS):
+                tau = (arb(self.diameter) / 4).tanh()
+                low = (b + 1) // 2
+                return balls.upper(arb(self.diameter) * (tau ** (low - 1) + tau ** (b - low)))
+
+        return InfluenceCurve(value, self.length, max_b)
 
 
 def _written(chain: MarkovChain) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers.exact import Real
-from fugu.scenario.matrices import Matrix, minus, plain, product, read_covariance, read_matrix, solve, transpose
+from fugu.priors.matrices import Matrix, as_lists, minus, product, read_covariance, read_matrix, solve, transpose
 
 Vector = Sequence[Real]
 
@@ -38,7 +38,7 @@ class Conditional:
         spread = minus(product(product(m, sigma), transpose(m)), product(slope, cross))
         if mean is None:
             return Conditional(slope, within, spread, None, [Fraction(0)] * len(n))
-        middle = transpose(read_matrix(plain(mean), "mean", len(sigma)))
+        middle = transpose(read_matrix(as_lists(mean), "mean", len(sigma)))
         centre = [x for (x,) in product(n, middle)]
         start = [x for (x,) in minus(product(m, middle), product(slope, [[x] for x in centre]))]
         return Conditional(slope, within, spread, start, centre)

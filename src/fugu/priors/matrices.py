@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import BadLaw, UsageError
-from fugu.scenario.moves import number
+from fugu.numbers.exact import number
 
 Matrix = list[list[Fraction]]
 MOST = 64
@@ -17,7 +17,7 @@ MOST = 64
 
 def read_matrix(given: Any, name: str, columns: int | None = None) -> Matrix:
     """Rows of numbers, each the decimal it stands for; a flat list is one row."""
-    rows = plain(given)
+    rows = as_lists(given)
     if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
         raise UsageError(f"{name} must be a list of rows of numbers")
     if not isinstance(rows[0], Sequence):
@@ -32,7 +32,7 @@ def read_matrix(given: Any, name: str, columns: int | None = None) -> Matrix:
     return [[number(x, f"each entry of {name}", least=None) for x in row] for row in rows]
 
 
-def plain(given: Any) -> Any:
+def as_lists(given: Any) -> Any:
     """Lists in place of an array."""
     return given.tolist() if isinstance(given, np.ndarray) else given
 

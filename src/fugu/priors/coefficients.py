@@ -1,9 +1,12 @@
-"""How fast chains forget: Dobrushin and Birkhoff coefficients, rounded up, over every position and every prior."""
+"""How fast chains forget: Dobrushin and Birkhoff coefficients, rounded up, over every position and every prior.
+
+Proofs: docs/proofs/contraction.md#coefficients.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from fugu.numbers import balls
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chain_check import read_transition
 from fugu.priors.chains import ChainSet
-from fugu.priors.curve import InfluenceCurve, whole
+from fugu.priors.curve import whole
 from fugu.priors.products import Product, largest, single
 from fugu.priors.stationary import UNIT
 
@@ -69,7 +72,7 @@ def backward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float
     if not isinstance(prior, (MarkovChain, ChainSet)):
         raise UsageError(f"expected a MarkovChain or a ChainSet, got {type(prior).__name__}")
     found = [0.0]
-    for chain in (prior,) if isinstance(prior, MarkovChain) else prior:
+    for chain in prior.chains:
         if chain.free:
             found.append(free_start_coefficient(chain, steps))
         else:
@@ -83,46 +86,6 @@ def free_start_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> flo
     return max(found, default=0.0)
 
 
-class ContractingChains:
-    """All chains of `length` entries, steps that may differ and any start, with projective diameter <= `diameter`.
-
-    R_d <= Delta tau^(d-1), tau = tanh(Delta / 4), for every product of d such kernels; the left side obeys the same
-    bound because reweighting rows and columns and transposing leave Delta unchanged. Windows clipped at an end leak
-    less.
-
-    >>> chains = ContractingChains(projective_diameter([[0.6, 0.4], [0.2, 0.8]]), length=100)
-    >>> round(chains.influence_curve()(1), 6), round(chains.influence_curve()(9), 6)
-    (3.583519, 0.111725)
-    """
-
-    def __init__(self, diameter: float, length: int) -> None:
-        if isinstance(diameter, bool) or not isinstance(diameter, (int, float, np.floating)) or not diameter >= 0:
-            raise UsageError("diameter must be a number >= 0 (inf allowed): see projective_diameter")
-        self.diameter, self.length = float(diameter), whole(length, "length")
-        self.assumptions = (f"every step of the chain has projective diameter at most {self.diameter:g}",)
-
-    @classmethod
-    def around(cls, kernels: Iterable[Any], length: int) -> ContractingChains:
-        """The chains whose every step is one of these kernels, in any order and from any start."""
-        found = [projective_diameter(kernel) for kernel in kernels]
-        if not found:
-            raise UsageError("give at least one kernel")
-        return cls(max(found), length)
-
-    def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
-        """min over l + r = b + 1 of Delta (tau^(l-1) + tau^(r-1)): balanced windows, as tau^d is convex in d."""
-
-        def value(b: int) -> float:
-            if math.isinf(self.diameter):
-                return math.inf
-            with balls.precision(_BITS):
-                tau = (arb(self.diameter) / 4).tanh()
-                low = (b + 1) // 2
-                return balls.upper(arb(self.diameter) * (tau ** (low - 1) + tau ** (b - low)))
-
-        return InfluenceCurve(value, self.length, max_b)
-
-
 def _read(kernel: Any) -> Product:
     return single(read_transition(kernel, 2).reshape(np.shape(kernel)[-2:]))
 
@@ -134,7 +97,7 @@ def _stretches(
     if not isinstance(prior, (MarkovChain, ChainSet)):
         raise UsageError(f"expected a MarkovChain or a ChainSet, got {type(prior).__name__}")
     steps = whole(steps, "steps")
-    for chain in (prior,) if isinstance(prior, MarkovChain) else prior:
+    for chain in prior.chains:
         starts = range(1, chain.length - steps + 1)
         same = chain.stationary or (everywhere and chain.homogeneous)
         power: Product | None = None

@@ -1,7 +1,7 @@
-"""Per-entry Rényi guarantees under a chain: the divergence of what shields an entry, plus that of the entries inside.
+"""Per-entry Rényi guarantees under a prior: the divergence of what shields an entry, plus that of the entries inside.
 
-For a window H of b entries around entry i, with boundary entries X_(i-l) and X_(i+r), b = l + r - 1 (notes, section
-8.2)
+For a window H of b entries around entry i, with boundary entries X_(i-l) and X_(i+r), b = l + r - 1
+(docs/proofs/translation.md#renyi)
 
     D_a(M | x || M | x') <= D_a(B^l_x || B^l_x') + D_a(P^r_x || P^r_x') + sup over b entries of D_a,
 
@@ -9,32 +9,97 @@ by the chain rule for (M, boundary), the supremum over the inner entries, and qu
 kernels of this place. A window that reaches an end of the chain has no boundary there. The best window is taken for
 every entry, ordered pair and order a. Nothing is proved here for the contraction recursion in Rényi form, so it is not
 used.
+
+What b entries cost: for laws P, R, Q and 1/p + 1/q = 1 Hölder's inequality on P^a R^-(a - 1/p) times
+R^(a - 1/p) Q^(1 - a) gives (Mironov 2017, Proposition 11)
+
+    D_a(P || Q) <= (a - 1/p) / (a - 1) D_(p a)(P || R) + D_(q (a - 1/p))(R || Q).
+
+With R the output after the first b1 of b entries have changed this bounds the divergence of b entries by those of b1
+and b2 = b - b1, for every p. At p = 1 + t (a - 1)/a b2/b1 the two orders are a + t (a - 1) b2/b1 and a + a b1/(t b2); t
+= 1 is the best choice for D_a = rho a (zCDP, Gaussian noise) and gives b^2 rho a exactly (Bun and Steinke 2016,
+Proposition 27). A curve with a few listed orders says nothing about larger ones, so at its largest order only b = 1 is
+proved.
+
+Proofs: docs/proofs/translation.md#groups-of-entries.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import RenyiCurve
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.kinds import Renyi
+from fugu.guarantee.numbers import exact, outward
+from fugu.guarantee.order import pure_as_renyi
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
+from fugu.priors.chains import ChainSet
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.kernel import Array, U
-from fugu.translation.contraction.side import Mask, Side, _Products
+from fugu.translation.contraction.side import Mask, Products, Side
 from fugu.translation.contraction.start import AnyStart
-from fugu.translation.influence import influence
-from fugu.translation.renyi_group import Cost, group_cost, up, zcdp_cost
+from fugu.translation.influence import influence, members
+from fugu.translation.pure import translated_pure
 
+Cost = Callable[[int], float]
+"""b -> an upper bound on the divergence between outputs on datasets that differ in b entries."""
+_CHOICES = (Fraction(1, 2), Fraction(1), Fraction(2))
+_MOST_GROUP = 16
 _MOST_FAR = 24
 _MOST_B = 64
 _MOST_WORK = 2 * 10**8
+
+
+def group_cost(curve: RenyiCurve, alpha: Fraction) -> Cost:
+    """The cost of b entries at one order, by the inequality above and, if the curve lists inf, by b times epsilon."""
+    known: dict[tuple[int, Fraction], Fraction | None] = {}
+    pure = curve(math.inf)
+
+    def bound(b: int, a: Fraction) -> Fraction | None:
+        if (b, a) not in known:
+            known[b, a] = _halved(b, a) if b > 1 else _finite(curve(a))
+        return known[b, a]
+
+    def _halved(b: int, a: Fraction) -> Fraction | None:
+        best: Fraction | None = None
+        for b1 in {b // 2, b - b // 2}:
+            b2 = b - b1
+            for t in _CHOICES:
+                p = 1 + t * (a - 1) / a * Fraction(b2, b1)
+                second = bound(b2, a + a * Fraction(b1, b2) / t)
+                first = bound(b1, p * a) if second is not None else None
+                if first is None or second is None:
+                    continue
+                here = (a - 1 / p) / (a - 1) * first + second
+                best = here if best is None or here < best else best
+        return best
+
+    def cost(b: int) -> float:
+        found = math.inf
+        if math.isfinite(pure):
+            found = pure_as_renyi(b * exact(pure), alpha)
+        if b <= _MOST_GROUP and (general := bound(b, alpha)) is not None:
+            found = min(found, outward(general))
+        return found
+
+    return cost
+
+
+def zcdp_cost(rho: Fraction, alpha: Fraction) -> Cost:
+    """b^2 rho alpha: for rho-zCDP and for Gaussian noise, and for nothing else (Bun and Steinke 2016, Prop. 27)."""
+    return lambda b: outward(b * b * rho * alpha)
+
+
+def _finite(x: float) -> Fraction | None:
+    return exact(x) if math.isfinite(x) else None
 
 
 def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array:
@@ -61,22 +126,31 @@ def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array
 
 def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
     """[m - 1][d - 1]: divergences d nodes away from a node with m further nodes, d <= min(m, far); or one list."""
-    products, out = _Products(side, far), []
+    products, out = Products(side, far), []
     errors = side.relative(range(1, far + 1))
     for m in range(1, min(nodes, far) + 1 if side.same else nodes + 1):
         products.step(m)
         if not side.same or m == min(nodes, far):
-            both = zip(products.plain, products.reach, errors, strict=False)
+            both = zip(products.powers, products.reach, errors, strict=False)
             out.append([divergences(p, r, float(e), alpha) for p, r, e in both])
     return out
 
 
 def _any_start(chain: MarkovChain, far: int) -> list[list[Array]]:
-    """The same for the earlier nodes whatever the start is: D_alpha <= D_inf <= D(x, x') of `contraction_start`."""
+    """The same for the earlier nodes whatever the start is: D_alpha <= D_inf <= D(x, x') of `contraction.start`."""
     start = AnyStart(chain)
     return [[start.diameter(m, d)[0] for d in range(1, min(m, far) + 1)] for m in range(1, chain.length)]
 
 
+@singledispatch
+def divergence(prior: Any, alpha: float, cost: Cost) -> float:  # noqa: ARG001
+    """The bound at one order under a single prior: min over b of a(b) + the cost of b entries, as D_a <= D_inf <= a."""
+    curve = influence(prior)
+    sizes = [*range(1, min(curve.length, _MOST_B) + 1), curve.length]
+    return min(math.nextafter(curve(b) + cost(b), math.inf) for b in sizes)
+
+
+@divergence.register
 def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
     """The bound above at one order, the largest over entries and ordered pairs of possible values."""
     length, k = chain.length, chain.size
@@ -115,22 +189,32 @@ def _choices(table: list[list[Array]], m: int, far: int, k: int) -> list[tuple[i
     return [*found, (m + 1, np.zeros((k, k)))] if m <= far else found
 
 
-def other_divergence(prior: Any, cost: Cost) -> float:
-    """min over b of a(b) + the cost of b entries, for any prior with an influence curve: D_a <= D_inf <= a(b)."""
-    curve = influence(prior)
-    sizes = [*range(1, min(curve.length, _MOST_B) + 1), curve.length]
-    return min(math.nextafter(curve(b) + cost(b), math.inf) for b in sizes)
-
-
-def divergence(prior: Any, alpha: float, cost: Cost) -> float:
-    """The bound at one order under any single prior."""
-    if isinstance(prior, MarkovChain):
-        return chain_divergence(prior, alpha, cost)
-    return other_divergence(prior, cost)
+def translated_renyi(prior: Any, dp: Renyi) -> Renyi:
+    """At the order given; at order inf the pure translation."""
+    if math.isinf(dp.alpha):
+        if dp.delta:
+            raise NotProvable("Renyi(inf, epsilon, delta) is Approx(epsilon, delta); translate that")
+        return Renyi(dp.alpha, translated_pure(prior, dp.epsilon))
+    return Renyi(dp.alpha, translated_curve(prior, RenyiCurve({dp.alpha: dp.epsilon}, dp.delta)).epsilons[dp.alpha])
 
 
 def translated_curve(prior: Any, dp: RenyiCurve) -> RenyiCurve:
-    """The curve at the orders that `dp` lists, where a finite bound is proved."""
+    """At the orders given where a finite bound is proved; of several priors the worst at their common orders."""
+    if (several := members(prior)) is not None:
+        known = [translated_curve(p, dp).epsilons for p in several]
+        common = {a: max((k[a] for k in known), key=exact) for a in known[0] if all(a in k for k in known)}
+        if not common:
+            raise NotProvable("the priors have no order at which all of them have a finite bound; list more orders")
+        return RenyiCurve(common)
+    pure = dp(math.inf)
+    at_inf: dict[Real, Real] = {math.inf: translated_pure(prior, pure)} if math.isfinite(pure) and not dp.delta else {}
+    if at_inf and len(dp.points) == 1:
+        return RenyiCurve(at_inf)
+    return RenyiCurve({**_finite_orders(prior, dp).epsilons, **at_inf})
+
+
+def _finite_orders(prior: Any, dp: RenyiCurve) -> RenyiCurve:
+    """The curve at the finite orders that `dp` lists, where a finite bound is proved."""
     if dp.delta:
         raise NotProvable("a Rényi guarantee outside events of probability delta has no group rule here; use Approx")
     found: dict[Real, Real] = {}
@@ -139,7 +223,7 @@ def translated_curve(prior: Any, dp: RenyiCurve) -> RenyiCurve:
             continue
         here = divergence(prior, float_up(exact(alpha)), group_cost(dp, exact(alpha)))
         if math.isfinite(here):
-            found[alpha] = up(Fraction(here))
+            found[alpha] = outward(Fraction(here))
     return _some(found)
 
 
@@ -161,11 +245,11 @@ def translate_zcdp(prior: Any, rho: Real, alphas: Iterable[Real] = (1.5, 2, 4, 8
     >>> round(translate_zcdp(chain, 0.02, [2])(2), 6)
     0.59909
     """
-    chains = list(getattr(prior, "chains", [prior]))
+    chains = prior.chains if isinstance(prior, ChainSet) else (prior,)
     found: dict[Real, Real] = {}
     for alpha in alphas:
         cost = zcdp_cost(exact(rho), exact(alpha))
         here = max(divergence(c, float_up(exact(alpha)), cost) for c in chains)
         if math.isfinite(here):
-            found[alpha] = up(Fraction(here))
+            found[alpha] = outward(Fraction(here))
     return _some(found)

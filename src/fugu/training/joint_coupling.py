@@ -1,4 +1,7 @@
-"""`Joint`: records whose whole joint law is written down, as a table over finitely many values."""
+"""`Joint`: how records move whose whole joint law is a `JointTable`, by transport plans with exact marginals.
+
+It adds no law to the table, only which coupling of it is used; `fugu.priors` has no place for it, as the plans that are
+good depend on the training."""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from fugu.laws.masses import Masses, masses
 from fugu.loss.shifts.cost import finite_order
 from fugu.loss.shifts.gaussian import fast_gaussian_log_delta
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.priors.coupling import Case, Coupled, Floats, Indices, Move, Price, Run
 from fugu.priors.joint import JointTable
 from fugu.training.joint_pair import MOST_PAIRS, apart, bottleneck_plan
-from fugu.training.priors import Case, Floats, Found, Indices, Move, Prior, Run
 from fugu.transport.cells import SubCoupling
 from fugu.transport.plan import optimal_plan
 
@@ -27,7 +30,7 @@ _WEIGHT = 8.0
 """By default E exp(8 q / q_sure) is made small: mostly small squares q, few far above what can be had for sure."""
 
 
-class Joint(Prior):
+class Joint(Coupled):
     """The joint law of all records, one axis of the table each (at most 2,048 combinations given one record's value).
 
     For every record and every pair of its values that have positive probability the two laws of all records are coupled
@@ -44,6 +47,15 @@ class Joint(Prior):
     >>> round(sgd.renyi(2).epsilon, 6), round(NoisySGD(2, 0.5, 1, 1, noise=1, prior="group").renyi(2).epsilon, 6)
     (1.708513, 2.0)
     """
+
+    kind = "joint"
+    table: JointTable
+    noise: Real | None
+    epsilon: Real | None
+    sure: bool
+    order: Fraction | None
+    values: tuple[Floats | None, ...]
+    _gaps: tuple[tuple[Floats, NDArray[np.int64]], ...]
 
     def __init__(
         self,
@@ -66,15 +78,14 @@ class Joint(Prior):
             check_epsilon(epsilon)
             if math.isinf(epsilon):
                 raise UsageError("no delta is left at an infinite epsilon; give a finite one")
-        self.order = None if alpha is None else finite_order(alpha)
-        self.table, self.noise, self.epsilon, self.sure = table, noise, epsilon, sure
-        self.values = _values(values, table.shape)
-        self._gaps = [_gaps(size, v) for size, v in zip(table.shape, self.values, strict=True)]
+        order, numbers = None if alpha is None else finite_order(alpha), _values(values, table.shape)
+        gaps = tuple(_gaps(size, v) for size, v in zip(table.shape, numbers, strict=True))
+        vars(self).update(table=table, noise=noise, epsilon=epsilon, sure=sure, order=order, values=numbers, _gaps=gaps)
 
     def __repr__(self) -> str:
         return f"Joint({len(self.table.shape)} records, {self.table.masses.size} combinations)"
 
-    def weigh(self, run: Run, weigh: Callable[[Case], Found]) -> list[Found]:
+    def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         if len(self.table.shape) != run.records:
             raise UsageError(f"the table has {len(self.table.shape)} axes for {run.records} records; give one for each")
         known: dict[int, float] = {}
@@ -88,7 +99,7 @@ class Joint(Prior):
             laws = [law for value in range(size) if (law := _given(self.table, axis, value)) is not None]
             yield from combinations(laws, 2)
 
-    def _case(self, p: _Law, q: _Law, weigh: Callable[[Case], Found], known: dict[int, float]) -> Case:
+    def _case(self, p: _Law, q: _Law, weigh: Callable[[Case], Price], known: dict[int, float]) -> Case:
         """The coupling of two laws, as a case."""
         if len(p[0]) * len(q[0]) > MOST_PAIRS:
             raise NotProvable(
@@ -146,7 +157,7 @@ class Joint(Prior):
     def parameters(self) -> dict[str, Any]:
         total = int(self.table.masses.sum())
         return {
-            "kind": "joint",
+            "kind": self.kind,
             "shape": list(self.table.shape),
             "cells": [str(Fraction(int(m), total)) for m in self.table.masses.ravel()],
             "values": None if self.values[0] is None else [v.tolist() for v in self.values if v is not None],
@@ -157,12 +168,20 @@ class Joint(Prior):
         }
 
     @classmethod
-    def of(cls, parameters: dict[str, Any]) -> Joint:
+    def of(cls, shape: list[int], cells: list[str], values: Any, sure: bool, **numbers: Any) -> Joint:
         """The prior that `parameters` wrote down."""
-        cells = np.array([read_number(x) for x in parameters["cells"]], dtype=object).reshape(parameters["shape"])
-        names = ("noise", "alpha", "epsilon")
-        numbers = {name: None if parameters[name] is None else read_number(parameters[name]) for name in names}
-        return cls(JointTable(cells), parameters["values"], sure=parameters["sure"], **numbers)
+        table = np.array([read_number(x) for x in cells], dtype=object).reshape(shape)
+        given = {name: None if x is None else read_number(x) for name, x in numbers.items()}
+        return cls(JointTable(table), values, sure=sure, **given)
+
+    @classmethod
+    def example(cls) -> Joint:
+        return cls(JointTable.example())
+
+    @property
+    def entries(self) -> int:
+        """One for each axis of the table."""
+        return len(self.table.shape)
 
 
 _Law = tuple[Indices, Masses]
@@ -177,18 +196,20 @@ def _given(table: JointTable, axis: int, value: int) -> _Law | None:
     return (cells, masses(fixed[fixed != 0], len(cells))) if len(cells) else None
 
 
-def _values(values: Any, shape: tuple[int, ...]) -> list[Floats | None]:
+def _values(values: Any, shape: tuple[int, ...]) -> tuple[Floats | None, ...]:
     """One array of numbers for each record, or None for each."""
     if values is None:
-        return [None] * len(shape)
+        return (None,) * len(shape)
     try:
         nested = bool(len(values)) and all(np.ndim(v) == 1 for v in values)
-        found: list[Floats] = [np.asarray(v, dtype=np.float64) for v in (values if nested else [values] * len(shape))]
+        found: list[Floats] = [np.array(v, dtype=np.float64) for v in (values if nested else [values] * len(shape))]
     except (TypeError, ValueError):
         raise UsageError("values must be numbers: one list for all records, or one for each") from None
     if [v.shape for v in found] != [(size,) for size in shape] or not all(np.isfinite(v).all() for v in found):
         raise UsageError("values must be finite numbers, one for each value that a record can have")
-    return list(found)
+    for v in found:
+        v.flags.writeable = False
+    return tuple(found)
 
 
 def _gaps(size: int, values: Floats | None) -> tuple[Floats, NDArray[np.int64]]:

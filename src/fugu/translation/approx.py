@@ -1,12 +1,15 @@
 """(epsilon, delta) per entry under a prior.
 
 If a release is (eps, d)-DP per entry on the whole product domain, then b entries give (b eps, d_b) with d_b = d (e^(b
-eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives (composition notes, section 8.1)
+eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives
+(docs/proofs/translation.md#epsilon-and-delta)
 
     P(M in S | x) = sum over x_L of P(x_L | x) P(M in S | x_L, x) <= sum P(x_L | x) (e^(b eps) q(x_L) + d_b)
                   <= e^(b eps + a) P(M in S | x') + d_b:
 
 d is not multiplied by e^a. The contraction recursion is not proved for delta > 0 and not used.
+
+Proofs: docs/proofs/translation.md#groups-of-entries.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from fugu.guarantee.kinds import Approx
 from fugu.guarantee.numbers import check_delta, exact, outward
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
-from fugu.translation.influence import influence
+from fugu.translation.influence import influence, members
+from fugu.translation.pure import translated_pure
 
 _BITS = 192
 _MOST_B = 4096
@@ -39,16 +43,14 @@ def group_delta(epsilon: Fraction, delta: Fraction, b: int) -> float:
         return meant_up(balls.upper(balls.of(delta) * (b * e).expm1() / e.expm1()))
 
 
-def translate_approx(prior: Any, dp: Approx, most: Real | None = None) -> Approx:
+def translated_approx(prior: Any, dp: Approx, most: Real | None = None) -> Approx:
     """The least b eps + a(b) whose d_b is at most `most` (default: below 1), over independent blocks the worst."""
-    from fugu.translation.translate import members, translate
-
     if most is not None:
         check_delta(most)
     if dp.delta == 0:
-        return Approx(translate(prior, dp.epsilon), 0)
+        return Approx(translated_pure(prior, dp.epsilon), 0)
     if (several := members(prior)) is not None:
-        found = [translate_approx(p, dp, most) for p in several]
+        found = [translated_approx(p, dp, most) for p in several]
         return Approx(max((f.epsilon for f in found), key=exact), max((f.delta for f in found), key=exact))
     if math.isinf(dp.epsilon):
         return Approx(math.inf, dp.delta)
