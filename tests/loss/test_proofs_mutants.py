@@ -16,7 +16,7 @@ from fugu.laws.items import items
 from fugu.loss import prove_delta, prove_pure
 from fugu.loss.atoms import decay
 from fugu.loss.atoms.gaussian import prove_gaussian_delta
-from fugu.loss.bounds import pure_bounds
+from fugu.loss.door import pure_bounds
 from fugu.loss.smooth.rounded import Span, ball_cells
 from fugu.noise import Lattice
 from oracle import mp
