@@ -131,8 +131,10 @@ def test_forged_laws_are_refuted(found):
     body["families"][0]["p"]["cov"][0][1] = "5"
     with pytest.raises(CertificateError):
         fugu.verify(Certificate(body))
+    numbers = fugu.verify(found, [LawPair(fugu.Discrete([0, 1], [1, 1]), fugu.Discrete([0, 1], [1, 2]))])
+    assert not numbers.holds and "another dimension" in numbers.reason
     with pytest.raises(FuguError):
-        fugu.verify(found, [LawPair(fugu.Discrete([0, 1], [1, 1]), fugu.Discrete([0, 1], [1, 2]))])
+        fugu.verify(found, [LawPair(fugu.Discrete([[0, 0], [1, 1]], [1, 1]), fugu.Discrete([[0, 0], [1, 1]], [1, 2]))])
 
 
 def test_the_optimal_covariance_has_the_least_trace_of_all_methods():
