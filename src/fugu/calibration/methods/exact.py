@@ -12,6 +12,7 @@ from fugu.guarantee.asks import Divergences, Ratio
 from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.loss.search.ranges import over
 from fugu.loss.vectors.bare import law_excess
 from fugu.loss.vectors.bounds import IMPLIED
 from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
@@ -65,8 +66,11 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     target = _pure_target(ask)
     if vertices(item) > LARGEST or target <= 0:
         return Proposal(math.inf if item.different else 0.0)
-    high = float(reach(item, kind.norm, Fraction(0)) / target) * (1 + 1e-9)
-    return Proposal(least_scale(lambda b: fast_vector_pure(item, b), target, high) if high else 0.0)
+    distance = reach(item, kind.norm, Fraction(0))
+    if not distance:
+        return Proposal(0.0)
+    found = least_scale(lambda b: fast_vector_pure(item, b), target, distance / target * (1 + 1e-9))
+    return Proposal(min(found, over(distance, ask.epsilon)))  # where W_inf / epsilon is the least, it is the exact root
 
 
 def _pure_target(ask: Ratio) -> float:
