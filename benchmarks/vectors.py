@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.laws.vectors import VectorFamily, vector_families
+from fugu.laws.family import Family, families
 from fugu.loss.vectors.exact import fast_vector_pure, prove_vector_pure
 from fugu.noise.lattice import Lattice
 
@@ -39,17 +39,17 @@ def vectors(size: Size) -> Iterator[Row]:
     yield Row("vectors", f"fugu.epsilon: {case}", took["whole"] / took["dense"], "x dense")
 
 
-def _laws(side: int, atoms: int) -> tuple[fugu.LawPair, VectorFamily]:
+def _laws(side: int, atoms: int) -> tuple[fugu.LawPair, Family]:
     """Two laws with random atoms on a square, all of whose coordinates occur."""
     rng = np.random.default_rng(7)
     ends = np.stack([np.arange(side), np.arange(side)], axis=1)
     points = [np.concatenate([ends, rng.integers(0, side, (atoms // 2, 2))]) for _ in range(2)]
     p, q = (fugu.Discrete(rows, rng.integers(1, 100, len(rows))) for rows in points)
     pair = fugu.LawPair(p, q)
-    return pair, vector_families((pair,))[0].on(Lattice(Fraction(1)))
+    return pair, families((pair,))[0].on(Lattice(Fraction(1)))
 
 
-def _dense(family: VectorFamily, grid: NDArray[np.float64]) -> float:
+def _dense(family: Family, grid: NDArray[np.float64]) -> float:
     """Both densities at every vertex, by the definition: a matrix of all distances, one product with the masses."""
     apart = np.zeros((len(grid), len(family.points)))
     for column in range(grid.shape[1]):

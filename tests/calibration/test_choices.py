@@ -7,14 +7,30 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fugu.calibration.exact import least
 
-from fugu import Approx, Discrete, Laplace, LawPair, Pure, Renyi, Shifted, calibrate, compare, epsilon, plan, verify
+from fugu import (
+    Approx,
+    Discrete,
+    Laplace,
+    LawPair,
+    MultivariateNormal,
+    Pure,
+    Renyi,
+    Shifted,
+    calibrate,
+    compare,
+    epsilon,
+    plan,
+    verify,
+)
+from fugu.calibration.lattice import _continuous
 from fugu.calibration.search import least_scale
-from fugu.errors import BadBudget, BadNoise, NotProvable, UnknownName, UsageError
+from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable, UnknownName, UsageError
 from fugu.laws import families
+from fugu.noise import Lattice
 
 PAIR = LawPair(Discrete([0.5, 1.5, 3.5], [1, 2, 3]), Discrete([0.5, 1.5, 3.5], [3, 2, 1]), "a vs b")
+NORMAL = MultivariateNormal([0, 0], [[1, 0], [0, 1]])
 RNG = np.random.default_rng(11)
 OFF = LawPair(Discrete(RNG.normal(size=40)), Discrete(RNG.normal(size=50) + 0.3), "off any lattice")
 
@@ -31,7 +47,7 @@ def test_the_coarsest_lattice_that_holds_the_atoms_is_used():
 def test_rounding_onto_a_fine_lattice_costs_at_most_half_a_percent():
     for budget in (Pure(0.5), Pure(3), Approx(1, 0.01)):
         mechanism = calibrate(OFF, budget)
-        continuous = max(least(f, budget, lattice=False) for f in families([OFF]))
+        continuous = max(_continuous(f, budget.asks()) for f in families([OFF]))
         assert mechanism.noise.scale <= 1.005 * continuous * (1 + 1e-9)
         assert float(mechanism.noise.grid) <= float(mechanism.noise.scale) / 15
         assert verify(mechanism, OFF).holds
@@ -104,7 +120,9 @@ def test_every_method_can_be_asked_for_and_is_proved(method):
         (lambda: calibrate(PAIR, Pure(1), grid="fine"), BadNoise, "grid"),
         (lambda: calibrate([], Pure(1)), UsageError, "nothing to protect"),
         (lambda: calibrate([3], Pure(1)), UsageError, "law pairs"),
-        (lambda: plan(LawPair(Discrete([[0, 0]]), Discrete([[1, 1]])), 1), NotProvable, "one published number"),
+        (lambda: plan(LawPair(Discrete([[0, 0]]), Discrete([[1, 1]])), 0), NotProvable, "no finite epsilon"),
+        (lambda: plan(LawPair(NORMAL, MultivariateNormal([1, 1], [[1, 0], [0, 1]])), 1), BadBudget, "give a delta"),
+        (lambda: calibrate([PAIR, LawPair(Discrete([[0, 0]]), Discrete([[1, 1]]))], Pure(1)), BadLaw, "dimensions"),
         (lambda: plan(PAIR, -1), UsageError, "target error"),
         (lambda: plan(PAIR, math.nan), UsageError, "target error"),
         (lambda: plan(PAIR, 1, objective="abs"), UnknownName, "objective"),
@@ -137,6 +155,27 @@ def test_plan_inverts_calibrate(pair, target):
 def test_the_squared_objective_has_its_own_plan():
     budget = plan(PAIR, 2.0, objective="squared")
     assert calibrate(PAIR, budget).expected_error("squared") <= 2.0
+
+
+@pytest.mark.parametrize("target", [2.0, 9.0])
+def test_vectors_have_a_plan(target):
+    pair = LawPair(Discrete([[0, 0], [1, 3]], [3, 1]), Discrete([[0, 0], [1, 3]], [1, 3]))
+    budget = plan(pair, target)
+    assert calibrate(pair, budget).expected_error() <= target
+    assert calibrate(pair, Pure(float(budget.epsilon) * 0.99)).expected_error() > target
+
+
+def test_normal_vectors_have_a_plan_with_a_delta():
+    pair = LawPair(NORMAL, MultivariateNormal([3, 1], [[1, 0], [0, 1]]))
+    budget = plan(pair, 6.0, delta=1e-3)
+    assert budget.delta == 1e-3 and calibrate(pair, budget).expected_error() <= 6.0
+    assert calibrate(pair, Approx(float(budget.epsilon) * 0.99, 1e-3)).expected_error() > 6.0
+
+
+def test_a_lattice_of_huge_steps_has_a_zero():
+    """No noise drawn is as likely as not: the index 0 must not fail where the step is beyond 64 bits."""
+    assert Lattice(Fraction(10**299)).value(np.array([0, 0])).tolist() == [0.0, 0.0]
+    assert Lattice(Fraction(10**299)).value(np.array([0, 3])).tolist() == [0.0, 3e299]
 
 
 def test_far_atoms_are_calibrated_where_a_lattice_can_hold_them():

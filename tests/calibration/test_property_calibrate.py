@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fugu.calibration.covariance.wishes import Wishes
 from property_oracle import (
     loss_over_budget,
     normal,
@@ -21,6 +20,7 @@ from property_oracle import (
 import fugu
 from fugu import Approx, LawPair, Renyi
 from fugu.calibration.covariance.methods import propose
+from fugu.calibration.offer import Wishes
 from fugu.errors import (
     CertificateError,
     FuguError,
@@ -131,8 +131,10 @@ def test_forged_laws_are_refuted(found):
     body["families"][0]["p"]["cov"][0][1] = "5"
     with pytest.raises(CertificateError):
         fugu.verify(Certificate(body))
+    numbers = fugu.verify(found, [LawPair(fugu.Discrete([0, 1], [1, 1]), fugu.Discrete([0, 1], [1, 2]))])
+    assert not numbers.holds and "another dimension" in numbers.reason
     with pytest.raises(FuguError):
-        fugu.verify(found, [LawPair(fugu.Discrete([0, 1], [1, 1]), fugu.Discrete([0, 1], [1, 2]))])
+        fugu.verify(found, [LawPair(fugu.Discrete([[0, 0], [1, 1]], [1, 1]), fugu.Discrete([[0, 0], [1, 1]], [1, 2]))])
 
 
 def test_the_optimal_covariance_has_the_least_trace_of_all_methods():
@@ -141,12 +143,12 @@ def test_the_optimal_covariance_has_the_least_trace_of_all_methods():
         d, count = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         pairs = tuple(NormalPair(p.p, p.q, "") for p in random_pairs(rng, d, count, True, float(rng.uniform(2, 20))))
         budget = Approx(float(rng.uniform(0.2, 3)), 10 ** float(-rng.uniform(2, 8)))
-        plans = propose(pairs, budget, Wishes(declared_exact=True))
+        plans = propose(pairs, budget.asks(), Wishes(declared_exact=True))
         least = np.trace(plans["optimal"].covariance)
         for name in ("expected-value", "eigenvector", "directional-uncertainty"):
             if plans[name].covariance is not None:
                 assert least <= np.trace(plans[name].covariance) * (1 + 1e-7)
-        floored = propose(pairs, budget, Wishes())
+        floored = propose(pairs, budget.asks(), Wishes())
         assert np.trace(floored["optimal"].covariance) <= np.trace(floored["expected-value"].covariance) * (1 + 1e-7)
 
 
@@ -195,7 +197,7 @@ def test_noise_of_deficient_rank_needs_a_declaration():
     with pytest.raises(NotProvable, match="decoded completely"):
         fugu.calibrate(pair, budget, method="optimal", floor=0)
     for floor in (1.00000001e-9, 1.0000001e-9, 3e-9):  # hardly above what counts as none: never without a base
-        size = float(np.trace(propose((NormalPair(pair.p, pair.q, ""),), budget,
+        size = float(np.trace(propose((NormalPair(pair.p, pair.q, ""),), budget.asks(),
                                       Wishes(declared_exact=True))["optimal"].covariance))  # fmt: skip
         try:
             assert fugu.calibrate(pair, budget, method="optimal", floor=floor * size).noise.base > 0
@@ -215,7 +217,7 @@ def test_a_floor_and_a_weight_are_kept():
     pairs = (NormalPair(pair.p, pair.q, ""), NormalPair(*(shift((-3, -8)).p, pair.q), ""))
     costs = []
     for weight in (W, None):
-        plan = propose(pairs, budget, Wishes(floor=1, weight=weight))["optimal"].covariance
+        plan = propose(pairs, budget.asks(), Wishes(floor=1, weight=weight))["optimal"].covariance
         made = fugu.calibrate([pair, shift((-3, -8))], budget, floor=1, method="optimal", weight=weight).noise
         realised = np.array(made.covariance(), dtype=float)
         costs.append((np.trace(W @ plan), np.trace(W @ realised)))

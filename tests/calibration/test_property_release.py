@@ -159,7 +159,7 @@ def test_laws_that_are_none_are_refused():
         ({"weight": [[1, 2]]}, UsageError),
         ({"weight": np.eye(3), "method": "optimal"}, FuguError),
         ({"weight": [[1, 0], [0, -1]], "method": "optimal"}, FuguError),
-        ({"method": "exact"}, UnknownName),
+        ({"method": "exact"}, NotProvable),
         ({"method": "nonsense"}, UnknownName),
         ({"noise": "laplace"}, NotProvable),
         ({"noise": "nonsense"}, UnknownName),

@@ -6,28 +6,45 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fugu.calibration.problem import problem
-from fugu.calibration.prove import prove, proved_noise
 
 from fugu import Approx, Discrete, Laplace, LawPair, Pure, Shifted, calibrate, verify
+from fugu.calibration.lattice import problem
+from fugu.calibration.registry import Proposal, named
+from fugu.calibration.scales import ScaleOffer
 from fugu.errors import NotProvable
+from fugu.laws.items import shapes
+from fugu.loss.door import bound
+from fugu.mechanism.context import Context
 
 PAIR = LawPair(Discrete([0, 1, 4], [5, 3, 2]), Discrete([0, 1, 4], [2, 3, 5]), "a vs b")
-ONE = Fraction(1)
 
 
-def lattice(pairs, budget=Pure(1)):
-    return problem(tuple(pairs), budget, 1).items
+def stated(pairs, budget=Pure(1)):
+    return problem(shapes(pairs), budget.asks(), Laplace, 1)
+
+
+def lattice(pairs):
+    return stated(pairs).items
+
+
+def prove(items, noise, budget):
+    return bound(items, noise, budget.asks())
 
 
 @pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01)], ids=str)
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.999])
 def test_a_proposal_that_is_too_small_is_refused(budget, share):
     enough = float(calibrate(PAIR, budget).noise.scale)
-    noise, proof = proved_noise(lattice([PAIR]), ONE, enough, budget)
+    (exact,) = [m for m in named("exact") if m.suits(lattice([PAIR]), budget.asks(), Laplace)]
+
+    def offer(steps):
+        return ScaleOffer(Laplace, stated([PAIR], budget), exact, Proposal(steps), {})
+
+    noise, proof = offer(enough).proved(budget.asks())
     assert proof.holds and noise.scale == pytest.approx(enough)
+    assert not offer(share * enough).proved(budget.asks())[1].holds
     with pytest.raises(NotProvable, match="'a vs b'"):
-        proved_noise(lattice([PAIR]), ONE, share * enough, budget)
+        offer(share * enough).mechanism(budget, budget.asks(), Context())
 
 
 @pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01)], ids=str)

@@ -11,10 +11,6 @@ from functools import partial
 import mpmath as mp
 import numpy as np
 import pytest
-from fugu.calibration.problem import problem
-from fugu.calibration.prove import with_scale
-from fugu.calibration.renyi.partial import kept
-from fugu.calibration.renyi.target import Target
 
 import fugu
 from calibration.renyi_oracle import (
@@ -27,9 +23,13 @@ from calibration.renyi_oracle import (
     number,
     worst,
 )
+from fugu.calibration.lattice import Problem, problem
 from fugu.errors import NotProvable
+from fugu.laws.items import shapes
 from fugu.laws.pair import as_pairs
+from fugu.loss.divergence.conditioning import kept
 from fugu.mechanism.certificate import Certificate
+from fugu.noise.kind import kind_of
 from hunting import search
 
 ORDERS = [F("1.01"), F(3, 2), F(2), F(3), F(8), F(32), F(100)]
@@ -106,6 +106,11 @@ def case(seed: int, small: bool = False) -> Case:
     return Case(shape, given, stated, budget)
 
 
+def chosen(given, budget, kind: str) -> Problem:
+    """The laws on the lattice that a calibration chooses for this noise."""
+    return problem(shapes(as_pairs(given)), budget.asks(), kind_of(kind))
+
+
 def losses(case: Case, lattice, kind: str, scale: float, alpha: F) -> dict[str, tuple]:
     """(low, high) of D_alpha for each pair, from the laws as they were stated."""
     steps = F(repr(float(scale))) / lattice.grid
@@ -117,8 +122,8 @@ def losses(case: Case, lattice, kind: str, scale: float, alpha: F) -> dict[str, 
 
 def given_events(case: Case, asked, kind: str, scale: float, label: str) -> list[tuple[float, F]]:
     """(D_alpha by the oracle, epsilon) of the laws conditioned on the events of the sub-coupling, which are checked."""
-    target, lattice = Target.of(case.budget), asked.lattice
-    noise = with_scale(kind, scale, lattice.grid)
+    target, lattice = case.budget.asks(), asked.lattice
+    noise = kind_of(kind).at(scale, lattice.grid)
     (item,) = asked.items
     pair = item.pairs[list(case.stated).index(label)]
     plan = kept(item, pair, noise, target.highest, target.delta)
@@ -134,7 +139,7 @@ def given_events(case: Case, asked, kind: str, scale: float, label: str) -> list
 
 def check_row(case: Case, row, asked) -> None:
     """A row's epsilon is at or above the divergence of what it runs; a proven row is within the budget, too."""
-    target = Target.of(case.budget)
+    target = case.budget.asks()
     found = {alpha: losses(case, asked.lattice, row.noise, row.scale, alpha) for alpha, _ in target.orders}
     tops = []
     for label in case.stated:
@@ -154,7 +159,7 @@ def check_too_small(case: Case, row, asked) -> None:
     """98 % of the exact scale misses the budget."""
     found = [
         max(low for low, _ in losses(case, asked.lattice, row.noise, 0.98 * row.scale, alpha).values()) / float(epsilon)
-        for alpha, epsilon in Target.of(case.budget).orders
+        for alpha, epsilon in case.budget.asks().orders
     ]
     assert max(found) > 1, row
 
@@ -169,9 +174,8 @@ def hunt(seed: int, small: bool = False) -> int:
     """Compare the methods on a case, check every row (of a small case the exact ones and half of the others)."""
     tried = case(seed, small)
     found = fugu.compare(tried.given, tried.budget)
-    pairs = as_pairs(tried.given)
     check_best(found.rows, found.best)
-    lattices = {kind: problem(pairs, tried.budget, kind=kind) for kind in ("laplace", "gaussian", "cauchy")}
+    lattices = {kind: chosen(tried.given, tried.budget, kind) for kind in ("laplace", "gaussian", "cauchy")}
     rng, checked = random.Random(seed), 0
     for row in found.rows:
         if math.isinf(row.scale):
@@ -259,8 +263,8 @@ def test_verify_proves_the_mechanism_again_and_rejects_two_percent_less(noise, s
         assert not fugu.verify(resealed(mechanism, "0.98"), laws).holds
         assert fugu.verify(resealed(mechanism, "1.02"), laws).holds
     again = Case(tried.shape, tried.given, tried.stated, budget)
-    asked = problem(as_pairs(tried.given), budget, kind=noise)
-    for alpha, epsilon in Target.of(budget).orders:
+    asked = chosen(tried.given, budget, noise)
+    for alpha, epsilon in budget.asks().orders:
         found = losses(again, asked.lattice, noise, mechanism.noise.scale, alpha)
         assert max(low for low, _ in found.values()) <= float(epsilon)
 

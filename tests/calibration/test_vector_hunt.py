@@ -6,14 +6,16 @@ import functools
 import itertools
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 import vector_oracle as oracle
-from fugu.calibration.vectors.prove import conditioned, prove_vectors
 
 import fugu
-from fugu.laws.vectors import VectorFamily
+from fugu.laws.family import Family
+from fugu.loss.door import bound, leakage
+from fugu.noise.kind import kind_of
 from hunting import search
 
 _POINTS = 600_000
@@ -170,7 +172,9 @@ def events(found: fugu.Mechanism, p: dict, q: dict, budget: fugu.Renyi, kind: st
             laws = [as_dict(family, k) for k in pair]
             if laws != [p, q]:
                 continue
-            kept = conditioned(family, pair, 1 if kind == "laplace" else 2, delta)
+            alone = replace(family, pairs=(pair,), labels=("pair",))
+            known = leakage("space", kind)
+            kept = known.conditioned(alone, kind_of(kind).at(1, Fraction(1)), budget.asks().highest, delta)
             given = tuple(as_dict(kept, k) for k in (0, 1))
             for law, part in zip(laws, given, strict=True):
                 assert sum(part.values()) == 1
@@ -179,7 +183,7 @@ def events(found: fugu.Mechanism, p: dict, q: dict, budget: fugu.Renyi, kind: st
     raise AssertionError("the certificate does not hold this pair")
 
 
-def as_dict(family: VectorFamily, k: int) -> dict[tuple[int, ...], Fraction]:
+def as_dict(family: Family, k: int) -> dict[tuple[int, ...], Fraction]:
     numerators, total = family.laws[k].whole()
     points = map(tuple, family.points.tolist())
     return {point: Fraction(n, total) for point, n in zip(points, numerators, strict=True) if n}
@@ -202,7 +206,7 @@ def test_a_scale_two_percent_below_the_exact_one_is_caught(seed: int) -> None:
     if found.noise.scale == 0:
         pytest.skip("no noise is needed here")
     less = fugu.Laplace(found.noise.scale * 0.98, found.noise.grid)
-    assert not prove_vectors(found.certificate.vectors, less, fugu.Pure(1)).holds
+    assert not bound(found.certificate.vectors, less, fugu.Pure(1).asks()).holds
     placed = [oracle.rounded(law, found.lattice.grid, found.lattice.origin) for law in laws]
     rows = noised(placed, "laplace", float(less.scale) / float(found.lattice.grid), 2)
     assert max(oracle.pure(p, q) for p, q in itertools.combinations(rows, 2)) > 1

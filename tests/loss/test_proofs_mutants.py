@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fugu.loss.bounds import pure_bounds
 
 import oracle
 from fugu import Discrete, Laplace, LawPair, Normal
@@ -17,6 +16,7 @@ from fugu.laws.items import items
 from fugu.loss import prove_delta, prove_pure
 from fugu.loss.atoms import decay
 from fugu.loss.atoms.gaussian import prove_gaussian_delta
+from fugu.loss.door import pure_bounds
 from fugu.loss.smooth.rounded import Span, ball_cells
 from fugu.noise import Lattice
 from oracle import mp

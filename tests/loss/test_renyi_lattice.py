@@ -9,7 +9,6 @@ from fractions import Fraction as F
 import mpmath as mp
 import numpy as np
 import pytest
-from fugu.loss.api import _on_grid
 
 import fugu
 from fugu.errors import BadBudget, NotProvable
@@ -19,6 +18,7 @@ from fugu.loss.divergence.gaussian import Window, _direct, _horner, _product
 from fugu.loss.divergence.lattice import renyi_bounds
 from fugu.loss.divergence.sums import divergence, theta
 from fugu.loss.search.divergence import fast_renyi
+from fugu.loss.stated import on_grid
 
 ALPHAS = [F("1.01"), F(3, 2), F(2), F(5), F(20), F(100)]
 A = ([0, 1, 4], [2, 1, 1])
@@ -30,14 +30,14 @@ def pair(p, q):
 
 
 def proved(pairs, noise, alpha):
-    found = [loss for item in items(as_pairs(pairs)) for loss in renyi_bounds(_on_grid(item, noise), noise, alpha)]
+    found = [loss for item in items(as_pairs(pairs)) for loss in renyi_bounds(on_grid(item, noise.grid), noise, alpha)]
     return max(loss.value for loss in found)
 
 
 def searched(pairs, noise, alpha):
     kind = "laplace" if isinstance(noise, fugu.Laplace) else "gaussian"
     steps = float(noise.scale) / float(noise.grid)
-    return max(fast_renyi(_on_grid(item, noise), kind, steps, float(alpha)) for item in items(as_pairs(pairs)))
+    return max(fast_renyi(on_grid(item, noise.grid), kind, steps, float(alpha)) for item in items(as_pairs(pairs)))
 
 
 def one_order(p, q, shape, alpha, reach):

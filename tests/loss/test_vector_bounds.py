@@ -12,7 +12,8 @@ from mpmath import mp, mpf
 
 import fugu
 from fugu.errors import NotProvable
-from fugu.laws.vectors import VectorFamily, vector_families
+from fugu.laws.family import Family, families
+from fugu.loss.door import leakage
 from fugu.loss.vectors import bounds as vector_bounds
 from fugu.loss.vectors.bounds import pure_as_delta, vector_delta, vector_pure, vector_renyi
 from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
@@ -23,8 +24,8 @@ FIRST, SECOND = [(0, 1), (0, 2), (2, 1), (2, 3)], [(0, 0), (1, 1), (1, 2), (2, 3
 NARROW = fugu.LawPair(fugu.Discrete([[0, 0], [2, 4]], [3, 1]), fugu.Discrete([[2, 0], [0, 4]]))
 
 
-def family(pair: fugu.LawPair, grid: Fraction = Fraction(1)) -> VectorFamily:
-    return vector_families((pair,))[0].on(Lattice(grid))
+def family(pair: fugu.LawPair, grid: Fraction = Fraction(1)) -> Family:
+    return families((pair,))[0].on(Lattice(grid))
 
 
 def test_the_atoms_alone_give_half_of_the_truth() -> None:
@@ -147,16 +148,16 @@ def test_the_laws_alone_are_taken_in_both_orders() -> None:
 
 
 def test_conditioning_keeps_all_but_delta_of_each_law() -> None:
-    from fugu.calibration.vectors.prove import conditioned
-
     pair = fugu.LawPair(
         fugu.Discrete([[0, 0], [5, 0], [9, 9]], [6, 2, 2]), fugu.Discrete([[0, 0], [7, 1], [40, 0]], [6, 2, 2])
     )
     held = family(pair)
-    kept = conditioned(held, (0, 1), 1, Fraction(1, 5))
+    noise, known = fugu.Laplace(1, 1), leakage("space", "laplace")
+    kept = known.conditioned(held, noise, Fraction(2), Fraction(1, 5))
     for law, part in zip(held.weights, kept.weights, strict=True):
         assert np.all(part * 0.8 <= law + 1e-12)
-    assert np.any(conditioned(held, (0, 1), 1, Fraction(2, 5)).weights[0] * 0.8 > held.weights[0] + 1e-12)
+    less = known.conditioned(held, noise, Fraction(2), Fraction(2, 5)).weights[0]
+    assert np.any(less * 0.8 > held.weights[0] + 1e-12)
 
 
 def test_points_2_to_the_40_steps_apart_are_bounded_as_points_one_step_apart() -> None:

@@ -45,6 +45,7 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
     """The mechanism of least expected error among the offers, its guarantee proved in ball arithmetic."""
     ask, context = asked(budget), Context.of(source)
+    budget = budget.simplest()
     refusals: list[str] = []
     for stage in search_for(shapes(as_pairs(source)), ask, wishes).stages(refusals):
         refusals += [f"{o.noise}, {o.method}: {o.refusal}" for o in stage if o.refusal is not None]
@@ -61,4 +62,4 @@ def table(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Comparison:
     """Every method side by side, with what its noise really leaks; one that fails is a row that says why."""
     ask = asked(budget)
     found = search_for(shapes(as_pairs(source)), ask, wishes).everything()
-    return Comparison(tuple(x if isinstance(x, Row) else x.row(ask) for x in found), budget)
+    return Comparison(tuple(x if isinstance(x, Row) else x.row(ask) for x in found), budget.simplest())

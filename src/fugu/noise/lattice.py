@@ -69,7 +69,7 @@ class Lattice:
         step = int(self.grid * denominator)
         start = int(self.origin * denominator)
         biggest = abs(start) + step * int(np.max(np.abs(index), initial=0))
-        if biggest < 2**53 and denominator < 2**53:
+        if max(biggest, step, denominator) < 2**53:
             exact: NDArray[np.float64] = (index * step + start) / np.float64(denominator)
             return exact
         return float(self.origin) + index.astype(np.float64) * float(self.grid)

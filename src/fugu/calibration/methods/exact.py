@@ -12,12 +12,13 @@ from fugu.guarantee.asks import Divergences, Ratio
 from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.family import Family
 from fugu.laws.items import Item
+from fugu.loss.search.ranges import over
 from fugu.loss.vectors.bare import law_excess
 from fugu.loss.vectors.bounds import IMPLIED
 from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
 from fugu.noise.kind import Kind
 from fugu.numbers import balls
-from fugu.numbers.exact import float_down, float_up
+from fugu.numbers.exact import float_down
 
 _LARGE = 600.0
 """A pure epsilon of this size implies nothing useful."""
@@ -66,10 +67,10 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     if vertices(item) > LARGEST or target <= 0:
         return Proposal(math.inf if item.different else 0.0)
     distance = reach(item, kind.norm, Fraction(0))
-    if distance == 0:
+    if not distance:
         return Proposal(0.0)
-    sure = float_up(Fraction(distance) / (Fraction(target) if ask.delta else ask.epsilon))  # exact for translates
-    return Proposal(min(sure, least_scale(lambda b: fast_vector_pure(item, b), target, sure * (1 + 1e-9))))
+    found = least_scale(lambda b: fast_vector_pure(item, b), target, distance / target * (1 + 1e-9))
+    return Proposal(min(found, over(distance, ask.epsilon)))  # where W_inf / epsilon is the least, it is the exact root
 
 
 def _pure_target(ask: Ratio) -> float:
