@@ -23,12 +23,15 @@ import numpy as np
 
 import fugu
 from fugu import Approx, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
-from fugu.errors import FuguError
+from fugu.errors import FuguError, UsageError
 from fugu.iterate import LinearRegression, LogisticRegression
 from fugu.mechanism.document import digest_of
+from fugu.numbers.exact import read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
+from fugu.queries.sequence_certificate import REFERENCE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequences import Count, Histogram, States, TopK
 
 SECONDS = 60.0
 """On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""
@@ -82,9 +85,16 @@ def originals() -> dict[str, dict[str, Any]]:
         "vector": fugu.calibrate(PLANE, Pure(0.6)),
         "vector gaussian": fugu.calibrate(PLANE, Approx(0.6, 0.01), noise="gaussian"),
         "property": fugu.calibrate(_property(), Approx(1, 1e-3)),
+        "mixture of vectors": fugu.mix(
+            Fraction(1, 3), fugu.calibrate(PLANE, Pure(0.6), grid=1), fugu.calibrate(PLANE, Pure(0.5), grid=1)
+        ),
+        "mixture of divergences": fugu.mix(
+            Fraction(1, 3), fugu.calibrate(PAIR, Renyi(2, 0.3)), fugu.calibrate(PAIR, Renyi(2, 0.2))
+        ),
     }
     documents = {name: json.loads(mechanism.certificate.to_json()) for name, mechanism in found.items()}
-    return documents | {f"training, {name}": body for name, body in _trainings()} | {"sequences": _sequences()}
+    trained = {f"training, {name}": body for name, body in _trainings()}
+    return documents | trained | {f"sequences, {name}": body for name, body in _sequences()}
 
 
 def _property() -> fugu.Scenario:
@@ -113,10 +123,21 @@ def _trainings() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "joint", json.loads(labels.fit(x[:3], np.array([0, 1, 0])).certificate_.to_json())
 
 
-def _sequences() -> dict[str, Any]:
-    """As `fugu release --state` writes it; only the shape matters here."""
-    chain = {"class": "independent users", "states": ["a", "b"], "length": 5, "transition": [[0.6, 0.4], [0.4, 0.6]]}
-    return {"fugu": "0", "pufferfish": {"epsilon": 1.0}, "prior": chain, "neighbours": "entries", "epsilon": "1/3"}
+def _sequences() -> Iterator[tuple[str, dict[str, Any]]]:
+    """As `fugu release --state` writes them: one for each start, each with another query."""
+    schema = fugu.Schema({"user": {"kind": "identifier"}, "hour": {"kind": "number"},
+                          "place": {"kind": "category", "values": ["a", "b", "c"]}})  # fmt: skip
+    steps, places = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]], States(["a", "b", "c"])
+    queries = {"any": Count("a", places), "stationary": TopK(2, places), "given": Histogram(places)}
+    for start, query in queries.items():
+        chain = MarkovChain(steps, 12, [0.5, 0.5, 0.0] if start == "given" else start, ["a", "b", "c"])
+        said = Issue(1.0, schema, "unknown states count as 'a'", REFERENCE, 0.0, None, None)
+        mechanism = query.mechanism(entry_budget(chain, 1.0))
+        yield start, json.loads(SequenceCertificate.issue(chain, mechanism, said).to_json())
+        if start == "given":
+            yield "per entry", json.loads(mechanism.certificate.to_json())
+    old = Path(__file__).parent.parent / "mechanism" / "old" / "sequence-mean.json"
+    yield "version 0.1", json.loads(old.read_text())
 
 
 def sealed(body: Any) -> Any:
@@ -125,8 +146,8 @@ def sealed(body: Any) -> Any:
         return body
     body = {k: v for k, v in body.items() if k != "digest"}
     try:
-        if body.get("kind") == "training":
-            return {**body, "digest": digest_of(body)}
+        if "pufferfish" in body and "schema" not in body:
+            return body  # version 0.1 sealed no sequences
         if isinstance(body.get("parts"), list):
             body["parts"] = [sealed(part) for part in body["parts"]]
         if "families" in body:
@@ -242,15 +263,15 @@ def _kind_of(body: Any, way: tuple[Any, ...]) -> str:
     if isinstance(part, int | float) and not isinstance(part, bool):
         return "whole" if any(name in way for name in _WHOLE_PARTS) and isinstance(part, int) else "number"
     try:
-        return "number" if isinstance(part, str) and Fraction(part) is not None else ""
-    except (ValueError, ZeroDivisionError):
+        return "number" if isinstance(part, str) and read_number(part) is not None else ""
+    except UsageError:
         return ""
 
 
 def _nearby(rng: random.Random, text: str) -> str:
     try:
-        return str(Fraction(text) * rng.choice((Fraction(1, 1000), Fraction(97, 100), 2, 1000, 10**9)))
-    except (ValueError, ZeroDivisionError):
+        return str(read_number(text) * rng.choice((Fraction(1, 1000), Fraction(97, 100), 2, 1000, 10**9)))
+    except UsageError:  # no number, or one that an earlier edit made too long to work out
         return text + rng.choice(("\x00", "\u202e", "x", " ", "'"))
 
 
@@ -302,12 +323,7 @@ def timed(seconds: float) -> Iterator[None]:
 
 def holds(path: Path) -> bool:
     """As `fugu verify PATH`: the verdict, or FuguError."""
-    from fugu.cli.verifying import _load, _training
-    from fugu.mechanism import Certificate
-
-    document = _load(str(path))
-    verdict = fugu.verify(document) if isinstance(document, Certificate) else _training(document, None, None)
-    return verdict.holds
+    return fugu.verify(path).holds
 
 
 def judged(path: Path) -> tuple[str, bool]:
@@ -332,22 +348,123 @@ def stronger(rng: random.Random, body: dict[str, Any]) -> tuple[dict[str, Any], 
     """An edit that promises more than the document proves, or None where it has no such number.
 
     Every original is calibrated: its proved epsilon or delta is within 2 % of the budget's (`slack`), so a budget of
-    nine tenths of it is not met."""
+    nine tenths of it is not met, and a figure of nine tenths of what is stated was never proved."""
     body = copy.deepcopy(body)
-    budget = body.get("budget")
-    if not isinstance(budget, dict) or body.get("method") == "none":
+    lies = [lie for lie in LIES if lie(copy.deepcopy(body), rng)]
+    if not lies or body.get("method") == "none":
         return None
-    factor = Fraction(rng.randrange(1, 90), 100)
-    names = [name for name in ("epsilon", "delta") if name in budget and Fraction(budget[name]) > 0]
+    lie = rng.choice(lies)
+    return body, str(lie(body, rng))
+
+
+def _less(rng: random.Random) -> Fraction:
+    return Fraction(rng.randrange(1, 90), 100)
+
+
+def _budget(body: dict[str, Any], rng: random.Random) -> str:
+    """A smaller budget; of sequences, a smaller epsilon asked for."""
+    factor, budget = _less(rng), body.get("budget")
+    if "pufferfish" in body:
+        body["pufferfish"]["asked"] = str(Fraction(body["pufferfish"]["asked"]) * factor)
+        return f"asked x {factor}"
+    if not isinstance(budget, dict):
+        return ""
     if budget["kind"] == "RenyiCurve":
         points = [point.split(": ") for point in budget["epsilons"].split(", ")]
         budget["epsilons"] = ", ".join(f"{a}: {Fraction(e) * factor}" for a, e in points)
-        return body, f"every epsilon x {factor}"
+        return f"every epsilon x {factor}"
+    names = [name for name in ("epsilon", "delta") if name in budget and Fraction(budget[name]) > 0]
     for name in names:
         budget[name] = str(Fraction(budget[name]) * factor)
         if body.get("kind") == "training":
             body["proved"][name] = budget[name]
-    return body, f"{' and '.join(names)} x {factor}"
+    return f"{' and '.join(names)} x {factor}"
+
+
+def _figures(body: dict[str, Any], rng: random.Random) -> str:
+    """A smaller loss than was proved, the budget as it was."""
+    factor = _less(rng)
+    if "pufferfish" in body:
+        body["pufferfish"]["epsilon"] *= float(factor)
+        return f"stated epsilon x {factor}"
+    stated = body.get("proved")
+    if not isinstance(stated, dict):
+        return ""
+    names = [name for name in ("epsilon", "delta") if name in stated and Fraction(stated[name]) > 0]
+    name = rng.choice(names)
+    stated[name] = (
+        str(Fraction(stated[name]) * factor) if isinstance(stated[name], str) else stated[name] * float(factor)
+    )
+    return f"proved {name} x {factor}"
+
+
+def _scale(body: dict[str, Any], rng: random.Random) -> str:
+    """Less noise for the same promise."""
+    part = rng.choice(body["parts"]) if "parts" in body else body
+    noise, factor = part.get("noise"), _less(rng)
+    if part.get("kind") == "training":
+        part["accountant"]["noise"] *= float(factor)
+    elif not isinstance(noise, dict) or noise.get("scale") == "0":
+        return ""
+    elif "scales" in noise:
+        noise["base"] = str(Fraction(noise["base"]) * factor)
+        noise["scales"] = [str(Fraction(x) * factor) for x in noise["scales"]]
+    else:
+        noise["scale"] = str(Fraction(noise["scale"]) * factor)
+    return f"noise x {factor}"
+
+
+def _closer(body: dict[str, Any], rng: random.Random) -> str:
+    """Laws that are further apart, the noise as it was; of sequences, a chain that forgets less."""
+    if "pufferfish" in body:
+        size = len(body["prior"]["states"])
+        body["prior"]["transition"] = [
+            [0.998 if i == j else 0.002 / (size - 1) for j in range(size)] for i in range(size)
+        ]
+        return "a chain that forgets nothing"
+    moved = False
+    for part in body.get("parts", [body]):
+        for family in part.get("families", ()):
+            if "points" not in family or len(family["laws"]) != 2:
+                continue
+            count = len(family["points"])
+            for k, law in enumerate(family["laws"]):
+                ends = [0] * count
+                ends[0 if k == 0 else -1] = 1
+                moved = moved or law["parts"] != ends
+                law.clear()
+                law.update(kind="counts", parts=ends, total="1")
+    if moved and "parts" in body:
+        body["families"] = copy.deepcopy(body["parts"][0]["families"])
+    return "laws at the two ends" if moved and body.get("support") in ("lattice", None) else ""
+
+
+def _entry(body: dict[str, Any], rng: random.Random) -> str:
+    """More epsilon for each entry, or a smaller sensitivity, for the same promise."""
+    if "neighbours" not in body or body.get("kind") == "training":
+        return ""
+    if "pufferfish" in body and rng.random() < 0.5:
+        body["epsilon"] = str(Fraction(body["epsilon"]) / _less(rng))
+        return "a larger epsilon for each entry"
+    body["sensitivity"] = str(Fraction(body["sensitivity"]) * _less(rng))
+    return "a smaller sensitivity"
+
+
+def _secrets(body: dict[str, Any], rng: random.Random) -> str:
+    """Nothing said of what is not protected, or of what is assumed."""
+    if "pufferfish" not in body:
+        return ""
+    if body["pufferfish"]["skipped"]:
+        body["pufferfish"]["skipped"] = []
+        return "skipped secrets unsaid"
+    del body["assumptions"][rng.randrange(2)]
+    return "an assumption unsaid"
+
+
+LIES: dict[Callable[[dict[str, Any], random.Random], str], int] = {
+    _budget: 25, _figures: 25, _scale: 20, _closer: 10, _entry: 4, _secrets: 4,
+}  # fmt: skip
+"""Every lie, and how many kinds of documents it can be told in, at least."""
 
 
 def search(seed: int, cases: int, folder: Path, only: Callable[[str], bool] = lambda _: True) -> list[Failure]:
@@ -357,7 +474,7 @@ def search(seed: int, cases: int, folder: Path, only: Callable[[str], bool] = la
     for case in range(cases):
         kind = rng.choice(list(known))
         draw = rng.random()
-        strong = stronger(rng, known[kind]) if draw < 0.1 else None
+        strong = stronger(rng, known[kind]) if draw < 0.2 else None
         change = demanding if draw < 0.5 else edited
         body, told = strong if strong is not None else change(rng, known[kind])
         try:

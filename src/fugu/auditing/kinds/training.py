@@ -10,6 +10,7 @@ from fugu.auditing.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.auditing.verdict import Checked, Proved, checked
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
+from fugu.mechanism.plain_json import reading
 from fugu.training.record import STEPS, TrainingCertificate
 
 
@@ -26,10 +27,11 @@ class Trainings(Kind):
         try:
             found = certificate.timed(TrainingCertificate.prove)
             certificate.timed(TrainingCertificate.check_budget)
+            with reading():
+                reason = f"a training, for adversaries who believe: {certificate.prior}"
         except CertificateError as error:
             return Proved.nothing(str(error), worst_pair=certificate.neighbours)
         assert found is not None
-        reason = f"a training, for adversaries who believe: {certificate.prior}"
         return Proved(float(found.epsilon), float(found.delta), certificate.neighbours, "holds", reason)
 
     def check(self, certificate: TrainingCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
