@@ -51,7 +51,7 @@ def test_it_says_what_a_reader_needs():
     for key in named.split():
         assert body[key] is not None, key
     assert body["worst_pair"] == "a vs b"
-    assert set(body["scales"]) == {"l1", "wasserstein", "closeness", "relaxed", "relaxed-paper", "exact"}
+    assert set(body["scales"]) == {"exact"}  # what it always beats is not tried
 
 
 @pytest.mark.parametrize("cut", [1, 10, 100, 1000])
