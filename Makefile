@@ -14,8 +14,8 @@ demo: install
 install: $(STAMP)
 
 $(STAMP): pyproject.toml
-	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "fugu needs Python 3.11 to 3.13; '$(PYTHON)' was not found. Install it, or call: make PYTHON=/path/to/python3.11"; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { echo "fugu needs Python 3.11 to 3.13; this is $$($(PYTHON) -V). Call: make PYTHON=python3.11"; exit 1; }
+	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "fugu needs Python 3.11 or later; '$(PYTHON)' was not found. Install it, or call: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo "fugu needs Python 3.11 or later; this is $$($(PYTHON) -V). Call: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing fugu and its tools into $(VENV) (once)"

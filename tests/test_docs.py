@@ -179,9 +179,9 @@ def test_a_document_is_readable_and_names_no_machine(path):
     assert not re.search(r"(?<![\w.])/(work|home|root|tmp|Users)/", page)
 
 
-def test_the_rooms_in_the_readme_are_those_of_the_source_in_import_order():
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = page.split("## Where things live", 1)[1].split("\n## ", 1)[0]
+def test_the_rooms_in_the_design_are_those_of_the_source_in_import_order():
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    section = page.split("## Rooms, in import order", 1)[1].split("\n## ", 1)[0]
     cells = [line.split("|")[1] for line in section.split("\n") if line.startswith("| `")]
     listed = [room for cell in cells for room in re.findall(r"`(\w+)", cell)]
     assert listed == [room for room in structure.ROOMS if not room.startswith("_")]

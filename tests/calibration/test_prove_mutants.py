@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from fugu import Approx, Discrete, Laplace, LawPair, Pure, Shifted, calibrate, verify
+from fugu import (
+    Approx,
+    Discrete,
+    GeneralizedCauchy,
+    Laplace,
+    LawPair,
+    Normal,
+    Pure,
+    Renyi,
+    Shifted,
+    calibrate,
+    compare,
+    renyi,
+    verify,
+)
+from fugu.calibration import registry, scales
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import Proposal, named
 from fugu.calibration.scales import ScaleOffer
@@ -104,3 +120,98 @@ def test_the_proved_figures_are_at_or_above_what_is_lost():
     exact = calibrate(LawPair(Discrete([0]), Discrete([1])), Pure(Fraction(1, 3)))
     assert exact.noise.scale == 3
     assert Fraction(exact.certificate.proved["epsilon"]) >= Fraction(1, 3)
+
+
+def replaced(monkeypatch, **finds):
+    """The registry with other ways to find a scale under the names given."""
+    listed = tuple(replace(m, find=finds[m.name]) if m.name in finds else m for m in registry.methods())
+    monkeypatch.setattr(registry, "methods", lambda: listed)
+
+
+def short(item, ask, kind):
+    return Proposal(0.01)
+
+
+@pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01), Renyi(2, 0.1)], ids=str)
+def test_methods_that_another_beats_are_tried_where_that_one_is_not_proved(monkeypatch, budget):
+    best = calibrate(PAIR, budget, noise="laplace").certificate
+    assert best.method == "exact" and "wasserstein" not in best.scales
+    replaced(monkeypatch, exact=short)
+    other = calibrate(PAIR, budget, noise="laplace")
+    assert other.certificate.method not in ("exact", "l1") and verify(other).holds
+    rows = {row.method: row for row in compare(PAIR, budget).rows if row.noise == "laplace"}
+    assert not rows["exact"].proven and rows["wasserstein"].proven
+
+
+def test_a_row_below_the_proved_scale_is_proved_by_itself_or_not_at_all(monkeypatch):
+    replaced(monkeypatch, wasserstein=short)
+    rows = {row.method: row for row in compare(PAIR, Pure(0.4)).rows}
+    assert rows["exact"].proven and rows["l1"].proven and not rows["wasserstein"].proven
+
+
+def test_a_scale_on_one_lattice_proves_none_on_another():
+    """A coarse lattice may tell apart what a fine one does not: 1.9 and 2.1 become 0 and 4 there."""
+    budget = Pure(0.05)
+    pair = LawPair(Discrete([0, 1.9, 4], [1, 20, 1]), Discrete([0, 2.1, 4], [1, 20, 1]), "x")
+    ask, wide = budget.asks(), Fraction(4)
+    places = [problem(shapes([pair]), ask, Laplace, grid) for grid in (Fraction(1, 10), wide)]
+    (exact,), (l1,) = ([m for m in named(name) if m.suits(places[0].items, ask, Laplace)] for name in ("exact", "l1"))
+    fine = exact.propose(places[0].items, ask, Laplace)
+    scale = 1.5 * fine.steps / 10
+    offers = [
+        ScaleOffer(Laplace, places[0], exact, fine, {}),
+        ScaleOffer(Laplace, places[1], l1, Proposal(scale / 4), {}),
+    ]
+    assert not bound(places[1].items, Laplace(scale, wide), ask).holds
+    assert [row.proven for row in scales._rows(offers, ask)] == [True, False]
+
+
+@pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01), Renyi(2, 0.1)], ids=str)
+def test_the_scale_is_that_of_the_laws_that_need_most(budget):
+    near, far = LawPair(Shifted(0), Shifted(1)), LawPair(Shifted(0), Shifted(9))
+    alone = calibrate(far, budget).noise.scale
+    for pairs in ([near, far], [far, near]):
+        found = calibrate(pairs, budget)
+        assert found.noise.scale == pytest.approx(alone, rel=1e-3) and verify(found, far).holds
+
+
+def test_methods_for_atoms_are_not_tried_on_half_of_the_laws():
+    mixed = [PAIR, LawPair(Normal(0, 1), Normal(1, 1), "normal")]
+    atoms = [m for m in registry.methods() if m.finite and m.shapes == ("line",) and "laplace" in m.noises]
+    assert atoms
+    for method in atoms:
+        assert not method.suits(shapes(mixed), Renyi(2, 1).asks(), Laplace)
+        assert method.suits(shapes(mixed[:1]), Renyi(2, 1).asks(), Laplace)
+    mechanism = calibrate(mixed, Approx(0.5, 0.01))
+    assert mechanism.support is None  # a normal value is not moved to the atoms of the others
+    assert verify(mechanism, mixed).holds
+
+
+@pytest.mark.parametrize("grid", ["1/8", 2])
+def test_noise_that_is_not_drawn_is_proved_in_the_unit_of_its_lattice(grid):
+    pair = LawPair(Discrete([0, 2, 8], [5, 3, 2]), Discrete([0, 2, 8], [2, 3, 5]))
+    scales_found = [float(calibrate(pair, Renyi(2, 0.1), noise="cauchy", grid=g).noise.scale) for g in (grid, 1)]
+    assert scales_found[0] == pytest.approx(scales_found[1], rel=1e-6)
+    assert renyi(GeneralizedCauchy(scales_found[0]), pair, 2) == pytest.approx(0.1, rel=1e-6)
+
+
+def test_a_proposal_a_little_short_is_made_up_for():
+    budget = Pure(0.4)
+    enough = float(calibrate(PAIR, budget).noise.scale)
+    (exact,) = [m for m in named("exact") if m.suits(lattice([PAIR]), budget.asks(), Laplace)]
+    offer = ScaleOffer(Laplace, stated([PAIR], budget), exact, Proposal(enough * (1 - 1e-7)), {})
+    found = offer.mechanism(budget, budget.asks(), Context())
+    assert enough <= found.noise.scale <= enough * (1 + 1e-5) and verify(found).holds
+
+
+def test_noise_of_more_steps_than_are_drawn_is_refused():
+    with pytest.raises(NotProvable, match="cannot be drawn"):
+        calibrate(LawPair(Discrete([0]), Discrete([1])), Pure(1e-17), grid=1)
+
+
+def test_the_least_error_is_chosen():
+    for objective in ("absolute", "squared"):
+        best = calibrate(PAIR, Approx(0.4, 0.01), objective=objective)
+        for noise in ("laplace", "gaussian"):
+            named_one = calibrate(PAIR, Approx(0.4, 0.01), noise=noise, objective=objective)
+            assert best.expected_error(objective) <= named_one.expected_error(objective)

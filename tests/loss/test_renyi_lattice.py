@@ -19,6 +19,7 @@ from fugu.loss.divergence.lattice import renyi_bounds
 from fugu.loss.divergence.sums import divergence, theta
 from fugu.loss.search.divergence import fast_renyi
 from fugu.loss.stated import on_grid
+from fugu.noise import Lattice
 
 ALPHAS = [F("1.01"), F(3, 2), F(2), F(5), F(20), F(100)]
 A = ([0, 1, 4], [2, 1, 1])
@@ -29,15 +30,20 @@ def pair(p, q):
     return fugu.LawPair(fugu.Discrete(*p), fugu.Discrete(*q))
 
 
+def placed(item, grid):
+    """In lattice steps: atoms must lie there, other laws are rounded."""
+    return on_grid(item, grid) if item.atoms else item.on(Lattice(grid))
+
+
 def proved(pairs, noise, alpha):
-    found = [loss for item in items(as_pairs(pairs)) for loss in renyi_bounds(on_grid(item, noise.grid), noise, alpha)]
+    found = [loss for item in items(as_pairs(pairs)) for loss in renyi_bounds(placed(item, noise.grid), noise, alpha)]
     return max(loss.value for loss in found)
 
 
 def searched(pairs, noise, alpha):
     kind = "laplace" if isinstance(noise, fugu.Laplace) else "gaussian"
     steps = float(noise.scale) / float(noise.grid)
-    return max(fast_renyi(on_grid(item, noise.grid), kind, steps, float(alpha)) for item in items(as_pairs(pairs)))
+    return max(fast_renyi(placed(item, noise.grid), kind, steps, float(alpha)) for item in items(as_pairs(pairs)))
 
 
 def one_order(p, q, shape, alpha, reach):

@@ -149,13 +149,16 @@ def _reached(method: Method, where: Problem, ask: Ask, kind: Kind) -> tuple[Prob
 
 
 def _rows(found: list[Offer], ask: Ask) -> list[Row]:
-    """The rows of one kind of noise, in the order of the registry; the exact scale is proved first."""
-    least, rows = math.inf, {}
+    """The rows of one kind of noise, in the order of the registry; the exact scale is proved first, and
+    scales follow from others on the same lattice only."""
+    least: dict[Fraction, float] = {}
+    rows = {}
     for offer in sorted(found, key=lambda o: o.method != "exact"):
         assert isinstance(offer, ScaleOffer)
-        row = rows[id(offer)] = offer.row(ask, least)
+        grid = offer.where.lattice.grid
+        row = rows[id(offer)] = offer.row(ask, least.get(grid, math.inf))
         if row.proven:
-            least = min(least, row.scale)
+            least[grid] = min(least.get(grid, math.inf), row.scale)
     return [rows[id(offer)] for offer in found]
 
 

@@ -133,8 +133,15 @@ class _Bounds:
         for alone in item.alone():
             own = self._orders(alone, known, ask)
             rest = None if _within(own) else known.conditioned(alone, self.noise, ask.highest, ask.delta)
-            listed += own if rest is None else self._orders(rest, known, ask, ask.delta)
+            listed += own if rest is None else self._left_out(rest, known, ask)
         return listed
+
+    def _left_out(
+        self, rest: Any, known: Leakage[Any, Any], ask: Divergences
+    ) -> list[tuple[PairLoss, Fraction, Fraction]]:
+        """The same for conditioned laws: delta is used up also where they have become equal and lose nothing."""
+        nothing = (PairLoss(rest.labels[0], 0.0), ask.epsilon, ask.delta)
+        return [nothing, *self._orders(rest, known, ask, ask.delta)]
 
     def _orders(
         self, item: Shape, known: Leakage[Any, Any], ask: Divergences, left_out: Fraction = Fraction(0)
