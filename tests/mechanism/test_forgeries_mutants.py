@@ -107,6 +107,26 @@ class TestMixture:
         body["parts"][half] = sealed(part)
         verdict = verify(Certificate.parse(sealed(body)))
         assert not verdict.holds and verdict.epsilon > 0.4
+        for honest in (part, body):  # figures that are no lie help neither
+            honest["proved"]["epsilon"] = 1.0
+        body["parts"][half] = sealed(part)
+        verdict = verify(Certificate.parse(sealed(body)))
+        assert not verdict.holds and {name: outcome for name, outcome, _ in verdict.checks}["stated figures"] == "holds"
+
+    def test_figures_below_what_is_proved_do_not_hold(self):
+        body = body_of(calibrate(PAIR, Pure(0.4)))
+        body["proved"]["epsilon"] = 0.39
+        verdict = verify(Certificate.parse(sealed(body)))
+        assert not verdict.holds and "0.39" in verdict.reason
+
+    @pytest.mark.parametrize("place", ["whole", 0, 1])
+    def test_other_beliefs_by_name_are_enough(self, place):
+        body = self.mixture()
+        part = body if place == "whole" else body["parts"][place]
+        part["beliefs"] = "0" * 64
+        if place != "whole":
+            body["parts"][place] = sealed(part)
+        assert not verify(Certificate.parse(sealed(body))).holds
 
     @pytest.mark.parametrize("half", [0, 1])
     def test_halves_of_different_beliefs_do_not_belong_together(self, half):
