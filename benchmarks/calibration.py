@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
+from fugu.calibration.exact import least
 
 import fugu
 from benchmarks.inputs import pair, rounded, shuffled
 from benchmarks.measure import Row, Size, metered, race
-from fugu.calibration.exact import least
 
 _ATOMS = 10**6
 _LIMIT = 60.0

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+from fugu.calibration.smooth import least_analytic, least_gaussian
+from fugu.loss.bounds import delta_bounds
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.calibration.smooth import least_analytic, least_gaussian
 from fugu.laws.items import items
-from fugu.loss.bounds import delta_bounds
 from fugu.loss.smooth.noised import density
 from fugu.noise import Lattice
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from fugu.calibration.exact import least
 
 import fugu
 from benchmarks.inputs import GAP, atoms, pair, rounded, shuffled
 from benchmarks.measure import Row, Side, Size, race
 from benchmarks.svg import Series, chart
-from fugu.calibration.exact import least
 from fugu.loss.atoms.laplace import prove_pure
 from fugu.noise.geometric import LatticeLaplaceSampler
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
-
 from fugu.calibration.method import Budget
 from fugu.calibration.problem import problem
-from fugu.laws import Discrete, Family, LawPair, families
 from fugu.loss.api import in_units
+from numpy.typing import NDArray
+
+from fugu.laws import Discrete, Family, LawPair, families
 
 GAP = 0.5
 """The mean distance between neighbouring atoms, on both kinds of support."""

@@ -164,7 +164,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("left sum lost at a block end", "left, entering = [row[-1] for row in sums], factors[-1]", "entering = factors[-1]"),
     ["loss/atoms/gaussian.py", PROOFS],
     ("one order of a gaussian proof", "((a, b), (b, a)):\n                total", "((a, b),):\n                total"),
-    ("gaussian delta of inexact laws", "+ beyond / inside + _slack(item, (i, j), e)", "+ beyond / inside", BLUR),
+    ("gaussian delta of inexact laws", "+ beyond / inside + errors_cost(item, (i, j), e)", "+ beyond / inside", BLUR),
     ["loss/smooth/rounded.py", PROOFS],
     ("cells off by a half", "(span.first - Fraction(1, 2))", "span.first"),
     ("right end beyond the window", "((0, -edges[0]), (1, edges[-1]))", "((0, -edges[0]),)"),

@@ -18,9 +18,9 @@ from scipy.special import log_ndtr
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.loss.search.continuous import least_continuous
+from fugu.loss.search.mixture_coupling import coupled_scale
+from fugu.loss.search.theorem1 import FORMS, theorem1_scale
 from fugu.loss.smooth.continuous import hockey_stick, pure_epsilon
-from fugu.loss.smooth.mixture_coupling import coupled_scale
-from fugu.loss.smooth.theorem1 import FORMS, theorem1_scale
 from hunting import search
 
 mp = MPContext()

@@ -14,9 +14,10 @@ import fugu
 from fugu.errors import NotProvable
 from fugu.laws.family import Family, families
 from fugu.loss.door import leakage
+from fugu.loss.search.vectors import fast_vector_pure
 from fugu.loss.vectors import bounds as vector_bounds
 from fugu.loss.vectors.bounds import pure_as_delta, vector_delta, vector_pure, vector_renyi
-from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
+from fugu.loss.vectors.exact import LARGEST, vertices
 from fugu.noise.lattice import Lattice
 from fugu.transport.cells import SubCoupling
 

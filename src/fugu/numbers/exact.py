@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 
+UNIT = 2.0**-53
+"""Half a unit in the last place of 1: the relative error of one rounding."""
 Real = float | int | Fraction
 _MAX_DIGITS = 15
 _EXACT_INT = 10**_MAX_DIGITS

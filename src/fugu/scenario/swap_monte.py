@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.numbers import check_epsilon
-from fugu.loss.shifts.gaussian import fast_gaussian_delta
+from fugu.loss.search.shifts import fast_gaussian_delta
 from fugu.numbers.exact import Real, decimal_up
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario

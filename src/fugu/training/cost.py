@@ -17,7 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.loss.shifts.gaussian import fast_gaussian_delta, gaussian_delta
+from fugu.loss.search.shifts import fast_gaussian_delta
+from fugu.loss.shifts.gaussian import gaussian_delta
 from fugu.training.steps import UNIT, Floats
 
 _TINY, _LEAST = 1e-300, 5e-324

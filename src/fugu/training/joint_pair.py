@@ -20,8 +20,9 @@ from fugu.errors import BadLaw, BadNoise, NotProvable, UsageError
 from fugu.guarantee.numbers import outward
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
+from fugu.loss.search.shifts import fast_gaussian_log_delta
 from fugu.loss.shifts.cost import log_cost
-from fugu.loss.shifts.gaussian import fast_gaussian_log_delta, gaussian_delta
+from fugu.loss.shifts.gaussian import gaussian_delta
 from fugu.noise import Laplace
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, is_whole, meant_up

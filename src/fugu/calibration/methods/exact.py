@@ -13,9 +13,10 @@ from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.loss.search.ranges import over
+from fugu.loss.search.vectors import fast_vector_pure
 from fugu.loss.vectors.bare import law_excess
 from fugu.loss.vectors.bounds import IMPLIED
-from fugu.loss.vectors.exact import LARGEST, fast_vector_pure, vertices
+from fugu.loss.vectors.exact import LARGEST, vertices
 from fugu.noise.kind import Kind
 from fugu.numbers import balls
 from fugu.numbers.exact import float_down

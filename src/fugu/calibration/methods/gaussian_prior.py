@@ -8,8 +8,8 @@ from fugu.calibration.registry import Proposal, method
 from fugu.guarantee.asks import Ratio
 from fugu.laws.analytic import Analytic
 from fugu.laws.normal import Normal
-from fugu.loss.smooth.mixture_coupling import coupled_scale
-from fugu.loss.smooth.theorem1 import theorem1_scale
+from fugu.loss.search.mixture_coupling import coupled_scale
+from fugu.loss.search.theorem1 import theorem1_scale
 from fugu.noise.kind import Kind
 from fugu.numbers.exact import Real
 

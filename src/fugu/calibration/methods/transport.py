@@ -19,8 +19,8 @@ from fugu.laws.family import Family
 from fugu.loss.divergence.conditioning import kept, unmoved
 from fugu.loss.normal.smoothing import TAU
 from fugu.loss.search.ranges import farthest
+from fugu.loss.search.shifts import fast_gaussian_delta
 from fugu.loss.shifts.cost import log_cost
-from fugu.loss.shifts.gaussian import fast_gaussian_delta
 from fugu.loss.vectors.bare import law_divergence, law_excess
 from fugu.loss.vectors.bounds import PLANNED, plan_for, space_of, steps_moved, unit_of
 from fugu.loss.vectors.gaussian import smooth_plan

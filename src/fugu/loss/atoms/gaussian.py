@@ -1,4 +1,4 @@
-"""delta of discrete Gaussian noise: the sum of positive parts over all lattice points, fast and proved.
+"""delta of discrete Gaussian noise: the sum of positive parts over all lattice points, proved.
 
 The two noised laws are convolutions of cell masses with exp(-precision k^2). There is no closed form between atoms, so
 every lattice point of a window is computed; what the noise or the law puts beyond the window is added to delta."""
@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 from flint import arb, fmpz, fmpz_poly
-from numpy.typing import NDArray
 
 from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.loss.atoms.decay import Reader
 from fugu.loss.atoms.slack import slack
-from fugu.loss.smooth.rounded import Span, ball_cells, float_cells, span_of
+from fugu.loss.smooth.rounded import Span, ball_cells, span_of
 from fugu.numbers import balls
 
 _PRECISION = 128
@@ -30,23 +28,6 @@ LARGEST = 1_000_000
 def reach_of(precision: float) -> int:
     """Lattice steps beyond which the noise is negligible: 16 standard deviations, sigma = 1 / sqrt(2 precision)."""
     return math.ceil(_REACH / math.sqrt(2 * precision)) + 1
-
-
-def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: float) -> float:
-    """max over pairs and orders of the tight delta in floating point; within 1e-12 of the truth, to search with."""
-    from scipy.signal import fftconvolve
-
-    reach = reach_of(precision)
-    rows, pairs = _dense(item, reach)  # refuses what is out of reach before anything is allocated
-    kernel = np.exp(-precision * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
-    kernel /= kernel.sum()
-    noised = [np.maximum(fftconvolve(row, kernel), 0) for row in rows]
-    e = math.exp(min(epsilon, 700.0))
-    worst = 0.0
-    for a, b in pairs:
-        for i, j in ((a, b), (b, a)):
-            worst = max(worst, float(np.maximum(noised[i] - e * noised[j], 0).sum()) + _slack(item, (i, j), arb(e)))
-    return min(1.0, worst)
 
 
 def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: Fraction) -> list[tuple[str, float]]:
@@ -78,7 +59,7 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
                     (max(fmpz(0), s * most - t * least) for s, t in zip(above[i], below[j], strict=True)), fmpz(0)
                 )
                 unit = balls.of(Fraction(1, 2 ** (3 * _PRECISION)))
-                deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + _slack(item, (i, j), e)))
+                deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + errors_cost(item, (i, j), e)))
             found.append((label, min(1.0, max(deltas))))
         return found
 
@@ -102,7 +83,7 @@ def _product(row: list[fmpz], kernel: list[fmpz], length: int) -> list[fmpz]:
     return _padded((fmpz_poly(row) * fmpz_poly(kernel)).coeffs(), length)
 
 
-def _slack(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
+def errors_cost(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
     """What the errors of the laws themselves cost."""
     return balls.upper(slack(item, order, e)) if isinstance(item, Family) else 0.0
 
@@ -112,28 +93,12 @@ def _padded(coefficients: list[fmpz], length: int) -> list[fmpz]:
     return coefficients + [fmpz(0)] * (length - len(coefficients))
 
 
-def _dense(item: Family | Analytic, reach: int) -> tuple[list[NDArray[np.float64]], list[tuple[int, int]]]:
-    """The laws as dense rows over consecutive lattice points, and the pairs that differ."""
-    if isinstance(item, Analytic):
-        span = _window(item, reach)
-        assert item.lattice is not None
-        return [float_cells(law, item.lattice, span) for law in (item.p, item.q)], [] if item.same else [(0, 1)]
-    _check_size(width_of(item) + 2 * reach, len(item.laws))
-    offsets = (item.points - item.points[0]).astype(np.int64)
-    rows = []
-    for weights in item.weights:
-        row = np.zeros(int(offsets[-1]) + 1)
-        row[offsets] = weights
-        rows.append(row)
-    return rows, [pair for pair, _ in item.different]
-
-
 def _ball_rows(
     item: Family | Analytic, reach: int
 ) -> tuple[list[list[arb]], list[arb], list[tuple[str, tuple[int, int]]]]:
     """The same in balls, with the mass of each law that lies beyond its row."""
     if isinstance(item, Analytic):
-        span = _window(item, reach)
+        span = window(item, reach)
         assert item.lattice is not None
         cells = [ball_cells(law, item.lattice, span, None) for law in (item.p, item.q)]
         return (
@@ -141,7 +106,7 @@ def _ball_rows(
             [c.left[0] + c.right[0] for c in cells],
             [] if item.same else [(item.label, (0, 1))],
         )
-    _check_size(width_of(item) + 2 * reach, len(item.laws))
+    check_size(width_of(item) + 2 * reach, len(item.laws))
     offsets = (item.points - item.points[0]).tolist()
     rows = []
     for law in item.laws:
@@ -153,11 +118,11 @@ def _ball_rows(
     return rows, [arb(0)] * len(rows), [(label, pair) for pair, label in item.different]
 
 
-def _window(pair: Analytic, reach: int) -> Span:
+def window(pair: Analytic, reach: int) -> Span:
     """The lattice points that rounded laws with Gaussian components are computed on."""
     assert pair.lattice is not None
     span = span_of((pair.p, pair.q), pair.lattice, 0.0)
-    _check_size(len(span) + 2 * reach, 2)
+    check_size(len(span) + 2 * reach, 2)
     return span
 
 
@@ -172,11 +137,11 @@ def width_of(item: Family | Analytic) -> int:
 def widest_scale(item: Family | Analytic) -> float:
     """The largest scale, in lattice steps, whose window is within reach; refused if the laws alone are not."""
     width, laws = width_of(item), 2 if isinstance(item, Analytic) else len(item.laws)
-    _check_size(width, laws)
+    check_size(width, laws)
     return max(0.0, (LARGEST / max(1.0, laws / 2) - width - 4) / (2 * _REACH))
 
 
-def _check_size(points: int, laws: int) -> None:
+def check_size(points: int, laws: int) -> None:
     limit = LARGEST / max(1.0, laws / 2)
     if points > limit:
         raise OutOfReach(

@@ -14,9 +14,9 @@ from flint import arb
 
 from fugu.loss.divergence.continuous import Atoms, Integrand, _rounded
 from fugu.loss.divergence.quadrature import TALL, quadrature, relative_error
-from fugu.loss.search.scan import UNIT
 from fugu.loss.smooth.noised import log_sum
 from fugu.numbers import balls
+from fugu.numbers.exact import UNIT
 
 _WIDE = (6 + 1 / 6) / 2
 

@@ -21,11 +21,10 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.loss.atoms.slack import require_exact
 from fugu.loss.divergence.quadrature import TALL, quadrature, relative_error
-from fugu.loss.search.scan import UNIT
 from fugu.loss.smooth.noised import log_sum
 from fugu.loss.stated import discrete_laws
 from fugu.numbers import balls
-from fugu.numbers.exact import as_fraction
+from fugu.numbers.exact import UNIT, as_fraction
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 18

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from fugu.laws.family import Family
 from fugu.loss.atoms.slack import slack
 from fugu.loss.search.gaps import continuous_gaps, lattice_gaps, tail_sum
-from fugu.loss.search.scan import UNIT, Decayed, decayed_sums, log_decayed_sums, log_error
+from fugu.loss.search.scan import Decayed, decayed_sums, log_decayed_sums, log_error
 from fugu.numbers import balls
+from fugu.numbers.exact import UNIT
 
 _TINY = 1e-280
 _MAX_EXPONENT = 700.0

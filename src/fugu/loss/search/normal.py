@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.loss.shifts.gaussian import fast_gaussian_delta
+from fugu.loss.search.shifts import fast_gaussian_delta
 from fugu.loss.smooth.two_normals import normal_hockey_stick
 
 Floats = NDArray[np.float64]

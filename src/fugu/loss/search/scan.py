@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-UNIT = 2.0**-53
+from fugu.numbers.exact import UNIT
+
 _BLOCKS = (512, 64, 8)
 _SPAN = 600.0
 """Largest exponent inside a block: w <= e^600 does not overflow, and w >= 1 never lets a mass of 1e-300 underflow."""

@@ -30,45 +30,12 @@ def vertices(family: VectorFamily) -> int:
     return math.prod(len(np.unique(column)) for column in family.points.T)
 
 
-def fast_vector_pure(family: VectorFamily, steps: float) -> float:
-    """max over pairs and orders of the largest log ratio on the product grid, in doubles and logarithms; to search
-    with. `steps` is the scale in the unit of the points; 0 means no noise."""
-    axes, places = _grid(family)
-    rows = []
-    for weights in family.weights:
-        with np.errstate(divide="ignore"):
-            dense = np.full([len(axis) for axis in axes], -np.inf)
-            dense[places] = np.log(weights)
-        rows.append(_spread(dense, axes, steps) if steps > 0 else dense)
-    worst = 0.0
-    for (i, j), _ in family.different:
-        held = ~(np.isneginf(rows[i]) & np.isneginf(rows[j]))
-        worst = max(worst, float(np.max(np.abs(rows[i][held] - rows[j][held]))))
-    return worst
-
-
-def _spread(dense: NDArray[np.float64], axes: list[NDArray[np.int64]], steps: float) -> NDArray[np.float64]:
-    """Every axis in turn: log of sum_k m_k e^{-|y - x_k| / b} at all coordinates y, by one pass each way."""
-    for number, axis in enumerate(axes):
-        rows = np.moveaxis(dense, number, 0)
-        gaps = np.diff(axis) / steps
-        left, right = rows.copy(), rows.copy()
-        for k, gap in enumerate(gaps):
-            left[k + 1] = np.logaddexp(rows[k + 1], left[k] - gap)
-        for k in range(len(gaps) - 1, -1, -1):
-            right[k] = np.logaddexp(rows[k], right[k + 1] - gaps[k])
-        total = left.copy()
-        total[:-1] = np.logaddexp(left[:-1], right[1:] - gaps.reshape(-1, *[1] * (rows.ndim - 1)))
-        dense = np.moveaxis(total, 0, number)
-    return dense
-
-
 def prove_vector_pure(family: VectorFamily, rate: Fraction | None) -> list[PairLoss]:
     """For each pair an epsilon with S_i <= e^epsilon S_j and the reverse at every vertex, hence everywhere; in balls.
 
     `rate` is grid / scale; None means no noise. The family's points are lattice indices."""
     with balls.precision(_PRECISION):
-        axes, places = _grid(family)
+        axes, places = grid_of(family)
         shape = [len(axis) for axis in axes]
         rows = []
         for law in family.laws:
@@ -122,7 +89,7 @@ def _ratio(first: list[arb], second: list[arb]) -> float:
     return balls.upper(worst.log())
 
 
-def _grid(family: VectorFamily) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:
+def grid_of(family: VectorFamily) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:
     """The coordinate values along every axis, and the place of every atom on their product."""
     found = [np.unique(column, return_inverse=True) for column in family.points.T]
     return [axis for axis, _ in found], tuple(np.asarray(where).ravel() for _, where in found)

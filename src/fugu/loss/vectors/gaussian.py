@@ -15,7 +15,8 @@ from flint import arb, fmpz
 from fugu.errors import NotProvable
 from fugu.laws.masses import Masses
 from fugu.loss.normal.smoothing import TAU, eta
-from fugu.loss.shifts.gaussian import ball_delta, fast_gaussian_log_delta
+from fugu.loss.search.shifts import fast_gaussian_log_delta
+from fugu.loss.shifts.gaussian import ball_delta
 from fugu.noise import Gaussian
 from fugu.numbers import balls
 from fugu.transport.cells import SubCoupling

@@ -22,8 +22,8 @@ import numpy as np
 
 from fugu.guarantee import Approx
 from fugu.laws.normal import Belief, Floats
+from fugu.loss.search.theorem1 import average_scale, exact_gap, tau
 from fugu.loss.smooth.reduced import parts
-from fugu.loss.smooth.theorem1 import average_scale, exact_gap, tau
 from fugu.numbers.exact import Real, as_fraction, float_up
 
 Plan = dict[tuple[int, int], Fraction]
