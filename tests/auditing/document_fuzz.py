@@ -127,10 +127,10 @@ def _sequences() -> Iterator[tuple[str, dict[str, Any]]]:
     """As `fugu release --state` writes them: one for each start, each with another query."""
     schema = fugu.Schema({"user": {"kind": "identifier"}, "hour": {"kind": "number"},
                           "place": {"kind": "category", "values": ["a", "b", "c"]}})  # fmt: skip
-    steps, places = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]], States("a b c".split())
+    steps, places = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]], States(["a", "b", "c"])
     queries = {"any": Count("a", places), "stationary": TopK(2, places), "given": Histogram(places)}
     for start, query in queries.items():
-        chain = MarkovChain(steps, 12, [0.5, 0.5, 0.0] if start == "given" else start, "a b c".split())
+        chain = MarkovChain(steps, 12, [0.5, 0.5, 0.0] if start == "given" else start, ["a", "b", "c"])
         said = Issue(1.0, schema, "unknown states count as 'a'", REFERENCE, 0.0, None, None)
         mechanism = query.mechanism(entry_budget(chain, 1.0))
         yield start, json.loads(SequenceCertificate.issue(chain, mechanism, said).to_json())
@@ -392,7 +392,9 @@ def _figures(body: dict[str, Any], rng: random.Random) -> str:
         return ""
     names = [name for name in ("epsilon", "delta") if name in stated and Fraction(stated[name]) > 0]
     name = rng.choice(names)
-    stated[name] = str(Fraction(stated[name]) * factor) if isinstance(stated[name], str) else stated[name] * float(factor)
+    stated[name] = (
+        str(Fraction(stated[name]) * factor) if isinstance(stated[name], str) else stated[name] * float(factor)
+    )
     return f"proved {name} x {factor}"
 
 
