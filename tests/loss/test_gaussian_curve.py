@@ -10,11 +10,9 @@ import pytest
 from mpmath.ctx_mp import MPContext
 
 from fugu.errors import BadBudget
+from fugu.loss.search.shifts import fast_gaussian_delta, fast_gaussian_log_delta, fast_gaussian_mu
 from fugu.loss.shifts.gaussian import (
     classical_mu,
-    fast_gaussian_delta,
-    fast_gaussian_log_delta,
-    fast_gaussian_mu,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,

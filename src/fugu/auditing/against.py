@@ -58,7 +58,7 @@ def halves(certificate: Certificate) -> tuple[Certificate, ...]:
 
 def weakest(found: Sequence[Guarantee]) -> Guarantee:
     """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves
-    (docs/proofs/mixtures.md)."""
+    (docs/proofs/renyi.md#11-a-coin-between-two-mechanisms)."""
     if len(found) == 1:
         return found[0]
     weaker: Guarantee | None = found[0]

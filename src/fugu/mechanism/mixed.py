@@ -64,8 +64,8 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     both. Raises NotProvable if they do not belong together.
 
     P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) + max delta, and D_alpha(P || Q) <= max of the
-    halves (docs/proofs/mixtures.md; Kifer and Machanavajjhala 2014, Theorem 5.2; van Erven and Harremoes 2014,
-    Theorem 13)."""
+    halves: docs/proofs/renyi.md#11-a-coin-between-two-mechanisms (Kifer and Machanavajjhala 2014, Theorem 5.2; van
+    Erven and Harremoës 2014, Theorem 13)."""
     share = as_fraction(p)
     if not 0 <= share <= 1:
         raise UsageError(f"the probability must be in [0, 1], got {p!r}")

@@ -1,4 +1,6 @@
-"""Mixtures: one of two mechanisms, by an independent coin that is not published (docs/proofs/mixtures.md)."""
+"""Mixtures: one of two mechanisms, by an independent coin that is not published.
+
+Why the weaker guarantee of the halves holds: docs/proofs/renyi.md#11-a-coin-between-two-mechanisms."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import final
+from typing import Any, final
 
 from fugu.auditing.kinds.per_entry import same_query
 from fugu.auditing.kinds.registry import Kind, kind, no_laws, sealed
@@ -88,9 +88,15 @@ def _prior(certificate: SequenceCertificate) -> None:
     stated = certificate["prior"]
     with reading():
         own = chain_json(chain_of(certificate))
+        _same_words(certificate, stated, own)
+
+
+def _same_words(certificate: SequenceCertificate, stated: dict[str, Any], own: dict[str, Any]) -> None:
     for name in ("class", "states", "length", "forbidden transitions"):
         if canonical_json(stated.get(name)) != canonical_json(own[name]):
             raise CertificateError(f"the part {name!r} of the prior is not what its transitions say")
+    if certificate["entries"].get("states", own["states"]) != own["states"]:
+        raise CertificateError("the states of the query are not those of the prior")
 
 
 def _secrets(certificate: SequenceCertificate) -> None:
