@@ -170,7 +170,7 @@ def test_forged_mixtures_of_vectors_and_divergences_do_not_hold():
     divergences = made(PAIR, Renyi(2, 0.1)), made(PAIR, Renyi(2, 0.2))
     assert fugu.verify(forged(lambda body: None, *divergences)).holds
     for budget in (Renyi(2, 0.1), Renyi(3, 0.2), Renyi(1.5, 0.2), Pure(5), Approx(5, 0.5), RenyiCurve({2: 0.2, 3: 9})):
-        from fugu.mechanism.encoding import budget_json
+        from fugu.guarantee.encoding import budget_json
 
         assert not fugu.verify(forged(lambda body, b=budget: body.update(budget=budget_json(b)), *divergences)).holds
     with_delta = made(PAIR, Renyi(2, 0.1, 0.01)), made(PAIR, Renyi(2, 0.2))
