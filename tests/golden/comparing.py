@@ -33,6 +33,8 @@ class Change:
     fields: str
     reason: str
     after: str = "*"
+    within: float | None = None
+    """If given, both values are numbers and differ by at most this much, relatively."""
 
     def names(self, case: str) -> bool:
         """Whether this case may differ."""
@@ -41,7 +43,13 @@ class Change:
     def explains(self, difference: Difference) -> bool:
         """Whether this is the difference that is meant."""
         where = self.names(difference.case) and fnmatchcase(difference.field, self.fields)
-        return where and fnmatchcase(str(difference.after), self.after)
+        return where and fnmatchcase(str(difference.after), self.after) and self._near(difference)
+
+    def _near(self, difference: Difference) -> bool:
+        if self.within is None:
+            return True
+        numbers = [x for x in (difference.before, difference.after) if isinstance(x, float | int)]
+        return len(numbers) == 2 and math.isclose(*numbers, rel_tol=self.within)
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
