@@ -66,7 +66,7 @@ _LOSSES = (
     Change("*/plan/*", "delta", _DELTA, "0*"),
     Change("*/guarantee-against/*", "delta", _DELTA, "0*"),
     Change("*/mix/*", "against.delta", _DELTA, "0*"),
-    Change("prior/*/translate", "delta", _DELTA, "0*"),
+    Change("prior/*/translate/pure", "delta", _DELTA, "0*"),
 )  # fmt: skip
 _CERTIFICATES = (
     *(Change("*/calibrate/*", f"certificate.scales.{name}", _BEATEN, ABSENT) for name in _BEATEN_METHODS),
@@ -76,6 +76,9 @@ _CERTIFICATES = (
     Change("atoms-pair/*/calibrate/*", "certificate.assumptions.?", "said for every budget", "no noise is added: *"),
     Change("vectors*/calibrate/*", "certificate.scales.exact", _ALONE, ABSENT),
     Change("*/calibrate/*", "certificate.scales.exact", _SURE, within=_NEAR),
+    *(Change("vectors-shifted/pure/calibrate/best/exact", field, _SURE, within=_NEAR)
+      for field in ("*.scale", "*.absolute", "*.squared", "*.epsilon")),
+    Change("vectors-shifted/pure/calibrate/best/exact", "noise.tail", _SURE, "*Laplace(scale=3.0, *"),
     *(Change("*/calibrate/*/best*", field, _TIE, "exact") for field in ("method", "certificate.method")),
     Change("*/calibrate/*/best*", "certificate.theorem", _TIE, "the tight divergence of the two noised laws, *"),
     Change("vectors-shifted/*/calibrate/*/best*", "certificate.theorem", _TIE, "the largest ratio on the product *"),
@@ -97,7 +100,7 @@ _COMPARISONS = (
       for budget in ("renyi*", "curve") for field in ("scale", "epsilon")),
     Change("*/renyi-delta/compare", "rows.exact cauchy.*", _NO_ROW, ABSENT),
     Change("*/renyi-delta/compare", "order", _NO_ROW, "wasserstein laplace, *gaussian"),
-    Change("vectors*/approx/compare*", "order", "rows are in the order of the registry, as for numbers", "wasserstein *"),
+    Change("vectors*/approx/compare*", "order", "rows are in the order of the registry", "wasserstein *"),
     *(Change(f"{laws}*/*/compare/grid", f"rows.{method} gaussian.{field}", _GRID, after)
       for laws, methods in (("normal-vectors", _GRIDDED[:4]), ("property", ("optimal", "expected-value")))
       for method in methods

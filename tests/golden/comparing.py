@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from typing import Any
 
 RELATIVE = 1e-12
@@ -48,8 +49,20 @@ class Change:
     def _near(self, difference: Difference) -> bool:
         if self.within is None:
             return True
-        numbers = [x for x in (difference.before, difference.after) if isinstance(x, float | int)]
-        return len(numbers) == 2 and math.isclose(*numbers, rel_tol=self.within)
+        before, after = _number(difference.before), _number(difference.after)
+        return before is not None and after is not None and math.isclose(before, after, rel_tol=self.within)
+
+
+def _number(value: Any) -> float | None:
+    """A number, or a text that is one.
+
+    >>> _number("3000000001/1000000000"), _number(2), _number("inf")
+    (3.000000001, 2.0, None)
+    """
+    try:
+        return float(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
