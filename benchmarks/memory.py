@@ -37,7 +37,7 @@ def _child(stage: str, kind: str, n: int, how: str) -> float:
 def _measure(stage: str, kind: str, n: int, how: str) -> float:
     import fugu
     from benchmarks.inputs import pair, rounded
-    from fugu.calibration.exact import least
+    from fugu.calibration.search import least
 
     budget = fugu.Pure(0.1)
     fugu.calibrate(pair(50, kind), budget, method="exact")  # imports and tables, before the count begins
@@ -46,7 +46,7 @@ def _measure(stage: str, kind: str, n: int, how: str) -> float:
         tracemalloc.start()
     before = _resident(reset=True)
     if stage == "search":
-        least(rounded(given, budget), budget, lattice=True)
+        least(rounded(given, budget), budget.asks(), fugu.Laplace)
     else:
         fugu.calibrate(given, budget, method="exact")
     used = tracemalloc.get_traced_memory()[1] if how == "traced" else _resident() - before
