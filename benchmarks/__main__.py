@@ -39,7 +39,7 @@ from benchmarks.measure import Row, Size
 TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "epsilon": (tight.epsilon,),
     "delta": (tight.delta,),
-    "calibration": (calibration.search, calibration.whole),
+    "calibration": (calibration.search, calibration.whole, calibration.many),
     "pairs": (pairs.together,),
     "sampler": (sampler.draws,),
     "gaussian": (gaussian.calibration, gaussian.sums),

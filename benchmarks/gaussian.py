@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from fugu.calibration.smooth import least_analytic, least_gaussian
-from fugu.loss.bounds import delta_bounds
 
 import fugu
 from benchmarks.measure import Row, Size, race
+from fugu.calibration.search import least
 from fugu.laws.items import items
+from fugu.loss.door import delta_bounds
 from fugu.loss.smooth.noised import density
 from fugu.noise import Lattice
 
@@ -32,10 +32,10 @@ def calibration(size: Size) -> Iterator[Row]:
     took = race(
         size.laps,
         density=lambda: density(_NORMALS.p, "laplace", 1.5, points),
-        laplace=lambda: least_analytic(normals, _BUDGET),
-        gaussian=lambda: least_gaussian(normals, _BUDGET),
-        two=lambda: least_analytic(normals, _STRICT),
-        three=lambda: least_analytic(mixtures, _STRICT),
+        laplace=lambda: least(normals, _BUDGET.asks(), fugu.Laplace),
+        gaussian=lambda: least(normals, _BUDGET.asks(), fugu.Gaussian),
+        two=lambda: least(normals, _STRICT.asks(), fugu.Laplace),
+        three=lambda: least(mixtures, _STRICT.asks(), fugu.Laplace),
         proof=lambda: delta_bounds(normals, noise, Fraction(1)),
         whole=lambda: fugu.calibrate(_NORMALS, _BUDGET, noise="laplace"),
     )

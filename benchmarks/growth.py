@@ -8,12 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from fugu.calibration.exact import least
 
 import fugu
 from benchmarks.inputs import GAP, atoms, pair, rounded, shuffled
 from benchmarks.measure import Row, Side, Size, race
 from benchmarks.svg import Series, chart
+from fugu.calibration.search import least
 from fugu.loss.atoms.laplace import prove_pure
 from fugu.noise.geometric import LatticeLaplaceSampler
 
@@ -80,7 +80,7 @@ def _sides(n: int) -> dict[str, Side]:
     sampler.draw(1000)
     return {
         "epsilon": lambda: fugu.epsilon(noise, given),
-        "search": lambda: least(family, _BUDGET, lattice=True),
+        "search": lambda: least(family, _BUDGET.asks(), fugu.Laplace),
         "draws": lambda: sampler.draw(n),
         "sort": lambda: np.sort(loose),
     }
@@ -89,7 +89,7 @@ def _sides(n: int) -> dict[str, Side]:
 def _proof(n: int, random: np.ndarray, laps: int) -> float:
     """The ball proof of the scale that the search finds."""
     family = rounded(pair(n, "lattice"), _BUDGET)
-    rate = 1 / Fraction(least(family, _BUDGET, lattice=True) * (1 + 1e-9))
+    rate = 1 / Fraction(least(family, _BUDGET.asks(), fugu.Laplace) * (1 + 1e-9))
     sort = race(7, sort=lambda: np.sort(random))["sort"]
     return race(laps, proof=lambda: prove_pure(family, rate))["proof"] / sort
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from fugu.calibration.method import Budget
-from fugu.calibration.problem import problem
-from fugu.loss.api import in_units
 from numpy.typing import NDArray
 
+from fugu import Approx, Laplace, Pure
+from fugu.calibration.lattice import problem
 from fugu.laws import Discrete, Family, LawPair, families
+from fugu.laws.items import shapes
+from fugu.loss.stated import in_units
 
 GAP = 0.5
 """The mean distance between neighbouring atoms, on both kinds of support."""
@@ -59,9 +60,9 @@ def prepared(given: LawPair) -> tuple[Family, float]:
     return whole, GAP / float(unit)
 
 
-def rounded(given: LawPair, budget: Budget) -> Family:
+def rounded(given: LawPair, budget: Pure | Approx) -> Family:
     """The family on lattice indices that a calibration works on, its lazy parts ready."""
-    (family,) = problem((given,), budget).items
+    (family,) = problem(shapes((given,)), budget.asks(), Laplace).items
     assert isinstance(family, Family)
     _ = family.weights, family.different
     return family

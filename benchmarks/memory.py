@@ -35,10 +35,9 @@ def _child(stage: str, kind: str, n: int, how: str) -> float:
 
 
 def _measure(stage: str, kind: str, n: int, how: str) -> float:
-    from fugu.calibration.exact import least
-
     import fugu
     from benchmarks.inputs import pair, rounded
+    from fugu.calibration.search import least
 
     budget = fugu.Pure(0.1)
     fugu.calibrate(pair(50, kind), budget, method="exact")  # imports and tables, before the count begins
@@ -47,7 +46,7 @@ def _measure(stage: str, kind: str, n: int, how: str) -> float:
         tracemalloc.start()
     before = _resident(reset=True)
     if stage == "search":
-        least(rounded(given, budget), budget, lattice=True)
+        least(rounded(given, budget), budget.asks(), fugu.Laplace)
     else:
         fugu.calibrate(given, budget, method="exact")
     used = tracemalloc.get_traced_memory()[1] if how == "traced" else _resident() - before

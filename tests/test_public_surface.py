@@ -103,7 +103,8 @@ def test_the_layer_check_notices_a_breach(tmp_path, monkeypatch):
     monkeypatch.setattr(structure, "SRC", tmp_path)
     for room, text in {
         "laws": "from fugu.loss import epsilon\n",
-        "loss": "x = 1\n" * 400,
+        "loss": "x = 1\n" * 501,
+        "data": "x = 1\n" * 301,
         "odd": "",
         "noise": "import fugu.errors\n",
     }.items():
@@ -111,9 +112,10 @@ def test_the_layer_check_notices_a_breach(tmp_path, monkeypatch):
         (tmp_path / room / "a.py").write_text(text)
     found = structure.problems(sorted(tmp_path.rglob("*.py")))
     assert len(found) == 3
+    assert structure.questions(sorted(tmp_path.rglob("*.py"))) == ["data/a.py (301 lines)", "loss/a.py (501 lines)"]
     assert (
         any("imports loss" in f for f in found)
-        and any("400 lines" in f for f in found)
+        and any("501 lines" in f for f in found)
         and any("'odd'" in f for f in found)
     )
 

@@ -149,6 +149,15 @@ def test_a_row_below_the_proved_scale_is_proved_by_itself_or_not_at_all(monkeypa
     assert rows["exact"].proven and rows["l1"].proven and not rows["wasserstein"].proven
 
 
+def test_a_row_is_proved_for_all_laws_or_for_none():
+    budget, pairs = Pure(0.4), [LawPair(Shifted(0), Shifted(1)), LawPair(Shifted(0), Shifted(9))]
+    for order in (pairs, pairs[::-1]):
+        where = problem(shapes(order), budget.asks(), Laplace, 1)
+        (exact,) = [m for m in named("exact") if m.suits(where.items, budget.asks(), Laplace)]
+        found = [ScaleOffer(Laplace, where, exact, Proposal(d / 0.4), {}).row(budget.asks()).proven for d in (1, 9)]
+        assert found == [False, True]
+
+
 def test_a_scale_on_one_lattice_proves_none_on_another():
     """A coarse lattice may tell apart what a fine one does not: 1.9 and 2.1 become 0 and 4 there."""
     budget = Pure(0.05)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from typing import Any
 
 RELATIVE = 1e-12
@@ -33,6 +34,8 @@ class Change:
     fields: str
     reason: str
     after: str = "*"
+    within: float | None = None
+    """If given, both values are numbers and differ by at most this much, relatively."""
 
     def names(self, case: str) -> bool:
         """Whether this case may differ."""
@@ -41,7 +44,25 @@ class Change:
     def explains(self, difference: Difference) -> bool:
         """Whether this is the difference that is meant."""
         where = self.names(difference.case) and fnmatchcase(difference.field, self.fields)
-        return where and fnmatchcase(str(difference.after), self.after)
+        return where and fnmatchcase(str(difference.after), self.after) and self._near(difference)
+
+    def _near(self, difference: Difference) -> bool:
+        if self.within is None:
+            return True
+        before, after = _number(difference.before), _number(difference.after)
+        return before is not None and after is not None and math.isclose(before, after, rel_tol=self.within)
+
+
+def _number(value: Any) -> float | None:
+    """A number, or a text that is one.
+
+    >>> _number("3000000001/1000000000"), _number(2), _number("inf")
+    (3.000000001, 2.0, None)
+    """
+    try:
+        return float(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:

@@ -27,8 +27,10 @@ from fugu.laws.family import Family
 from fugu.laws.items import shapes
 from fugu.laws.masses import Masses
 from fugu.loss.door import bound, divergence_bounds, leakage
+from fugu.loss.stated import steps_below
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import as_fraction
 
 NEAR = LawPair(Discrete([0, 1], [1, 1]), Discrete([0, 1], [2, 3]), "near")
 FAR = LawPair(Shifted(0), Shifted(9), "far")
@@ -166,3 +168,11 @@ def test_lattice_noise_is_held_against_rounded_laws():
 def test_a_noise_without_a_bound_is_refused_with_what_there_is(shape, noise):
     with pytest.raises(NotProvable, match=r"for them there is .*gaussian"):
         leakage(shape, noise)
+
+
+def test_scales_in_other_units_are_never_rounded_up():
+    """A larger scale loses less: the loss of a scale that is above the true one would be no bound."""
+    for k in range(1, 60):
+        scale, unit = k / 7, Fraction(3, 10 * k + 1)
+        assert Fraction(steps_below(scale, unit)) <= as_fraction(scale) / unit
+        assert steps_below(scale, unit) == pytest.approx(float(as_fraction(scale) / unit), rel=1e-15)

@@ -79,7 +79,8 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
 def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilon: Fraction) -> bool:
     """Whether W_inf <= epsilon * scale, in exact rationals: then the pair is Pure(epsilon) by coupling.
 
-    Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is exact."""
+    Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is exact.
+    Of laws known up to an error no largest distance is known."""
     i, j = pair
     return not family.blurred(pair) and w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
 

@@ -38,7 +38,7 @@ class LineLaplace(Line[Laplace]):
             return prove_pure(item, None)
         return [
             PairLoss(loss.label, float_up(epsilon), loss.pair, met=True)
-            if not loss.within(epsilon) and _coupled(item, loss.pair, noise, epsilon)
+            if not loss.within(epsilon) and coupled_within(item, loss.pair, noise.rate, epsilon)
             else loss
             for loss in prove_pure(item, noise.rate)
         ]
@@ -121,11 +121,6 @@ def upper(family: Family, ask: Ratio) -> float:
     by_epsilon = farthest / float(ask.epsilon) if ask.epsilon else math.inf
     by_delta = farthest / float(ask.delta) if ask.delta else math.inf
     return max(1e-280, min(by_epsilon, by_delta)) * (1 + 1e-9)
-
-
-def _coupled(item: Family, pair: tuple[int, int], noise: Laplace, epsilon: Fraction) -> bool:
-    """Coupling needs exact laws: of laws known up to an error no largest distance is known."""
-    return not item.blurred(pair) and coupled_within(item, pair, noise.rate, epsilon)
 
 
 LEAKAGE = LineLaplace()
