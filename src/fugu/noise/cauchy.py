@@ -11,7 +11,7 @@ from flint import arb
 
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
-from fugu.noise.kind import Noise, check_objective, kind
+from fugu.noise.kind import Noise, Objective, check_objective, kind
 from fugu.noise.lattice import check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
@@ -84,7 +84,7 @@ class GeneralizedCauchy(Noise):
         s, k = float(self.scale), float(self.tail)
         return math.exp(-k / 2 * math.log1p((x / s) ** 2)) * self._peak() / s
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2; E N^2 = scale^2 / (k - 3), inf for k <= 3."""
         check_objective(objective)
         if self.scale == 0:

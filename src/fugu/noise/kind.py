@@ -8,7 +8,7 @@ import pkgutil
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import cache
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real, as_fraction, read_number
 
-OBJECTIVES = ("absolute", "squared")
+Objective = Literal["absolute", "squared"]
+OBJECTIVES: tuple[Objective, ...] = ("absolute", "squared")
 
 
 class Sampler(Protocol):
@@ -53,7 +54,7 @@ class Noise(ABC):
         """Why this noise cannot meet such a budget unless the laws are equal; None if it can."""
 
     @abstractmethod
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2."""
 
     @abstractmethod

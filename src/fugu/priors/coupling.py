@@ -162,7 +162,7 @@ def positions(
             return found
 
 
-def from_marginals(*_: Any, **__: Any) -> NoReturn:
+def from_marginals(*_: object, **__: object) -> NoReturn:
     """Refused: how far each record moves by itself (its own Wasserstein distance) bounds nothing if they depend."""
     raise NotProvable(
         "distances between the laws of single records bound nothing for dependent records. Counterexample: a fair sign "

@@ -28,7 +28,7 @@ from flint import arb
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, float_down, float_up, is_whole, meant_up
+from fugu.numbers.exact import MatrixLike, Real, as_fraction, float_down, float_up, is_whole, meant_up
 from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
 
@@ -47,7 +47,7 @@ class GaussianField(Belief):
     size: int
     nodes: tuple[int, ...]
 
-    def __init__(self, covariance: Any) -> None:
+    def __init__(self, covariance: MatrixLike) -> None:
         rows = tuple(map(tuple, read_covariance(covariance)))
         if any(row[i] == 0 for i, row in enumerate(rows)):
             raise BadLaw("an entry with variance 0 is no secret; leave it out")

@@ -11,7 +11,7 @@ Proofs: docs/proofs/influence.md#groups-and-blocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ class Groups(Coupled):
     ordered = False
     labels: Indices
 
-    def __init__(self, labels: Sequence[Any] | NDArray[Any]) -> None:
+    def __init__(self, labels: Sequence[Hashable] | NDArray[np.generic]) -> None:
         try:
             given = np.asarray(labels)
             numbers = np.unique(given, return_inverse=True)[1]
