@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from fugu.data.sources import TableLike
 from fugu.data.toml import schema_text
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
+from fugu.visible import Json
 
 ABSENT = ("", "NA")
 _MOST_CATEGORIES = 10_000
@@ -49,7 +50,7 @@ class Schema:
     [[250.0, 600.0, 240.0], ['a', '(other)', '(other)']]
     """
 
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Mapping[str, object] | Field]
     separator: str | None = None
     decimal: str = "."
     encoding: str = "utf-8"
@@ -141,14 +142,14 @@ class Schema:
         """One column read through the schema."""
         return self.fields[name].read(name, raw, self.decimal, self.absent)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The schema in JSON types, as certificates carry it."""
         header = self.header if isinstance(self.header, bool) else list(self.header)
         said = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "header": header}
         return {"columns": dict(self.columns), **said, "absent": list(self.absent)}
 
     @staticmethod
-    def from_json(said: Mapping[str, Any]) -> Schema:
+    def from_json(said: Json) -> Schema:
         """The schema that `to_json` wrote."""
         known = ("columns", "separator", "decimal", "encoding", "header", "absent")
         if not isinstance(said, Mapping) or not set(said) <= set(known):

@@ -17,6 +17,7 @@ from fugu.errors import CertificateError, UnknownName
 from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.visible import Json
 
 Objective = Literal["absolute", "squared"]
 OBJECTIVES: tuple[Objective, ...] = ("absolute", "squared")
@@ -76,12 +77,12 @@ class Noise(ABC):
         del grid
         return self
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The kind and its numbers, exactly."""
         return {"kind": self.name, "scale": str(as_fraction(self.scale)), "grid": str(self.grid)}
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
+    def from_json(cls, found: Json) -> Self:
         """The noise that `to_json` wrote."""
         return cls.at(float(read_number(found["scale"])), read_number(found["grid"]))
 

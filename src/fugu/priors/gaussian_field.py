@@ -21,7 +21,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -146,7 +145,7 @@ class GaussianField(Belief):
         found = min(max((r - w * w * k / 2) / (b * b) for b, k in self._costs(i, nears)) for i in self.nodes)
         return -meant_up(-float_down(found))
 
-    def pure(self, *_: Any) -> float:
+    def pure(self, *_: object) -> float:
         """Refused: see the head of this file."""
         raise NotProvable(
             "a Gaussian field has no finite pure epsilon, and Theorem 9 for truncated fields is false for two or more "

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,14 +56,14 @@ class Answer:
     cells: tuple[Cell, ...]
     mechanisms: dict[str, Additive]
 
-    def columns(self) -> dict[str, list[Any]]:
+    def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""
         return columns_of(self.cells)
 
 
-def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[Any]]:
+def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
     """Released numbers as columns of a table; group and cell only where there are any."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[str] | list[float]] = {}
     for name in ("group", "cell", "value", "low", "high"):
         column = [getattr(cell, name) for cell in cells]
         if name not in ("group", "cell") or any(column):
