@@ -7,21 +7,28 @@ provably suffices, releases once, and hands over a certificate that anybody can 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fugu import errors as errors
 from fugu._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from fugu import iterate as iterate
+    from fugu import sequences as sequences
     from fugu.auditing.against import guarantee_against as guarantee_against
     from fugu.auditing.attack import attack as attack
+    from fugu.auditing.attack_report import AttackReport as AttackReport
+    from fugu.auditing.decoder import decode as decode
+    from fugu.auditing.nearby import guarantee_within as guarantee_within
+    from fugu.auditing.property_attack import property_attack as property_attack
     from fugu.auditing.verdict import Verdict as Verdict
     from fugu.auditing.verify import verify as verify
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
+    from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
     from fugu.data import Schema as Schema
+    from fugu.data import read_table as read_table
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
     from fugu.laws.multinormal import MultivariateNormal as MultivariateNormal
     from fugu.laws.normal import Normal as Normal
     from fugu.laws.normal import NormalMixture as NormalMixture
+    from fugu.ledger import Charge as Charge
     from fugu.ledger import Ledger as Ledger
     from fugu.loss import delta as delta
     from fugu.loss import epsilon as epsilon
@@ -39,13 +47,27 @@ if TYPE_CHECKING:
     from fugu.mechanism import Certificate as Certificate
     from fugu.mechanism import Mechanism as Mechanism
     from fugu.mechanism import PerEntryDP as PerEntryDP
+    from fugu.mechanism import Release as Release
     from fugu.mechanism import mix as mix
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
     from fugu.noise import Laplace as Laplace
     from fugu.priors import BayesianNetwork as BayesianNetwork
+    from fugu.priors import ChainSet as ChainSet
+    from fugu.priors import DependentGroups as DependentGroups
+    from fugu.priors import IndependentBlocks as IndependentBlocks
     from fugu.priors import MarkovChain as MarkovChain
+    from fugu.priors.curve import InfluenceCurve as InfluenceCurve
+    from fugu.priors.gaussian_field import GaussianField as GaussianField
+    from fugu.priors.hidden import HiddenMarkov as HiddenMarkov
+    from fugu.priors.joint import JointTable as JointTable
+    from fugu.queries import Answer as Answer
+    from fugu.queries import answer as answer
+    from fugu.queries.column import release_column as release_column
     from fugu.scenario import Scenario as Scenario
+    from fugu.scenario.swap import swap_counts as swap_counts
+    from fugu.scenario.swap import swap_shift as swap_shift
+    from fugu.scenario.swap_monte import swap_sigma as swap_sigma
     from fugu.translation import dp_budget as dp_budget
     from fugu.translation.influence import influence as influence
     from fugu.translation.translate import translate as translate
@@ -53,12 +75,23 @@ if TYPE_CHECKING:
     from fugu.transport.wasserstein import wasserstein as wasserstein
 
 _ROOMS = {
+    "Answer": "queries",
     "Approx": "guarantee",
+    "AttackReport": "auditing",
     "BayesianNetwork": "priors",
     "Certificate": "mechanism",
+    "ChainSet": "priors",
+    "Charge": "ledger",
+    "Comparison": "calibration",
+    "DependentGroups": "priors",
     "Discrete": "laws",
     "Gaussian": "noise",
+    "GaussianField": "priors.gaussian_field",
     "GeneralizedCauchy": "noise",
+    "HiddenMarkov": "priors.hidden",
+    "IndependentBlocks": "priors",
+    "InfluenceCurve": "priors.curve",
+    "JointTable": "priors.joint",
     "Laplace": "noise",
     "LawPair": "laws",
     "Ledger": "ledger",
@@ -69,42 +102,54 @@ _ROOMS = {
     "NormalMixture": "laws",
     "PerEntryDP": "mechanism",
     "Pure": "guarantee",
+    "Release": "mechanism",
     "Renyi": "guarantee",
     "RenyiCurve": "guarantee",
     "Scenario": "scenario",
     "Schema": "data",
     "Shifted": "laws",
     "Verdict": "auditing",
+    "answer": "queries",
     "attack": "auditing",
     "calibrate": "calibration",
     "closeness": "transport",
     "compare": "calibration",
+    "decode": "auditing.decoder",
     "delta": "loss",
     "dp_budget": "translation",
     "epsilon": "loss",
     "guarantee_against": "auditing",
+    "guarantee_within": "auditing",
     "influence": "translation",
     "mix": "mechanism",
     "plan": "calibration",
+    "property_attack": "auditing.property_attack",
+    "read_table": "data",
+    "release_column": "queries.column",
     "renyi": "loss",
+    "swap_counts": "scenario.swap",
+    "swap_shift": "scenario.swap",
+    "swap_sigma": "scenario.swap_monte",
     "translate": "translation",
     "verify": "auditing",
     "wasserstein": "transport",
 }
 
-__all__ = ["__version__", "errors", "iterate", *sorted(_ROOMS)]  # noqa: PLE0604
+__all__ = ["__version__", "errors", "iterate", "sequences", *sorted(_ROOMS)]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import fugu` stays fast."""
-    if name == "iterate":
-        return importlib.import_module("fugu.iterate")
-    room = _ROOMS.get(name)
-    if room is None:
-        raise AttributeError(f"module 'fugu' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"fugu.{room}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker reads the imports above, and reports a name that is not among them
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used, so that `import fugu` stays fast."""
+        if name in ("iterate", "sequences"):
+            return importlib.import_module(f"fugu.{name}")
+        room = _ROOMS.get(name)
+        if room is None:
+            raise AttributeError(f"module 'fugu' has no attribute {name!r}")
+        value: object = getattr(importlib.import_module(f"fugu.{room}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

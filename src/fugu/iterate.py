@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fugu import training
 
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 __all__ = training.__all__
 
 
-def __getattr__(name: str) -> Any:
-    """The names of `fugu.training`, imported when they are first used."""
-    return getattr(training, name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """The names of `fugu.training`, imported when they are first used."""
+        return getattr(training, name)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
+Json = dict[str, Any]
+"""A JSON object as `json.loads` returns it: names, and whatever JSON can hold."""
 _JOINERS = "\u200c\u200d"
 """Without them words of some scripts, and some emoji, fall apart; they move nothing but their neighbours."""
 

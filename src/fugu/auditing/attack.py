@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +27,8 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
 
-ATTACKS = ("logistic", "likelihood-ratio", "decoder")
+AttackName = Literal["logistic", "likelihood-ratio", "decoder"]
+ATTACKS: tuple[AttackName, ...] = ("logistic", "likelihood-ratio", "decoder")
 _LEAST = 100
 _THRESHOLDS = 400
 
@@ -37,7 +39,7 @@ def attack(
     second: Hypothesis | None = None,
     *,
     pair: Sequence[str] | None = None,
-    attacks: str | Iterable[str] = "all",
+    attacks: Literal["all"] | AttackName | Iterable[AttackName] = "all",
     directions: ArrayLike | None = None,
     steps: ArrayLike | None = None,
     bounds: ArrayLike | None = None,
@@ -46,7 +48,7 @@ def attack(
     confidence: Real = 0.99,
     delta: Real | None = None,
     guarantee: Guarantee | None = None,
-    shadows: str = "protected",
+    shadows: Literal["protected", "clean"] = "protected",
     rng: np.random.Generator | None = None,
 ) -> AttackReport:
     """Train guessers on `shadow` outputs of each hypothesis, then try them on `test` outputs with fair random labels.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from fugu.auditing.bounds import Implied
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact
 from fugu.numbers.exact import Real
+from fugu.visible import Json
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class AttackReport:
         small = math.exp(-float(self.epsilon))
         return (1 + float(self.delta) * small) / (1 + small)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Plain data; an infinite epsilon as null."""
         finite = self.epsilon is not None and math.isfinite(self.epsilon)
         rows = [

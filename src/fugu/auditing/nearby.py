@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 from fugu.auditing.against import conditioned, halves, proved, pure_loss, stated, weakest
 from fugu.auditing.hoelder import best_a4, straight
@@ -40,7 +41,10 @@ _SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
 
 
 def guarantee_within(
-    mechanism_or_certificate: Source, distance: Real, kind: str = "wasserstein", order: Real = math.inf
+    mechanism_or_certificate: Source,
+    distance: Real,
+    kind: Literal["wasserstein", "renyi"] = "wasserstein",
+    order: Real = math.inf,
 ) -> Guarantee:
     """The guarantee, proved, against every adversary whose beliefs are within `distance` of the assumed ones.
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.auditing.attack import attack
+from fugu.auditing.attack import AttackName, attack
 from fugu.auditing.attack_report import AttackReport
 from fugu.auditing.shadows import Protection
 from fugu.errors import UnknownName, UsageError
@@ -36,7 +37,7 @@ def property_attack(
     scenario: Scenario | PropertyModel,
     pair: Sequence[str] | None = None,
     *,
-    attacks: str | Iterable[str] = "all",
+    attacks: Literal["all"] | AttackName | Iterable[AttackName] = "all",
     shadow: int = 1000,
     test: int = 1000,
     confidence: Real = 0.99,

@@ -12,7 +12,7 @@ from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike
-from fugu.noise.kind import check_objective, kind_of
+from fugu.noise.kind import Objective, check_objective, kind_of
 from fugu.numbers.exact import Real
 
 NoiseName = Literal["best", "laplace", "gaussian", "cauchy"]
@@ -23,7 +23,6 @@ MethodName = Literal[
     "cauchy-moments", "transport", "partial-transport", "conditioned",
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
 ]  # fmt: skip
-Objective = Literal["absolute", "squared"]
 
 
 def calibrate(

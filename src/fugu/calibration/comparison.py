@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
+from fugu.visible import Json
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Comparison:
             raise NotProvable(f"no method is proved for {self.budget!r}: " + "; ".join(reasons))
         return min(proven, key=lambda r: (r.expected_absolute, r.method != "exact"))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""
         rows = [
             {k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(r).items()} for r in self.rows

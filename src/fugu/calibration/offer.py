@@ -20,6 +20,7 @@ from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.vector import VectorAdditive
+from fugu.noise.kind import Objective
 from fugu.noise.lattice import as_grid
 from fugu.numbers.exact import Real
 
@@ -37,7 +38,7 @@ class Wishes:
     floor: float | None = None
     """The least variance in every direction; None: a sixteenth of what isotropic noise would have."""
     weight: NDArray[np.float64] | None = None
-    objective: str = "absolute"
+    objective: Objective = "absolute"
     model: object | None = None
     """The model of a property behind the laws, where there is one: baselines need the ranges of its records."""
     noise: str = "best"
@@ -49,7 +50,7 @@ class Wishes:
         declared_exact: bool = False,
         floor: float | None = None,
         weight: ArrayLike | None = None,
-        objective: str = "absolute",
+        objective: Objective = "absolute",
         model: object | None = None,
         noise: str = "best",
     ) -> Wishes:
@@ -80,7 +81,7 @@ class Offer(ABC):
         """Why there is nothing to prove; None if there is."""
 
     @abstractmethod
-    def rank(self, objective: str) -> tuple[float, float, bool]:
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:
         """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method."""
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.calibration.calibrate import Objective, calibrate
+from fugu.calibration.calibrate import calibrate
 from fugu.calibration.lattice import problem
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
@@ -13,7 +13,7 @@ from fugu.guarantee.asks import Ratio
 from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.door import bound, covers
-from fugu.noise.kind import check_objective
+from fugu.noise.kind import Objective, check_objective
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, decimal_up
 
@@ -102,7 +102,7 @@ def _reaches(source: PairsLike, budget: Pure | Approx, error: float, objective: 
         return False
 
 
-def _largest_scale(grid: Fraction, error: float, objective: str) -> float:
+def _largest_scale(grid: Fraction, error: float, objective: Objective) -> float:
     """The largest scale with expected error <= error, by bisection from the safe side; 0 for error 0."""
     if error == 0:
         return 0.0

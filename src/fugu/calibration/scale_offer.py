@@ -29,7 +29,7 @@ from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.context import Context
 from fugu.mechanism.vector import VectorAdditive
-from fugu.noise.kind import Kind, Noise, finite_or_none
+from fugu.noise.kind import Kind, Noise, Objective, finite_or_none
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import decimal_up
 
@@ -66,7 +66,7 @@ class ScaleOffer(Offer):
         """No finite scale."""
         return (self.proposal.note or "no finite scale") if math.isinf(self.proposal.steps) else None
 
-    def rank(self, objective: str) -> tuple[float, float, bool]:
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:
         """The expected error of the scale as proposed."""
         steps, grid = self.proposal.steps, float(self.where.lattice.grid)
         power = 1 if objective == "absolute" else 2

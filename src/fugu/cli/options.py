@@ -6,7 +6,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from fugu.errors import BadBudget, UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.scenario.scenario import PairsOfSecrets
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
 Publish = Annotated[str, typer.Option(help="The column to publish.")]
@@ -149,10 +150,10 @@ def missing(text: str) -> str | float:
         return text
 
 
-def pairs(text: str) -> str | list[tuple[str, str]]:
+def pairs(text: str) -> PairsOfSecrets:
     """ "all", "adjacent", or "F:M,F:X"."""
     if ":" not in text:
-        return text
+        return cast(PairsOfSecrets, text)  # a scenario refuses other words
     found = []
     for item in text.split(","):
         first, colon, second = item.strip().partition(":")

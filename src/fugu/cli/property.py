@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 import typer
@@ -74,7 +74,7 @@ def property_(
         tolerance=options.number("tolerance", tolerance),
         bounds=_bounds(bounds or []),
         replacement=replacement,
-        missing=missing,
+        missing=cast(Literal["error", "drop"], missing),  # other words are refused
     )
     wishes = Wishes.of(method, "auto", declared_exact, floor)
     rng = _generator()

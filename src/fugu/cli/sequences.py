@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import fugu
 from fugu.cli.charging import Account, marks_of_sequences
@@ -99,7 +99,8 @@ def chain_of(
     if not known:
         raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
     try:
-        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length, start=start)
+        begins = cast(Literal["fitted", "any", "stationary"], start)  # other words are refused
+        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length, start=begins)
     except UsageError as error:
         hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
         raise BadTable(f"column {state!r}: {error}{hint}") from None

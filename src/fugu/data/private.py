@@ -19,6 +19,7 @@ from fugu.data.cells import text_of
 from fugu.data.column import Column
 from fugu.data.frame import Table
 from fugu.data.schema import Schema
+from fugu.data.sources import TableLike
 from fugu.errors import BadTable
 
 Floats = NDArray[np.float64]
@@ -67,7 +68,7 @@ class Private:
         return column
 
 
-def open_private(table: object, schema: Schema, columns: Iterable[str], public: Iterable[str] = ()) -> Private:
+def open_private(table: TableLike, schema: Schema, columns: Iterable[str], public: Iterable[str] = ()) -> Private:
     """Open a private table (a path, a frame, a dict of columns), reading only `columns` and the `public` ones."""
     wanted = tuple(dict.fromkeys((*columns, *public)))
     whole = schema.open(table)

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -24,9 +24,11 @@ from fugu.data.field import TRUTH, Field
 from fugu.data.files import read_table
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
+from fugu.data.sources import TableLike
 from fugu.data.toml import schema_text
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
+from fugu.visible import Json
 
 ABSENT = ("", "NA")
 _MOST_CATEGORIES = 10_000
@@ -48,7 +50,7 @@ class Schema:
     [[250.0, 600.0, 240.0], ['a', '(other)', '(other)']]
     """
 
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Mapping[str, object] | Field]
     separator: str | None = None
     decimal: str = "."
     encoding: str = "utf-8"
@@ -79,13 +81,15 @@ class Schema:
         return Dialect(self.separator, self.encoding, names)
 
     @staticmethod
-    def from_table(reference: object, columns: Iterable[str] | None = None) -> Schema:
+    def from_table(reference: TableLike, columns: Iterable[str] | None = None) -> Schema:
         """The schema that a public table shows: numbers, truth values, times, or the categories that occur in it.
 
         A private cell that the reference gives no rule for becomes the reference's median, or "(other)"."""
         return Schema({}).completed(reference, columns)
 
-    def completed(self, reference: object, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()) -> Schema:
+    def completed(
+        self, reference: TableLike, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()
+    ) -> Schema:
         """This schema with what it does not say about `columns` (all by default) taken from a public reference.
 
         Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded."""
@@ -117,13 +121,13 @@ class Schema:
         """The header for a schema of other columns: names that were the columns' own are written down."""
         return tuple(self.fields) if self.header is False else self.header
 
-    def open(self, table: object) -> Table:
+    def open(self, table: TableLike) -> Table:
         """The cells of a file or frame as they stand; nothing is converted."""
         if isinstance(table, str | os.PathLike):
             return read_table(table, self.dialect)
         return table if isinstance(table, Table) else Table(table)
 
-    def read(self, table: object, columns: Iterable[str] | None = None) -> Table:
+    def read(self, table: TableLike, columns: Iterable[str] | None = None) -> Table:
         """Columns read through the schema, missing cells marked; the rest of the table is not looked at."""
         public = self.open(table)
         wanted = tuple(self.fields) if columns is None else tuple(dict.fromkeys(columns))
@@ -138,14 +142,14 @@ class Schema:
         """One column read through the schema."""
         return self.fields[name].read(name, raw, self.decimal, self.absent)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The schema in JSON types, as certificates carry it."""
         header = self.header if isinstance(self.header, bool) else list(self.header)
         said = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "header": header}
         return {"columns": dict(self.columns), **said, "absent": list(self.absent)}
 
     @staticmethod
-    def from_json(said: Mapping[str, Any]) -> Schema:
+    def from_json(said: Json) -> Schema:
         """The schema that `to_json` wrote."""
         known = ("columns", "separator", "decimal", "encoding", "header", "absent")
         if not isinstance(said, Mapping) or not set(said) <= set(known):

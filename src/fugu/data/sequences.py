@@ -27,6 +27,7 @@ from fugu.data.frame import Table
 from fugu.data.private import open_private
 from fugu.data.raw import Raw
 from fugu.data.schema import Schema
+from fugu.data.sources import TableLike
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
 
 Sequences = dict[Hashable, list[Any]]
@@ -34,7 +35,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,1000}", re.ASCII)
 _EXACT = 2.0**53
 
 
-def sequence_schema(reference: object, by: str, order: str, state: str, schema: Schema | None = None) -> Schema:
+def sequence_schema(reference: TableLike, by: str, order: str, state: str, schema: Schema | None = None) -> Schema:
     """How rows become sequences: `by` is an identifier, `order` a time, `state` as `schema` or the reference says.
 
     >>> rows = {"user": ["u", "u"], "day": [1, 2], "level": [1.0, 2.5]}
@@ -57,7 +58,7 @@ def sequence_schema(reference: object, by: str, order: str, state: str, schema: 
     return found
 
 
-def read_sequences(table: object, by: str, order: str, state: str, schema: Schema | None = None) -> Sequences:
+def read_sequences(table: TableLike, by: str, order: str, state: str, schema: Schema | None = None) -> Sequences:
     """{user: [state, ...]} of a *public* table (a file, a frame, or a dict of columns), whose rows have any order.
 
     Users are texts. States are texts, or numbers where the column (or the schema) is one. Times are numbers, or texts
@@ -89,7 +90,7 @@ def read_sequences(table: object, by: str, order: str, state: str, schema: Schem
     return _split(found, by, order, entries, known.decimal)
 
 
-def open_sequences(table: object, by: str, order: str, state: str, schema: Schema) -> Sequences:
+def open_sequences(table: TableLike, by: str, order: str, state: str, schema: Schema) -> Sequences:
     """The sequences of a private table, read through a schema that `sequence_schema` made of public information.
 
     Every state has an image, whatever stands in the cell: a state or number of the schema; what the schema says of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +14,17 @@ from narwhals.exceptions import DuplicateError, NarwhalsError
 
 from fugu.data.engine import refused
 from fugu.errors import BadTable
+
+
+class FrameLike(Protocol):
+    """A frame of pandas, polars, pyarrow, duckdb, or any other engine that narwhals reads."""
+
+    @property
+    def columns(self) -> object: ...
+
+
+TableLike = str | os.PathLike[str] | Mapping[str, object] | FrameLike
+"""The path of a CSV or Parquet file, a dict of columns (lists, arrays, series), or a frame."""
 
 
 @runtime_checkable

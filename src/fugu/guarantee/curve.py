@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 from fugu.errors import BadBudget, NotProvable
 from fugu.guarantee.asks import Ask
@@ -14,6 +14,8 @@ from fugu.guarantee.kinds import Approx, Pure, Renyi, asked_divergences, renyi_d
 from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.guarantee.order import Ordered, pure_as_renyi
 from fugu.numbers.exact import Real
+
+Order = TypeVar("Order", bound=Real)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -33,7 +35,7 @@ class RenyiCurve(Ordered):
     points: tuple[tuple[Real, Real], ...]
     delta: Real
 
-    def __init__(self, epsilons: Mapping[Any, Real], delta: Real = 0.0) -> None:
+    def __init__(self, epsilons: Mapping[Order, Real], delta: Real = 0.0) -> None:
         if not isinstance(epsilons, Mapping) or not epsilons:
             raise BadBudget("a Rényi curve needs {alpha: epsilon} with at least one order")
         for alpha, epsilon in epsilons.items():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.laws.masses import Masses, masses
-from fugu.numbers.exact import as_fraction
+from fugu.numbers.exact import Real, VectorLike, as_fraction
 
 
 @final
@@ -33,7 +33,7 @@ class Discrete:
     masses: Masses
     error: float
 
-    def __init__(self, values: ArrayLike | Iterable[object], weights: Iterable[object] | None = None) -> None:
+    def __init__(self, values: Iterable[Real | VectorLike], weights: Iterable[Real] | None = None) -> None:
         atoms = _atoms(values)
         order, starts = _distinct(atoms)
         mass = masses(weights, len(atoms))
@@ -53,7 +53,7 @@ class Discrete:
         law.values, law.masses, law.error = values, mass, error
         return law
 
-    def iid_sum(self, n: int, method: str = "auto") -> Discrete:
+    def iid_sum(self, n: int, method: Literal["auto", "exact", "fft"] = "auto") -> Discrete:
         """The law of X_1 + ... + X_n for independent copies; `error` bounds its total variation to the true law.
 
         method: "exact" (integers, error 0), "fft" (window and FFT), or "auto" (exact where that is small).
@@ -101,9 +101,9 @@ class Discrete:
         return hash((self.values.tobytes(), self.weights.tobytes()))
 
 
-def _atoms(values: ArrayLike | Iterable[object]) -> NDArray[np.float64]:
+def _atoms(values: Iterable[Real | VectorLike]) -> NDArray[np.float64]:
     """Values as float64, refused where a double cannot hold them exactly."""
-    array = np.asarray(values if isinstance(values, np.ndarray) else list(values))  # type: ignore[arg-type]
+    array = np.asarray(values if isinstance(values, np.ndarray) else list(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]  # vectors of one number are numbers
     if array.size == 0:

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, BadNoise
 from fugu.laws.places import Digest
 from fugu.noise.lattice import Lattice
-from fugu.numbers.exact import as_fraction
+from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
@@ -33,7 +33,7 @@ class MultivariateNormal:
     mean: Row
     cov: Matrix
 
-    def __init__(self, mean: ArrayLike | Sequence[object], cov: ArrayLike | Sequence[Sequence[object]]) -> None:
+    def __init__(self, mean: VectorLike, cov: MatrixLike) -> None:
         object.__setattr__(self, "mean", _row(mean, "the mean"))
         object.__setattr__(self, "cov", tuple(_row(row, "the covariance") for row in _rows(cov)))
         d = len(self.mean)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,7 +70,7 @@ class NormalMixture:
     error: ClassVar[float] = 0.0
     dimension: ClassVar[int] = 1
 
-    def __init__(self, weights: Iterable[object] | None, means: Iterable[object], stds: Iterable[object]) -> None:
+    def __init__(self, weights: Iterable[Real] | None, means: Iterable[Real], stds: Iterable[Real]) -> None:
         centres = tuple(_number(m, "mean") for m in _listed(means, "means"))
         spreads = tuple(_spread(s) for s in _listed(stds, "stds"))
         if not centres:
@@ -86,14 +86,14 @@ class NormalMixture:
         object.__setattr__(self, "stds", spreads)
 
     @staticmethod
-    def fit(values: ArrayLike, components: int | str = 3) -> NormalMixture:
+    def fit(values: ArrayLike, components: int | Literal["bic"] = 3) -> NormalMixture:
         """A mixture fitted to reference values (extra `fit`); components="bic" chooses how many."""
         from fugu.laws.fitting import fit_mixture
 
         return fit_mixture(values, components)
 
     @staticmethod
-    def fit_shared(groups: Mapping[str, ArrayLike], components: int | str = 3) -> dict[str, NormalMixture]:
+    def fit_shared(groups: Mapping[str, ArrayLike], components: int | Literal["bic"] = 3) -> dict[str, NormalMixture]:
         """One background mixture with means adapted to each group of reference values (extra `fit`)."""
         from fugu.laws.fitting import fit_shared
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 
@@ -21,9 +22,12 @@ from fugu.laws.family import Family
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.document import canonical_json
+from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.per_entry import PerEntryCertificate
+from fugu.numbers.exact import Real
 
-PER_ENTRY, LAW = "per-entry", "law"
+PER_ENTRY: Final = "per-entry"
+LAW: Final = "law"
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Charge:
     Pure(epsilon=0.1)
     """
 
-    kind: str
+    kind: Literal["per-entry", "law"]
     guarantee: Guarantee
     beliefs: str = ""
     block: str | None = None
@@ -57,7 +61,7 @@ class Charge:
             raise BadBudget("a release with an infinite epsilon promises nothing; it cannot be charged")
 
     @staticmethod
-    def per_entry(guarantee: Guarantee | float) -> Charge:
+    def per_entry(guarantee: Guarantee | Real) -> Charge:
         """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon."""
         return Charge(PER_ENTRY, guarantee if _is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
 
@@ -87,7 +91,18 @@ class Charge:
             raise LedgerBroken("a stored charge cannot be read: the ledger was edited or damaged") from error
 
 
-def read_mechanism(mechanism: Any, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
+class PerEntry(Protocol):
+    """A mechanism that is private for each entry and says so: {"kind": "per-entry", "guarantee": ...}."""
+
+    @property
+    def charge(self) -> Mapping[str, object]: ...
+
+
+Chargeable = Charge | Certificate | Mechanism | PerEntry
+"""What a ledger can charge."""
+
+
+def read_mechanism(mechanism: object, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
     """The charge of what is to run, and a digest of the question: the same id must ask the same question again.
 
     Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a mechanism that is private for each entry and says so

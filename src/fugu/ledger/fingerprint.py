@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,9 +15,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.data.column import Column
 from fugu.data.digest import column_digest
+from fugu.data.sources import FrameLike
 from fugu.errors import UsageError
 from fugu.ledger.cells import columns_of, table_digests
 
@@ -51,7 +53,11 @@ class Marks:
     earlier: Callable[[], Mapping[str, str]] = dict
 
 
-def marks_of(data: Any) -> Marks | None:
+Recognised = str | Marks | Mapping[str, object] | FrameLike | Sequence[object] | NDArray[np.generic]
+"""The data itself (a dict of columns, a frame, one column), what `fingerprints` makes of it, or a SHA-256."""
+
+
+def marks_of(data: Recognised | None) -> Marks | None:
     """The marks of data, of a SHA-256, or marks themselves."""
     if data is None or isinstance(data, Marks):
         return data

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from fugu.errors import BadBudget, BudgetExceeded, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
@@ -16,17 +16,19 @@ from fugu.ledger.accountant import Counted, Terms
 from fugu.ledger.amounts import fits
 from fugu.ledger.amounts import left as left_of
 from fugu.ledger.books import Entry
-from fugu.ledger.charge import Charge, finite, read_mechanism
+from fugu.ledger.charge import Charge, Chargeable, finite, read_mechanism
 from fugu.ledger.claims import claim
-from fugu.ledger.fingerprint import Marks, marks_of
+from fugu.ledger.fingerprint import Marks, Recognised, marks_of
 from fugu.ledger.names import checked, declared
 from fugu.ledger.registration import declared_block, known_already, register
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
+from fugu.priors.prior import Believed
 from fugu.priors.skipped import skipped
 
 _TURNS = 4
+Released = TypeVar("Released")
 
 
 class Ledger:
@@ -68,8 +70,8 @@ class Ledger:
         path: str | os.PathLike[str],
         budget: Guarantee,
         data: str = "data",
-        prior: Any = None,
-        fingerprint: Any = None,
+        prior: Believed | None = None,
+        fingerprint: Recognised | None = None,
         *,
         entries: int | None = None,
         blocks: Iterable[str] | None = None,
@@ -119,13 +121,13 @@ class Ledger:
     def spend(
         self,
         request: str,
-        mechanism: Any,
-        produce: Callable[[], Any],
+        mechanism: Chargeable,
+        produce: Callable[[], Released],
         *,
         block: str | None = None,
         point_masses: bool = False,
         planned: bool = False,
-    ) -> Any:
+    ) -> Released:
         """Charge `mechanism`, run `produce()` once, store what it returns, and return it; a retry reads it back.
 
         `block` names one of the declared `blocks`, parts of the data that are independent of each other, given every
@@ -147,7 +149,8 @@ class Ledger:
                 stored = self._settle(name, self._pending[name])
                 self._pending.pop(name, None)
             self._step("settled")
-            return decode(stored)
+            value: Released = decode(stored)
+            return value
 
     def spent(self) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior."""
@@ -166,9 +169,9 @@ class Ledger:
         """Check the whole file, and that an earlier head is still in it; returns the present head."""
         return str(self._read(books.verify, head))
 
-    def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, object]:
         """All events and the head, for keeping elsewhere; also written to `path` if one is given."""
-        content: dict[str, Any] = self._read(books.export)
+        content: dict[str, object] = self._read(books.export)
         if path is not None:
             books.save(content, path)
         return content

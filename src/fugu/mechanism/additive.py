@@ -15,6 +15,7 @@ from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.kind import Objective
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
@@ -35,7 +36,7 @@ class Additive(Mechanism):
         """The exact sampler of this noise."""
         return sampler_of(self.noise)
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2 of the noise."""
         return self.noise.expected_error(objective)
 

@@ -12,6 +12,7 @@ from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.mechanism.release import Release
 from fugu.noise.bits import BitSource
 from fugu.noise.cauchy import GeneralizedCauchy
+from fugu.noise.kind import Objective
 
 
 @final
@@ -21,7 +22,7 @@ class Analysis(Mechanism):
 
     noise: GeneralizedCauchy
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2; infinite where the tails are too heavy."""
         return self.noise.expected_error(objective)
 

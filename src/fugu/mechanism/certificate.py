@@ -7,7 +7,7 @@ is never taken from the file: `fugu.verify` computes it anew."""
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Noise, noise_from
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
+from fugu.visible import Json
 
 Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
 
@@ -56,7 +57,7 @@ class Certificate(Document):
     INDENT = None
 
     @staticmethod
-    def seal(body: dict[str, Any], items: Laws) -> Certificate:
+    def seal(body: Json, items: Laws) -> Certificate:
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
         if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
             raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
@@ -74,7 +75,7 @@ class Certificate(Document):
         check_parts(self)
 
     @property
-    def unsealed(self) -> dict[str, Any]:
+    def unsealed(self) -> Json:
         """The body without what sealing adds: what `seal` can be given again, with other parts."""
         return {k: v for k, v in self.claims.items() if k not in ("families", "fingerprint")}
 
@@ -219,8 +220,8 @@ class Certificate(Document):
         self,
         assumptions: tuple[str, ...],
         unit: str,
-        reading: dict[str, Any] | None = None,
-        statistic: dict[str, Any] | None = None,
+        reading: Json | None = None,
+        statistic: Json | None = None,
     ) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]

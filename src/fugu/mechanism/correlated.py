@@ -11,6 +11,7 @@ from fugu.mechanism.intake import as_rows
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
 from fugu.noise.correlated import CorrelatedGaussian
+from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
 
 
@@ -22,7 +23,7 @@ class CorrelatedAdditive(Mechanism):
     noise: CorrelatedGaussian
     lattice: Lattice
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E ||N||_1 or E ||N||_2^2: the sum over coordinates."""
         return self.noise.expected_error(objective)
 

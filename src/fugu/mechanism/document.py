@@ -18,7 +18,7 @@ from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
 from fugu.mechanism.frozen import frozen
 from fugu.mechanism.plain_json import check_plain, load_json, reading
-from fugu.visible import visible_json
+from fugu.visible import Json, visible_json
 
 SEAL = ("schema", "fugu", "digest")
 """The parts that sealing adds."""
@@ -28,7 +28,7 @@ SEAL = ("schema", "fugu", "digest")
 class Document:
     """A sealed document. A subclass says which schema it is of, which kinds there are, and what each must hold."""
 
-    body: dict[str, Any]
+    body: Json
 
     SCHEMA: ClassVar[str] = ""
     REQUIRED: ClassVar[tuple[str, ...]] = ()
@@ -47,13 +47,13 @@ class Document:
         return hash(self.body.get("digest"))
 
     @classmethod
-    def sealed(cls, body: Mapping[str, Any]) -> Self:
+    def sealed(cls, body: Mapping[str, object]) -> Self:
         """The document with this content, under the schema of the class, with the digest of the whole."""
         full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
         return cls({**full, "digest": digest_of(full)})
 
     @classmethod
-    def parse(cls, content: Any) -> Self:
+    def parse(cls, content: object) -> Self:
         """The document that decoded JSON is; CertificateError if it is of another schema or kind, if a part is missing
         or cannot be read, if parts do not belong together, or if the digest does not match."""
         check_plain(content)
@@ -88,7 +88,7 @@ class Document:
         return self.body[name]
 
     @property
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> Json:
         """The body without what sealing adds: what is said, whichever version of fugu said it."""
         return {k: v for k, v in self.body.items() if k not in SEAL}
 

@@ -20,6 +20,7 @@ from fugu.mechanism.once import Once
 from fugu.mechanism.release import Release
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
+from fugu.noise.kind import Objective
 
 Column = NDArray[np.float64]
 Step = Callable[[Column], ArrayLike]
@@ -40,7 +41,7 @@ class Mechanism(ABC):
         return self.certificate.budget
 
     @abstractmethod
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2 of the noise."""
 
     @abstractmethod

@@ -15,6 +15,7 @@ from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.mechanism.once import Once
 from fugu.mechanism.pushed import halves_agree
 from fugu.noise.bits import BitSource, bernoulli
+from fugu.noise.kind import Objective
 from fugu.numbers.exact import Real, as_fraction
 
 
@@ -27,7 +28,7 @@ class Mixed(Mechanism):
     second: Mechanism
     share: Fraction
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """p E_1 + (1 - p) E_2."""
         p = float(self.share)
         return p * self.first.expected_error(objective) + (1 - p) * self.second.expected_error(objective)

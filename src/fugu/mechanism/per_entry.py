@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from fugu.errors import AlreadyReleased, BadBudget, CertificateError, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
@@ -116,12 +116,18 @@ class PerEntryRelease:
         return as_fraction(self.guarantee.epsilon)
 
     @property
-    def charge(self) -> dict[str, Any]:
+    def charge(self) -> dict[str, object]:
         """{"kind": "per-entry", "guarantee": ...}."""
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value!r}, per entry {self.guarantee!r})"
+
+
+class Measurement(Protocol):
+    """An object that runs on data when it is invoked, such as a measurement of OpenDP."""
+
+    def invoke(self, data: object, /) -> object: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +144,7 @@ class PerEntryDP:
     (Pure(epsilon=Fraction(1, 2)), 4)
     """
 
-    mechanism: Any
+    mechanism: Callable[..., object] | Measurement
     epsilon: Real
     delta: Real = 0
     d_in: int | None = field(default=None, kw_only=True)
@@ -165,7 +171,7 @@ class PerEntryDP:
         return Approx(self.epsilon, self.delta) if self.delta else Pure(self.epsilon)
 
     @property
-    def charge(self) -> dict[str, Any]:
+    def charge(self) -> dict[str, object]:
         """What a ledger adds up."""
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
@@ -185,7 +191,7 @@ class PerEntryDP:
             }
         )
 
-    def release(self, data: Any, *, charged: bool = False) -> PerEntryRelease:
+    def release(self, data: object, *, charged: bool = False) -> PerEntryRelease:
         """Run it once. A second release needs `charged=True`: a ledger has charged it.
 
         If the mechanism fails, it has still looked at the data: the release counts as made."""
@@ -207,7 +213,7 @@ class PerEntryDP:
             raise UsageError(
                 f"PerEntryDP wraps a function of the data or an object with invoke, got {type(self.mechanism).__name__}"
             )
-        return run  # type: ignore[no-any-return]
+        return run
 
     def _told(self, stated: Fraction) -> Fraction | None:
         """The epsilon that the object itself proves, as the binary number it is; an error if it exceeds the stated one.

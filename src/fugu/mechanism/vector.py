@@ -18,6 +18,7 @@ from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.kind import Objective
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
@@ -39,7 +40,7 @@ class VectorAdditive(Mechanism):
         """The exact sampler of one coordinate's noise."""
         return sampler_of(self.noise)
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E ||N||_1 or E ||N||_2^2: the sum over coordinates."""
         return self.dimension * self.noise.expected_error(objective)
 

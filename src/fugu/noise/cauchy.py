@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flint import arb
 
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
-from fugu.noise.kind import Noise, check_objective, kind
+from fugu.noise.kind import Noise, Objective, check_objective, kind
 from fugu.noise.lattice import check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.visible import Json
 
 _BITS = 128
 
@@ -68,12 +69,12 @@ class GeneralizedCauchy(Noise):
         """The same noise with the grid for its unit."""
         return GeneralizedCauchy(as_fraction(self.scale) / grid, self.tail)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The kind, the scale and the tail exponent, exactly."""
         return {"kind": self.name, "scale": str(as_fraction(self.scale)), "tail": str(as_fraction(self.tail))}
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> GeneralizedCauchy:
+    def from_json(cls, found: Json) -> GeneralizedCauchy:
         """The noise that `to_json` wrote."""
         return cls(read_number(found["scale"]), read_number(found["tail"]))
 
@@ -84,7 +85,7 @@ class GeneralizedCauchy(Noise):
         s, k = float(self.scale), float(self.tail)
         return math.exp(-k / 2 * math.log1p((x / s) ** 2)) * self._peak() / s
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2; E N^2 = scale^2 / (k - 3), inf for k <= 3."""
         check_objective(objective)
         if self.scale == 0:

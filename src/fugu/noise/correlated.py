@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise, CertificateError
 from fugu.noise.bits import BitSource
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.kind import check_objective
+from fugu.noise.kind import Objective, check_objective
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number
 
@@ -98,7 +98,7 @@ class CorrelatedGaussian:
         scales = tuple(read_number(x) for x in found["scales"])
         return cls(read_number(found["base"]), columns, scales, read_number(found["grid"]), dimension)
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E ||N||_1 (sum of sqrt(2 variance / pi)) or E ||N||_2^2 (the trace); discrete Gaussians vary no more."""
         check_objective(objective)
         variances = [float(row[i]) for i, row in enumerate(self.covariance())]

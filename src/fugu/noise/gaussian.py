@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.kind import Noise, check_objective, kind
+from fugu.noise.kind import Noise, Objective, check_objective, kind
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction
 
@@ -79,7 +79,7 @@ class Gaussian(Noise):
             raise BadNoise("only lattice noise of positive scale has a precision")
         return self.grid**2 / (2 * as_fraction(self.scale) ** 2)
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2. Continuous: scale sqrt(2 / pi), scale^2. Lattice: the sums, to some 14 digits.
 
         By Poisson summation the lattice variance is scale^2 (1 - e) with e < 1e-130 once scale >= 4 grid.

@@ -8,7 +8,7 @@ import pkgutil
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import cache
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from fugu.errors import CertificateError, UnknownName
 from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.visible import Json
 
-OBJECTIVES = ("absolute", "squared")
+Objective = Literal["absolute", "squared"]
+OBJECTIVES: tuple[Objective, ...] = ("absolute", "squared")
 
 
 class Sampler(Protocol):
@@ -53,7 +55,7 @@ class Noise(ABC):
         """Why this noise cannot meet such a budget unless the laws are equal; None if it can."""
 
     @abstractmethod
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2."""
 
     @abstractmethod
@@ -75,12 +77,12 @@ class Noise(ABC):
         del grid
         return self
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The kind and its numbers, exactly."""
         return {"kind": self.name, "scale": str(as_fraction(self.scale)), "grid": str(self.grid)}
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
+    def from_json(cls, found: Json) -> Self:
         """The noise that `to_json` wrote."""
         return cls.at(float(read_number(found["scale"])), read_number(found["grid"]))
 

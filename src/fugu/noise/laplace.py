@@ -10,7 +10,7 @@ from typing import ClassVar
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
 from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.kind import Noise, check_objective, kind
+from fugu.noise.kind import Noise, Objective, check_objective, kind
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction
 
@@ -66,7 +66,7 @@ class Laplace(Noise):
             raise BadNoise("only lattice noise of positive scale has a rate")
         return self.grid / as_fraction(self.scale)
 
-    def expected_error(self, objective: str = "absolute") -> float:
+    def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2. Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g q / (1 - q^2), 2 g^2 q / (1 -
         q)^2."""
         check_objective(objective)

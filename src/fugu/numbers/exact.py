@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -21,6 +22,18 @@ from fugu.errors import UsageError
 UNIT = 2.0**-53
 """Half a unit in the last place of 1: the relative error of one rounding."""
 Real = float | int | Fraction
+VectorLike = Sequence[Real] | NDArray[np.integer[Any] | np.floating[Any]]
+"""A list or an array of numbers."""
+MatrixLike = Sequence[VectorLike] | NDArray[np.integer[Any] | np.floating[Any]]
+"""A table of numbers: a list of rows, or an array with two axes."""
+TensorLike = (
+    VectorLike
+    | MatrixLike
+    | Sequence[MatrixLike]
+    | Sequence[Sequence[MatrixLike]]
+    | Sequence[Sequence[Sequence[MatrixLike]]]
+)
+"""Numbers with one axis or several, as nested lists or an array."""
 _MAX_DIGITS = 15
 _EXACT_INT = 10**_MAX_DIGITS
 _MOST_DIGITS, _MOST_HEX = 4300, 2**20

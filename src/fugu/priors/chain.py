@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
-from fugu.numbers.exact import is_whole
+from fugu.numbers.exact import MatrixLike, VectorLike, is_whole
 from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
 from fugu.priors.chain_fit import fitted
 from fugu.priors.prior import Belief
@@ -20,7 +20,10 @@ from fugu.priors.stationary import ENTRY, stationary_law
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-STATIONARY, ANY = "stationary", "any"
+STATIONARY: Final = "stationary"
+ANY: Final = "any"
+Start = Literal["stationary", "any"] | VectorLike
+"""How the first entry is distributed: as in the long run, in any way at all, or by this law over the states."""
 
 
 class MarkovChain(Belief):
@@ -53,9 +56,9 @@ class MarkovChain(Belief):
 
     def __init__(
         self,
-        transition: Any,
+        transition: MatrixLike | Sequence[MatrixLike],
         length: int,
-        initial: Any = "stationary",
+        initial: Start = "stationary",
         states: Iterable[Hashable] | None = None,
         assumptions: tuple[str, ...] = (),
     ) -> None:
@@ -93,7 +96,7 @@ class MarkovChain(Belief):
         states: Iterable[Hashable] | None = None,
         smoothing: float = 0.0,
         length: int | None = None,
-        start: Any = "fitted",
+        start: Start | Literal["fitted"] = "fitted",
     ) -> MarkovChain:
         """The chain with the transition frequencies of reference sequences; see `fugu.priors.chain_fit`.
 
@@ -209,7 +212,7 @@ class MarkovChain(Belief):
         """The same homogeneous chain for sequences of another length."""
         if not self.homogeneous:
             raise UsageError("a chain whose steps differ has one length; give the steps of the longer one")
-        start: Any = STATIONARY if self.stationary else ANY if self._initial is None else self._initial
+        start: Start = STATIONARY if self.stationary else ANY if self._initial is None else self._initial
         return MarkovChain(self._kernels, length, start, self.states, self.assumptions[1:])
 
     def _time(self, t: int, least: int, most: int) -> int:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fugu.errors import NotProvable
 from fugu.numbers.exact import Real
 from fugu.priors.prior import Belief
+from fugu.visible import Json
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -126,7 +127,7 @@ class Coupled(Belief):
         """What is asserted, for the certificate."""
         raise NotImplementedError
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         """What `of` needs to build it again, and its kind."""
         raise NotImplementedError
 
@@ -162,7 +163,7 @@ def positions(
             return found
 
 
-def from_marginals(*_: Any, **__: Any) -> NoReturn:
+def from_marginals(*_: object, **__: object) -> NoReturn:
     """Refused: how far each record moves by itself (its own Wasserstein distance) bounds nothing if they depend."""
     raise NotProvable(
         "distances between the laws of single records bound nothing for dependent records. Counterexample: a fair sign "

@@ -35,6 +35,7 @@ from fugu.priors.coupling import Case, Coupled, Floats, Move, Price, Run, positi
 from fugu.priors.curve import InfluenceCurve, whole
 from fugu.priors.prior import Belief
 from fugu.priors.stationary import UNIT
+from fugu.visible import Json
 
 _SINGLE, _RATIO, _SAME, _LONG = 12, 1.5, 64, 12_000
 _BITS = 96
@@ -118,7 +119,7 @@ class Mixing(Windowed):
             f"{plain(as_fraction(self.coefficient))} in total variation, and so do those of the one before"
         )
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         return {"kind": self.kind, "coefficient": str(as_fraction(self.coefficient))}
 
 
@@ -187,7 +188,7 @@ class Chained(Windowed):
         never = self.skipped
         return f"{told}; not protected, as they are never taken: {', '.join(never)}" if never else told
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         return {"kind": self.kind, "chains": [_written(chain) for chain in self.chain.chains]}
 
 

@@ -21,14 +21,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from flint import arb
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, float_down, float_up, is_whole, meant_up
+from fugu.numbers.exact import MatrixLike, Real, as_fraction, float_down, float_up, is_whole, meant_up
 from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
 
@@ -47,7 +46,7 @@ class GaussianField(Belief):
     size: int
     nodes: tuple[int, ...]
 
-    def __init__(self, covariance: Any) -> None:
+    def __init__(self, covariance: MatrixLike) -> None:
         rows = tuple(map(tuple, read_covariance(covariance)))
         if any(row[i] == 0 for i, row in enumerate(rows)):
             raise BadLaw("an entry with variance 0 is no secret; leave it out")
@@ -146,7 +145,7 @@ class GaussianField(Belief):
         found = min(max((r - w * w * k / 2) / (b * b) for b, k in self._costs(i, nears)) for i in self.nodes)
         return -meant_up(-float_down(found))
 
-    def pure(self, *_: Any) -> float:
+    def pure(self, *_: object) -> float:
         """Refused: see the head of this file."""
         raise NotProvable(
             "a Gaussian field has no finite pure epsilon, and Theorem 9 for truncated fields is false for two or more "

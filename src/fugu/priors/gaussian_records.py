@@ -27,6 +27,7 @@ from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Price, Run, positions
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.stationary import UNIT
+from fugu.visible import Json
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class AR1(Coupled):
             f"their coordinates; two values of a record are at most {distance} apart"
         )
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         return {"kind": self.kind, "rho": str(as_fraction(self.rho)), "distance": str(as_fraction(self.distance))}
 
 
@@ -133,7 +134,7 @@ class Correlated(Coupled):
             f"at most {plain(as_fraction(self.distance))} apart"
         )
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         covariance = [[str(x) for x in row] for row in self.field.covariance]
         return {"kind": self.kind, "covariance": covariance, "distance": str(as_fraction(self.distance))}
 

@@ -11,9 +11,8 @@ Proofs: docs/proofs/influence.md#groups-and-blocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from fugu.errors import UsageError
 from fugu.priors.coupling import Case, Coupled, Indices, Price, Run
 from fugu.priors.curve import InfluenceCurve, whole
 from fugu.priors.prior import Belief, Curved, Prior, Quilted, Several
+from fugu.visible import Json
 
 _MOST_WORK = 2**24
 
@@ -50,7 +50,7 @@ class Independent(Coupled):
     def words(self) -> str:
         return "the records are independent of each other"
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         return {"kind": self.kind}
 
 
@@ -73,7 +73,7 @@ class WorstCase(Coupled):
     def words(self) -> str:
         return "nothing: all records may depend on each other in any way"
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         return {"kind": self.kind}
 
 
@@ -88,7 +88,7 @@ class Groups(Coupled):
     ordered = False
     labels: Indices
 
-    def __init__(self, labels: Sequence[Any] | NDArray[Any]) -> None:
+    def __init__(self, labels: Sequence[Hashable] | NDArray[np.generic]) -> None:
         try:
             given = np.asarray(labels)
             numbers = np.unique(given, return_inverse=True)[1]
@@ -133,7 +133,7 @@ class Groups(Coupled):
     def words(self) -> str:
         return "records of one group may depend on each other in any way; different groups are independent"
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         return {"kind": self.kind, "labels": self.labels.tolist()}
 
 

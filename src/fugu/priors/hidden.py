@@ -6,13 +6,15 @@ Proofs: docs/proofs/quilts.md#hidden-chains.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from fugu.errors import BadLaw, NotProvable, UnknownName
-from fugu.priors.chain import MarkovChain
+from fugu.numbers.exact import MatrixLike
+from fugu.priors.chain import MarkovChain, Start
 from fugu.priors.chain_quilts import ChainQuilts
 from fugu.priors.counted import STEP, Counted, combine, laws, log_ratios
 from fugu.priors.prior import Belief
@@ -46,7 +48,12 @@ class HiddenMarkov(Belief):
     nodes: tuple[int, ...]
 
     def __init__(
-        self, transition: Any, emission: Any, length: int, initial: Any = "stationary", protect: str = "hidden"
+        self,
+        transition: MatrixLike | Sequence[MatrixLike],
+        emission: MatrixLike,
+        length: int,
+        initial: Start = "stationary",
+        protect: Literal["hidden", "observed"] = "hidden",
     ) -> None:
         if protect not in ("hidden", "observed"):
             raise UnknownName("thing to protect", protect, ("hidden", "observed"))

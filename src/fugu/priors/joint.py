@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import as_fraction, meant_up
+from fugu.numbers.exact import TensorLike, as_fraction, meant_up
 from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
 from fugu.priors.skipped import of_variables
@@ -41,7 +41,7 @@ class JointTable(Belief):
     shape: tuple[int, ...]
     nodes: tuple[int, ...]
 
-    def __init__(self, probabilities: Any, names: Sequence[str] | None = None) -> None:
+    def __init__(self, probabilities: TensorLike, names: Sequence[str] | None = None) -> None:
         given = np.asarray(probabilities, dtype=object)
         if given.ndim == 0 or given.size == 0 or given.size > _MOST_CELLS:
             raise BadLaw(f"a joint table needs one axis per variable and at most {_MOST_CELLS} cells")

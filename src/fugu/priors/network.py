@@ -11,15 +11,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.numbers.exact import is_whole
+from fugu.numbers.exact import TensorLike, is_whole
 from fugu.priors.counted import Counted, combine, laws, log_ratios
 from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
 from fugu.priors.skipped import of_variables
 
+Floats = NDArray[np.float64]
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
 _MOST_QUILTS = 512
@@ -45,7 +47,7 @@ class BayesianNetwork(Belief):
     tables: tuple[Counted, ...]
     sizes: tuple[int, ...]
 
-    def __init__(self, tables: Mapping[str, Any], parents: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(self, tables: Mapping[str, TensorLike], parents: Mapping[str, Sequence[str]] | None = None) -> None:
         names = tuple(tables)
         if not names:
             raise UsageError("a network needs at least one variable")
@@ -110,22 +112,22 @@ class BayesianNetwork(Belief):
             left.remove(node)
         return self._product(factors, tuple(wanted))
 
-    def law(self, variable: int | str) -> Any:
+    def law(self, variable: int | str) -> Floats:
         """The law of one variable."""
         return self.joint([variable]).values
 
-    def given(self, variable: int | str, others: Sequence[int | str]) -> Any:
+    def given(self, variable: int | str, others: Sequence[int | str]) -> Floats:
         """P(X_Q | X_i): first axis the value of the variable; rows of an impossible value are 0."""
         table = self.joint([variable, *others]).values
         sums = table.reshape(table.shape[0], -1).sum(axis=1).reshape(-1, *[1] * (table.ndim - 1))
-        return np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)
+        return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0))
 
     def separated(self, variable: int | str, other: int | str, given: Iterable[int | str] = ()) -> bool:
         """Whether the graph alone says that the two are independent given some others (d-separation)."""
         found = separated(self.parents, self.index(variable), {self.index(g) for g in given})
         return self.index(other) in found
 
-    def leak(self, variable: int | str, others: Sequence[int | str]) -> Any:
+    def leak(self, variable: int | str, others: Sequence[int | str]) -> Floats:
         """max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x') for every ordered pair (x, x'), from above."""
         node = self.index(variable)
         table = self.joint([node, *others])

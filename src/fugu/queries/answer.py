@@ -6,9 +6,8 @@ all groups spends no more than releasing one."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from fugu.calibration import calibrate
 from fugu.data import Column, Schema, Table
 from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
+from fugu.data.sources import TableLike
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
@@ -28,7 +28,7 @@ from fugu.queries.groups import Group, Sums, find_groups
 from fugu.queries.records import Coding, coding, require_known
 from fugu.queries.statistic import Statistic
 from fugu.scenario.disclosure import PRIVATE_NUMBERS
-from fugu.scenario.secrets import read_protect
+from fugu.scenario.secrets import ProtectLike, read_protect
 from fugu.scenario.units import require_one_row_each
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
@@ -56,14 +56,14 @@ class Answer:
     cells: tuple[Cell, ...]
     mechanisms: dict[str, Additive]
 
-    def columns(self) -> dict[str, list[Any]]:
+    def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""
         return columns_of(self.cells)
 
 
-def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[Any]]:
+def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
     """Released numbers as columns of a table; group and cell only where there are any."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[str] | list[float]] = {}
     for name in ("group", "cell", "value", "low", "high"):
         column = [getattr(cell, name) for cell in cells]
         if name not in ("group", "cell") or any(column):
@@ -112,15 +112,15 @@ class Prepared:
 
 
 def answer(
-    table: object,
+    table: TableLike,
     query: str | Statistic,
-    protect: object,
+    protect: ProtectLike,
     budget: Pure | Approx,
-    reference: object,
+    reference: TableLike,
     by: str | None = None,
     bounds: tuple[Real, Real] | None = None,
     step: Real | None = None,
-    bins: list[float] | None = None,
+    bins: Sequence[float] | None = None,
     allow_no_noise: bool = False,
     public_prior: bool = False,
     unit: str | None = None,
@@ -147,15 +147,15 @@ def answer(
 
 
 def prepare(
-    table: object,
+    table: TableLike,
     query: str | Statistic,
-    protect: object,
+    protect: ProtectLike,
     budget: Pure | Approx,
-    reference: object,
+    reference: TableLike,
     by: str | None = None,
     bounds: tuple[Real, Real] | None = None,
     step: Real | None = None,
-    bins: list[float] | None = None,
+    bins: Sequence[float] | None = None,
     public_prior: bool = False,
     unit: str | None = None,
     schema: Schema | None = None,
@@ -241,7 +241,7 @@ def _tables(
     statistic: Statistic,
     groups: dict[str, Group],
     budget: Pure | Approx,
-    bins: list[float] | None,
+    bins: Sequence[float] | None,
     stated: tuple[str, ...],
 ) -> Prepared:
     """Histograms and cross-tabulations: changing one record moves at most one count down and one up.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise, product
 
 import numpy as np
@@ -16,7 +17,7 @@ _MOST = 10_000
 
 
 def tabulate(
-    reference: Table, private: Private, columns: tuple[str, ...], bins: list[float] | None
+    reference: Table, private: Private, columns: tuple[str, ...], bins: Sequence[float] | None
 ) -> tuple[list[str], NDArray[np.int64]]:
     """Labels of all cells, also the empty ones, and each private row's cell.
 
@@ -33,7 +34,7 @@ def tabulate(
 
 
 def _cells(
-    reference: Table, private: Private, column: str, bins: list[float] | None
+    reference: Table, private: Private, column: str, bins: Sequence[float] | None
 ) -> tuple[list[str], NDArray[np.int64]]:
     known = private.schema.fields[column]
     if bins is not None:
@@ -50,7 +51,7 @@ def _cells(
     return [*labels, OTHER], np.where(codes < 0, len(labels), codes).astype(np.int64)
 
 
-def _binned(private: Private, column: str, bins: list[float]) -> tuple[list[str], NDArray[np.int64]]:
+def _binned(private: Private, column: str, bins: Sequence[float]) -> tuple[list[str], NDArray[np.int64]]:
     if len(bins) < 2 or any(a >= b for a, b in pairwise(bins)):
         raise UsageError("bins must be at least two increasing edges")
     if not private.schema.fields[column].numeric:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
+from fugu.data.sources import TableLike
 from fugu.errors import UsageError
 from fugu.mechanism import Mechanism, Release
 from fugu.scenario.query import Query
 from fugu.scenario.units import require_one_row_each
 
 
-def release_column(mechanism: Mechanism, table: object, *, allow_no_noise: bool = False) -> Release:
+def release_column(mechanism: Mechanism, table: TableLike, *, allow_no_noise: bool = False) -> Release:
     """Apply the mechanism's schema and query to its column of `table` (a path, a frame, a dict) and release it, once.
 
     Only the published column and the unit's column are looked at. No cell of the published column is refused; a unit
@@ -18,7 +19,7 @@ def release_column(mechanism: Mechanism, table: object, *, allow_no_noise: bool 
     return release_private(mechanism, open_column(mechanism, table), allow_no_noise=allow_no_noise)
 
 
-def open_column(mechanism: Mechanism, table: object) -> Private:
+def open_column(mechanism: Mechanism, table: TableLike) -> Private:
     """The private table, opened for this mechanism and checked for what is public: its columns and its unit."""
     stored, schema = mechanism.context.query, mechanism.context.schema
     if stored is None or schema is None:

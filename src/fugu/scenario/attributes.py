@@ -17,18 +17,18 @@ that are ranges ("the mean is in [a, b]") are mixtures of these, and losses are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from fugu.errors import UsageError
 from fugu.laws import Law, Normal, Shifted
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, is_whole, number
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole, number
 from fugu.priors.gaussian_conditional import Conditional, Vector
 from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
 from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
-from fugu.scenario.scenario import INDEPENDENT, Scenario
+from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, Scenario
 
 _ENDS = ("one end", "the other end")
 _RECORD = (INDEPENDENT,)
@@ -36,14 +36,14 @@ LOG_CONCAVE = "noise: log-concave, so that of all secrets between the ends the e
 
 
 def gaussian_attributes(
-    covariance: Any,
-    release: Any,
-    protect: Any,
-    values: Iterable[Any] | None = None,
-    box: Sequence[Any] | None = None,
+    covariance: MatrixLike,
+    release: int | VectorLike | MatrixLike,
+    protect: int | VectorLike | MatrixLike,
+    values: Iterable[Real | VectorLike] | None = None,
+    box: VectorLike | MatrixLike | None = None,
     radius: Real | None = None,
     mean: Vector | None = None,
-    pairs: str | Iterable[tuple[str, str]] = "all",
+    pairs: PairsOfSecrets = "all",
 ) -> Scenario:
     """Publish M X, protect N X, for Gaussian X; the secrets are `values` of N X, or a whole `box`, or a ball.
 
@@ -75,16 +75,16 @@ def gaussian_attributes(
 
 
 def attribute_summary(
-    covariance: Any,
-    release: Any,
-    protect: Any,
+    covariance: MatrixLike,
+    release: int | VectorLike | MatrixLike,
+    protect: int | VectorLike | MatrixLike,
     count: int,
-    statistic: str = "mean",
-    values: Iterable[Any] | None = None,
-    box: Sequence[Any] | None = None,
+    statistic: Literal["mean", "sum"] = "mean",
+    values: Iterable[Real | VectorLike] | None = None,
+    box: VectorLike | MatrixLike | None = None,
     radius: Real | None = None,
     mean: Vector | None = None,
-    pairs: str | Iterable[tuple[str, str]] = "all",
+    pairs: PairsOfSecrets = "all",
 ) -> Scenario:
     """Dataset attribute privacy (Definition F.1): publish the mean (or sum) of M X over n records, protect that of N X.
 
@@ -110,7 +110,7 @@ def attribute_summary(
     return Scenario(found.laws, found.pairs, assumptions=(records, ONCE, *kept))
 
 
-def _listed(law: Conditional, values: list[Any], pairs: str | Iterable[tuple[str, str]]) -> Scenario:
+def _listed(law: Conditional, values: list[Any], pairs: PairsOfSecrets) -> Scenario:
     """One secret for each value; translates by A (a - b), or the normal laws themselves."""
     wide = len(law.protected)
     rows = [read_matrix(list(v) if isinstance(v, Iterable) else [v], "each of the values", wide)[0] for v in values]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
 from flint import arb
 
@@ -19,7 +20,11 @@ NORMS = ("sum", "stacked")
 
 
 def langevin(
-    strong_convexity: Real, times: Sequence[Real], diameter: Real, lipschitz: Real = 1, norm: str = "sum"
+    strong_convexity: Real,
+    times: Sequence[Real],
+    diameter: Real,
+    lipschitz: Real = 1,
+    norm: Literal["sum", "stacked"] = "sum",
 ) -> Scenario:
     """dX = -grad V(X) dt + sqrt 2 dB with Hess V >= C; secret: X_0 in a set of l2 diameter D; published: f(X_t1, ...).
 

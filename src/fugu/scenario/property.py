@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Table, read_table
+from fugu.data.sources import TableLike
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.scenario.conditions import Mask
@@ -27,7 +29,7 @@ from fugu.scenario.scenario import Scenario
 
 
 def from_property(
-    reference: object,
+    reference: TableLike,
     statistics: Sequence[str],
     property: str,
     size: int,
@@ -35,7 +37,7 @@ def from_property(
     tolerance: Real = 0.1,
     bounds: Mapping[str, tuple[Real, Real]] | None = None,
     replacement: bool = True,
-    missing: str = "error",
+    missing: Literal["error", "drop"] = "error",
 ) -> Scenario:
     """Normal laws of the statistics given each share; shares that differ by at most `tolerance` must look alike.
 

@@ -6,18 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Literal, final
 
 from fugu.data.schema import Schema
+from fugu.data.sources import TableLike
 from fugu.errors import UnknownName, UsageError
-from fugu.laws import Law, LawPair
+from fugu.laws import Discrete, Law, LawPair, Normal
+from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
+from fugu.scenario.secrets import ProtectLike
 
 if TYPE_CHECKING:
     from fugu.scenario.property_model import PropertyModel
 
 Beliefs = Mapping[str, Law]
+PairsOfSecrets = Literal["all", "adjacent"] | Iterable[tuple[str, str]]
+"""Which secrets must look alike: every two, neighbours in the order of the dict, or those listed."""
+PriorName = Literal["empirical", "gaussian", "mixture", "shared"]
+Value = Discrete | Normal
+"""The law of what one user adds to a total."""
 INDEPENDENT = "rows are independent given their own secret"
 _NOTHING = Report()
 _BY_HAND = ("beliefs: the law of the published value given each secret, as stated", INDEPENDENT)
@@ -36,7 +44,7 @@ class Scenario:
     """
 
     laws: Beliefs | Sequence[Beliefs]
-    pairs: str | Iterable[tuple[str, str]] = "all"
+    pairs: PairsOfSecrets = "all"
     _: KW_ONLY
     report: Report = _NOTHING
     assumptions: tuple[str, ...] = _BY_HAND
@@ -47,7 +55,7 @@ class Scenario:
     public_prior: bool = False
     reference_digest: str | None = None
     """SHA-256 of the reference's column after the query: little-endian float64, in the order of the rows."""
-    recipe: Mapping[str, Any] | None = None
+    recipe: Mapping[str, object] | None = None
     """What `from_table` was told, in JSON types; None if it was told something that JSON cannot say."""
     empirical: Beliefs | None = None
     """The empirical laws beside which fitted beliefs were fitted, for comparison only."""
@@ -77,11 +85,11 @@ class Scenario:
 
     @staticmethod
     def from_table(
-        reference: object,
+        reference: TableLike,
         publish: str,
-        protect: object,
-        pairs: str | Iterable[tuple[str, str]] = "all",
-        prior: str = "empirical",
+        protect: ProtectLike,
+        pairs: PairsOfSecrets = "all",
+        prior: PriorName = "empirical",
         bins: int | Sequence[float] | Sequence[str] | None = None,
         missing: str | float = "error",
         unit: str | None = None,
@@ -89,7 +97,7 @@ class Scenario:
         public_prior: bool = False,
         *,
         schema: Schema | None = None,
-        components: int | str | None = None,
+        components: int | Literal["bic"] | None = None,
     ) -> Scenario:
         """Beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
 
@@ -108,28 +116,28 @@ class Scenario:
         )  # fmt: skip
 
     @staticmethod
-    def takes_part(user: Any, others: Any, count: int | None = None) -> Scenario:
+    def takes_part(user: Value, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
         """A total over independent users: "takes part" against "stays away"; see `fugu.scenario.users`."""
         from fugu.scenario.users import takes_part
 
         return takes_part(user, others, count)
 
     @staticmethod
-    def reports(first: Any, second: Any, others: Any, count: int | None = None) -> Scenario:
+    def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
         """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`."""
         from fugu.scenario.users import reports
 
         return reports(first, second, others, count)
 
     @staticmethod
-    def group(diameter: Any) -> Scenario:
+    def group(diameter: Real | Sequence[Real]) -> Scenario:
         """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`."""
         from fugu.scenario.groups import group
 
         return group(diameter)
 
     @staticmethod
-    def weakly_dependent(distance: Any, sensitivity: Any, cross_records: bool = False) -> Scenario:
+    def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = False) -> Scenario:
         """Records within W_inf `distance` of independence; see `fugu.scenario.dependent`."""
         from fugu.scenario.dependent import weakly_dependent
 
@@ -137,7 +145,11 @@ class Scenario:
 
     @staticmethod
     def langevin(
-        strong_convexity: Any, times: Sequence[Any], diameter: Any, lipschitz: Any = 1, norm: str = "sum"
+        strong_convexity: Real,
+        times: Sequence[Real],
+        diameter: Real,
+        lipschitz: Real = 1,
+        norm: Literal["sum", "stacked"] = "sum",
     ) -> Scenario:
         """Where a Langevin diffusion began, seen at later times; see `fugu.scenario.diffusion`."""
         from fugu.scenario.diffusion import langevin
@@ -146,14 +158,14 @@ class Scenario:
 
     @staticmethod
     def gaussian_attributes(
-        covariance: Any,
-        release: Any,
-        protect: Any,
-        values: Iterable[Any] | None = None,
-        box: Sequence[Any] | None = None,
-        radius: Any = None,
-        mean: Sequence[Any] | None = None,
-        pairs: str | Iterable[tuple[str, str]] = "all",
+        covariance: MatrixLike,
+        release: int | VectorLike | MatrixLike,
+        protect: int | VectorLike | MatrixLike,
+        values: Iterable[Real | VectorLike] | None = None,
+        box: VectorLike | MatrixLike | None = None,
+        radius: Real | None = None,
+        mean: Sequence[Real] | None = None,
+        pairs: PairsOfSecrets = "all",
     ) -> Scenario:
         """Linear statistics of a Gaussian record, published and protected; see `fugu.scenario.attributes`."""
         from fugu.scenario.attributes import gaussian_attributes
@@ -162,16 +174,16 @@ class Scenario:
 
     @staticmethod
     def attribute_summary(
-        covariance: Any,
-        release: Any,
-        protect: Any,
+        covariance: MatrixLike,
+        release: int | VectorLike | MatrixLike,
+        protect: int | VectorLike | MatrixLike,
         count: int,
-        statistic: str = "mean",
-        values: Iterable[Any] | None = None,
-        box: Sequence[Any] | None = None,
-        radius: Any = None,
-        mean: Sequence[Any] | None = None,
-        pairs: str | Iterable[tuple[str, str]] = "all",
+        statistic: Literal["mean", "sum"] = "mean",
+        values: Iterable[Real | VectorLike] | None = None,
+        box: VectorLike | MatrixLike | None = None,
+        radius: Real | None = None,
+        mean: Sequence[Real] | None = None,
+        pairs: PairsOfSecrets = "all",
     ) -> Scenario:
         """Means or sums of attributes over Gaussian records; see `fugu.scenario.attributes`."""
         from fugu.scenario.attributes import attribute_summary
@@ -180,15 +192,15 @@ class Scenario:
 
     @staticmethod
     def from_property(
-        reference: object,
+        reference: TableLike,
         statistics: Sequence[str],
         property: str,
         size: int,
-        values: Sequence[Any] | None = None,
-        tolerance: Any = 0.1,
-        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        values: Sequence[Real] | None = None,
+        tolerance: Real = 0.1,
+        bounds: Mapping[str, tuple[Real, Real]] | None = None,
         replacement: bool = True,
-        missing: str = "error",
+        missing: Literal["error", "drop"] = "error",
     ) -> Scenario:
         """Statistics of `size` records, given the share that has a property; see `fugu.scenario.property`."""
         from fugu.scenario.property import from_property
@@ -196,7 +208,7 @@ class Scenario:
         return from_property(reference, statistics, property, size, values, tolerance, bounds, replacement, missing)
 
     @staticmethod
-    def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
+    def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
         """The scenario that a recipe (perhaps read from a certificate) makes of this reference."""
         from fugu.scenario.table import from_recipe
 
@@ -255,12 +267,12 @@ def _beliefs(laws: object) -> Beliefs:
     return named
 
 
-def _pairs(pairs: object, secrets: tuple[str, ...]) -> str | tuple[tuple[str, str], ...]:
+def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:
     """The pairs asked for, each once whatever its order: a pair is protected in both."""
     if isinstance(pairs, str):
         if pairs not in ("all", "adjacent"):
             raise UnknownName("choice of pairs", pairs, ("all", "adjacent"))
-        return pairs
+        return "all" if pairs == "all" else "adjacent"
     if not isinstance(pairs, Iterable):
         raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs, got {type(pairs).__name__}')
     found: dict[frozenset[str], tuple[str, str]] = {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
 from fugu.data.field import Field
+from fugu.data.sources import TableLike
 from fugu.errors import (
     BadLaw,
     BadTable,
@@ -27,8 +28,8 @@ from fugu.laws import Discrete, Law, Normal, NormalMixture
 from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
-from fugu.scenario.scenario import INDEPENDENT, Scenario
-from fugu.scenario.secrets import Protect, Secrets, read_protect
+from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario
+from fugu.scenario.secrets import Protect, ProtectLike, Secrets, read_protect
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
@@ -37,11 +38,11 @@ _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
 
 def from_table(
-    reference: object,
+    reference: TableLike,
     publish: str,
-    protect: object,
-    pairs: str | Iterable[tuple[str, str]] = "all",
-    prior: str = "empirical",
+    protect: ProtectLike,
+    pairs: PairsOfSecrets = "all",
+    prior: PriorName = "empirical",
     bins: int | Sequence[float] | Sequence[str] | None = None,
     missing: str | float = "error",
     unit: str | None = None,
@@ -49,7 +50,7 @@ def from_table(
     public_prior: bool = False,
     *,
     schema: Schema | None = None,
-    components: int | str | None = None,
+    components: int | Literal["bic"] | None = None,
 ) -> Scenario:
     """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
     _check_prior(prior, confidence, components)
@@ -108,7 +109,7 @@ def from_table(
     )
 
 
-def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
+def from_recipe(reference: TableLike, recipe: Mapping[str, Any]) -> Scenario:
     """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
     if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "components", "schema"} != set(_RECIPE):
         raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
@@ -193,7 +194,7 @@ def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray
 
 
 def _fitted(
-    laws: dict[str, Discrete], prior: str, publish: str, components: int | str | None = None
+    laws: dict[str, Discrete], prior: str, publish: str, components: int | Literal["bic"] | None = None
 ) -> Mapping[str, Law]:
     """The empirical laws, or what `prior` makes of the values behind them."""
     if prior == "empirical":

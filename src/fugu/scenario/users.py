@@ -17,9 +17,8 @@ from fugu.laws.sums import sum_of
 from fugu.loss import delta
 from fugu.noise import Laplace
 from fugu.numbers.exact import Real, as_fraction
-from fugu.scenario.scenario import Scenario
+from fugu.scenario.scenario import Scenario, Value
 
-Value = Discrete | Normal
 INDEPENDENT_USERS = "users are independent of each other"
 
 

@@ -23,15 +23,15 @@ from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction, float_up, is_whole
+from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole
 from fugu.priors.coupling import Case, Coupled, Move, Run
 from fugu.priors.groups import Independent
 from fugu.progress import on_time
 from fugu.training.allocation import squares
-from fugu.training.bound import above, read_diameter, scales_of
+from fugu.training.bound import StepNoise, above, read_diameter, scales_of
 from fugu.training.cost import Squares, mixed
 from fugu.training.laplace import price
-from fugu.training.reading import prior_from
+from fugu.training.reading import PriorLike, prior_from
 from fugu.training.restart import least
 from fugu.training.solving import least_epsilon, least_noise
 from fugu.training.steps import UNIT, Floats, Steps, array
@@ -60,16 +60,16 @@ class NoisySGD:
     """
 
     steps: int
-    learning_rate: Any
+    learning_rate: Real | VectorLike
     lipschitz: Real
     smoothness: Real
     strong_convexity: Real = 0
-    noise: Any = None
+    noise: StepNoise | None = None
     domain: Real | None = None
     _: KW_ONLY
     records: int | None = None
     batch_size: int = 1
-    prior: Any = field(default_factory=Independent)
+    prior: PriorLike = field(default_factory=Independent)
     sensitivity: Real | None = None
     dimension: int = 1
 
@@ -96,7 +96,7 @@ class NoisySGD:
         if self.domain is not None:
             _number(self.domain, "domain", positive=True)
         object.__setattr__(self, "prior", prior_from(self.prior))
-        if self.prior.gaussian and self.sensitivity is None:
+        if self.belief.gaussian and self.sensitivity is None:
             raise UsageError(
                 "a normal prior moves records by small distances: give sensitivity=, how fast the gradient of one "
                 "record moves with the record"
@@ -183,14 +183,14 @@ class NoisySGD:
             found = np.array([square(case.move(k)) for k in range(case.chances.size)])
             return Squares(case.chances, np.minimum(found, most))
 
-        found = self._prior.weigh(self._run, weigh)
+        found = self.belief.weigh(self._run, weigh)
         sure = max((case for case in found if case.values.size == 1), key=lambda case: case.height, default=None)
         return [case for case in found if case.values.size > 1 or case is sure]  # of certain moves the largest covers
 
     @property
-    def _prior(self) -> Coupled:
-        found: Coupled = self.prior
-        return found
+    def belief(self) -> Coupled:
+        """The prior that was given, as one that says how records move."""
+        return prior_from(self.prior)
 
     def renyi(self, alpha: Real) -> Renyi:
         """The Rényi guarantee at one order (alpha = inf: pure, for Laplace noise only)."""
@@ -218,7 +218,7 @@ class NoisySGD:
             with np.errstate(over="ignore"):
                 return Priced(mixed(case.chances, found * (order - 1) * (1 + 4 * UNIT), order - 1))
 
-        worst = max(x.height for x in self._prior.weigh(self._run, weigh))
+        worst = max(x.height for x in self.belief.weigh(self._run, weigh))
         return outward(Fraction(worst)) if math.isfinite(worst) else math.inf
 
     def _price(self, move: Move, scales: Floats, order: float) -> float:
@@ -247,7 +247,7 @@ class NoisySGD:
         """The same training with the least noise (to 10 digits) that is proved to meet the budget."""
         return least_noise(self, budget)
 
-    def with_noise(self, noise: Any) -> NoisySGD:
+    def with_noise(self, noise: StepNoise) -> NoisySGD:
         """The same training with other noise; what was worked out for unit noise is kept."""
         made = replace(self, noise=noise)
         if "_squares" in self.__dict__ and is_number(noise) and self._noise[1].size == 1:

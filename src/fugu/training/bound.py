@@ -11,20 +11,22 @@ from fugu.guarantee import Renyi
 from fugu.guarantee.numbers import check_alpha, is_number, outward
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction, is_whole
+from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
 from fugu.training.allocation import squares
 from fugu.training.laplace import price
 from fugu.training.restart import least
 from fugu.training.steps import UNIT, Steps
 
 _FAR = 1e60
+StepNoise = Real | VectorLike | Gaussian | Laplace
+"""What each step adds to the iterate: a standard deviation, one per step, or continuous noise."""
 
 
 def shift_bound(
-    shifts: Any,
-    noise: Any,
+    shifts: VectorLike,
+    noise: StepNoise,
     alpha: Real,
-    contraction: Any = 1.0,
+    contraction: Real | VectorLike = 1.0,
     *,
     dimension: int = 1,
     diameter: Real | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
 from fugu.guarantee import Approx
+from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
 from fugu.training.accountant import NoisySGD
@@ -84,7 +85,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         weights = train(rows, targets, objective, proved)
         self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
-        self.noise_ = float(proved.noise)
+        self.noise_ = float(cast(Real, proved.noise))
         return weights
 
     def planned(self, records: int, weights: int, prior: Coupled) -> tuple[Approx, Objective, NoisySGD]:

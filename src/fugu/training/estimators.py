@@ -24,18 +24,30 @@ After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.schema import Schema
+from fugu.data.sources import FrameLike
+from fugu.numbers.exact import Real, VectorLike
 from fugu.training.estimator_base import Floats, PrivateLinear
 from fugu.training.inputs import Labels
 from fugu.training.losses import Hinge, Logistic, Loss, Squared
+from fugu.training.reading import PriorLike
 from fugu.training.scaling import TargetScaling
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
+
+Samples = ArrayLike | FrameLike
+"""Rows of features: an array, a list of rows, or a frame."""
+Column = Sequence[object] | NDArray[np.generic]
+"""One value per row."""
+Range = tuple[Real | VectorLike, Real | VectorLike]
+"""(low, high), each a number or one per feature."""
+Private = Literal["both", "features", "target"]
 
 
 class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
@@ -54,11 +66,11 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         self,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        prior: Any = "independent",
+        prior: PriorLike = "independent",
         *,
-        bounds: Any = None,
-        max_norm: Any = None,
-        target_bounds: Any = None,
+        bounds: Range | None = None,
+        max_norm: Real | None = None,
+        target_bounds: tuple[Real, Real] | None = None,
         clip: float = 0.25,
         penalty: float | None = None,
         epochs: int | None = None,
@@ -66,7 +78,7 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         learning_rate: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
-        private: str = "both",
+        private: Private = "both",
         ordered: bool = False,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
@@ -78,7 +90,9 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def _loss(self) -> Loss:
         return Squared(self.clip)
 
-    def fit(self, X: Any, y: Any, *, order: Any = None, groups: Any = None) -> LinearRegression:
+    def fit(
+        self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None
+    ) -> LinearRegression:
         """Train on rows X and numbers y."""
         return self._fit(X, y, order, groups)
 
@@ -93,7 +107,7 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         self.coef_, self.intercept_ = coef, intercept
         return self
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Samples) -> Floats:
         """The fitted value of each row."""
         return self._linear(X)
 
@@ -103,14 +117,14 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
     _reach = 4.0
 
-    def fit(self, X: Any, y: Any, *, order: Any = None, groups: Any = None) -> Any:
+    def fit(self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None) -> Self:
         """Train on rows X and labels y."""
         return self._fit(X, y, order, groups)
 
     def _fit(
         self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
         reading: Schema | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Self:  # fmt: skip
         labels = Labels.of(self.classes, self.other)
         scaling, rows, places, prior, own = self._opened(X, y, labels, order, groups)
         weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless)
@@ -119,11 +133,11 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Samples) -> Floats:
         """Positive for the second class."""
         return self._linear(X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Samples) -> NDArray[np.generic]:
         """The class of each row."""
         second = self._linear(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
@@ -147,12 +161,12 @@ class LogisticRegression(_Classifier):
         self,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        prior: Any = "independent",
+        prior: PriorLike = "independent",
         *,
-        bounds: Any = None,
-        max_norm: Any = None,
-        classes: Any = None,
-        other: Any = None,
+        bounds: Range | None = None,
+        max_norm: Real | None = None,
+        classes: Sequence[Hashable] | NDArray[np.generic] | None = None,
+        other: Hashable | None = None,
         clip: float = 0.5,
         penalty: float | None = None,
         epochs: int | None = None,
@@ -160,7 +174,7 @@ class LogisticRegression(_Classifier):
         learning_rate: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
-        private: str = "both",
+        private: Private = "both",
         ordered: bool = False,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
@@ -172,7 +186,7 @@ class LogisticRegression(_Classifier):
     def _loss(self) -> Loss:
         return Logistic()
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Samples) -> Floats:
         """The chance of each class, as the model sees it; clipped gradients make it less extreme."""
         second = 0.5 * (1 + np.tanh(self._linear(X) / 2))
         return np.column_stack([1 - second, second])
@@ -185,12 +199,12 @@ class LinearSVC(_Classifier):
         self,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        prior: Any = "independent",
+        prior: PriorLike = "independent",
         *,
-        bounds: Any = None,
-        max_norm: Any = None,
-        classes: Any = None,
-        other: Any = None,
+        bounds: Range | None = None,
+        max_norm: Real | None = None,
+        classes: Sequence[Hashable] | NDArray[np.generic] | None = None,
+        other: Hashable | None = None,
         width: float = 1.0,
         clip: float = 1.0,
         penalty: float | None = None,
@@ -199,7 +213,7 @@ class LinearSVC(_Classifier):
         learning_rate: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
-        private: str = "both",
+        private: Private = "both",
         ordered: bool = False,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior

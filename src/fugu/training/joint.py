@@ -15,7 +15,6 @@ of B is no bound. What the two laws lose without any noise bounds both, too (dat
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -25,16 +24,17 @@ from fugu.laws import Discrete
 from fugu.laws.vectors import VectorFamily, distinct
 from fugu.loss.shifts.cost import finite_order
 from fugu.loss.vectors.bare import law_divergence, law_excess
-from fugu.numbers.exact import Real, as_fraction, meant_up
+from fugu.numbers.exact import Real, VectorLike, as_fraction, meant_up
+from fugu.training.bound import StepNoise
 from fugu.training.joint_pair import Pair, Shift
 
 
 def joint_bound(
     first: Discrete,
     second: Discrete,
-    noise: Any,
+    noise: StepNoise,
     alpha: Real,
-    contraction: Any = 1.0,
+    contraction: Real | VectorLike = 1.0,
     *,
     shift: Shift | None = None,
     dimension: int = 1,
@@ -59,7 +59,13 @@ def joint_bound(
 
 
 def joint_delta(
-    first: Discrete, second: Discrete, noise: Any, epsilon: Real, contraction: Any = 1.0, *, shift: Shift | None = None
+    first: Discrete,
+    second: Discrete,
+    noise: StepNoise,
+    epsilon: Real,
+    contraction: Real | VectorLike = 1.0,
+    *,
+    shift: Shift | None = None,
 ) -> float:
     """delta(epsilon) of the last iterate in both orders, for Gaussian noise; the arguments are those of `joint_bound`.
 
@@ -77,7 +83,12 @@ def joint_delta(
 
 
 def joint_mu(
-    first: Discrete, second: Discrete, noise: Any, contraction: Any = 1.0, *, shift: Shift | None = None
+    first: Discrete,
+    second: Discrete,
+    noise: StepNoise,
+    contraction: Real | VectorLike = 1.0,
+    *,
+    shift: Shift | None = None,
 ) -> float:
     """The least mu for which some coupling has its shifts covered within mu^2 for sure (Gaussian noise), from above.
 

@@ -6,7 +6,7 @@ good depend on the training."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -19,12 +19,13 @@ from fugu.guarantee.numbers import check_epsilon, is_number
 from fugu.laws.masses import Masses, masses
 from fugu.loss.search.shifts import fast_gaussian_log_delta
 from fugu.loss.shifts.cost import finite_order
-from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Indices, Move, Price, Run
 from fugu.priors.joint import JointTable
 from fugu.training.joint_pair import MOST_PAIRS, apart, bottleneck_plan
 from fugu.transport.cells import SubCoupling
 from fugu.transport.plan import optimal_plan
+from fugu.visible import Json
 
 _WEIGHT = 8.0
 """By default E exp(8 q / q_sure) is made small: mostly small squares q, few far above what can be had for sure."""
@@ -60,7 +61,7 @@ class Joint(Coupled):
     def __init__(
         self,
         table: JointTable,
-        values: Sequence[Any] | NDArray[Any] | None = None,
+        values: VectorLike | MatrixLike | None = None,
         *,
         noise: Real | None = None,
         alpha: Real | None = None,
@@ -154,7 +155,7 @@ class Joint(Coupled):
             "combinations of values"
         )
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Json:
         total = int(self.table.masses.sum())
         return {
             "kind": self.kind,
@@ -168,7 +169,14 @@ class Joint(Coupled):
         }
 
     @classmethod
-    def of(cls, shape: list[int], cells: list[str], values: Any, sure: bool, **numbers: Any) -> Joint:
+    def of(
+        cls,
+        shape: list[int],
+        cells: list[str],
+        values: VectorLike | MatrixLike | None,
+        sure: bool,
+        **numbers: str | None,
+    ) -> Joint:
         """The prior that `parameters` wrote down."""
         table = np.array([read_number(x) for x in cells], dtype=object).reshape(shape)
         given = {name: None if x is None else read_number(x) for name, x in numbers.items()}

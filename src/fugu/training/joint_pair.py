@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw, BadNoise, NotProvable, UsageError
 from fugu.guarantee.numbers import outward
@@ -34,7 +34,7 @@ from fugu.transport.coupling import one_total
 from fugu.transport.flow import max_flow
 from fugu.transport.plan import optimal_plan
 
-Shift = Callable[[Floats, Floats], Any]
+Shift = Callable[[Floats, Floats], ArrayLike]
 Indices = NDArray[np.int64]
 MOST_PAIRS = 4_200_000
 """Pairs of sequences up to which a coupling is looked for (2,048 sequences under each secret)."""

@@ -16,6 +16,8 @@ from fugu.priors.groups import Groups, Independent, WorstCase
 from fugu.priors.joint import JointTable
 from fugu.training.joint_coupling import Joint
 
+PriorLike = str | Coupled | MarkovChain | ChainSet | JointTable
+"""A prior of `fugu.iterate`, a chain, chains, a joint law, or a text such as "independent", "group", "ar1:0.3"."""
 KINDS = '"independent", "group" (all records), "ar1:0.3" (normal), "mixing:0.3" (any records)'
 _ALONE: dict[str, type[Coupled]] = {"independent": Independent, "group": WorstCase, "worst": WorstCase}
 _WITH_NUMBER: dict[str, type[AR1] | type[Mixing]] = {"ar1": AR1, "mixing": Mixing}

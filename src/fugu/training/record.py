@@ -69,7 +69,7 @@ class TrainingCertificate(Document):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
         if any((getattr(accountant, name) or 0) > most for name, most in _MOST.items()):
             raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
-        parameters, private = accountant.prior.parameters(), objective.private
+        parameters, private = accountant.belief.parameters(), objective.private
         body = {
             "kind": "training",
             "version": VERSION,
@@ -79,8 +79,8 @@ class TrainingCertificate(Document):
             "objective": _objective_json(objective),
             "accountant": _accountant_json(accountant),
             "prior": {"words": prior_of(parameters).words(), "parameters": parameters},
-            "neighbours": neighbours(private, accountant.prior),
-            "assumptions": [*assumptions(private, accountant.prior, reading is not None), *more],
+            "neighbours": neighbours(private, accountant.belief),
+            "assumptions": [*assumptions(private, accountant.belief, reading is not None), *more],
             **({} if reading is None else {_READING: reading.to_json()}),
         }
         return TrainingCertificate.sealed(body)
@@ -183,15 +183,15 @@ class TrainingCertificate(Document):
             "proved": budget_json(self.proved),
             "objective": _objective_json(objective),
             "accountant": _accountant_json(accountant),
-            "prior": {"words": accountant.prior.words(), "parameters": body["prior"]["parameters"]},
-            "neighbours": neighbours(private, accountant.prior),
+            "prior": {"words": accountant.belief.words(), "parameters": body["prior"]["parameters"]},
+            "neighbours": neighbours(private, accountant.belief),
         }
         for name, part in parts.items():
             if canonical_json(body[name]) != canonical_json(part):
                 raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
         if _READING in body and Schema.from_json(body[_READING]).to_json() != body[_READING]:
             raise CertificateError("the part 'reading' of the certificate is no schema that fugu writes")
-        needed = list(assumptions(private, accountant.prior, _READING in body))
+        needed = list(assumptions(private, accountant.belief, _READING in body))
         said = body["assumptions"]
         if not isinstance(said, list) or said[: len(needed)] != needed or not all(isinstance(x, str) for x in said):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_delta, exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, decimal_up
+from fugu.training.bound import StepNoise, scales_of
 
 if TYPE_CHECKING:
     from fugu.training.accountant import NoisySGD
@@ -43,10 +45,13 @@ def least_noise(sgd: NoisySGD, budget: Guarantee) -> NoisySGD:
         budget = Pure(budget.epsilon)
     _check(budget, laplace)
 
-    shape = None if laplace or sgd.noise is None or np.ndim(sgd.noise) == 0 else sgd._noise[1]
+    shape = None if laplace or sgd.noise is None or np.ndim(cast(ArrayLike, sgd.noise)) == 0 else sgd._noise[1]
+
+    def noise(scale: float) -> StepNoise:
+        return Laplace(scale) if laplace else scale if shape is None else scale * shape
 
     def made(scale: float) -> NoisySGD:
-        return sgd.with_noise(Laplace(scale) if laplace else scale if shape is None else scale * shape)
+        return sgd.with_noise(noise(scale))
 
     first = made(1.0)
     if not laplace and not any(case.values.any() for case in first._squares):
@@ -63,11 +68,11 @@ def least_noise(sgd: NoisySGD, budget: Guarantee) -> NoisySGD:
 
     low, high = _SCALES
     if laplace and isinstance(budget, Approx) and budget.epsilon > 0:
-        high = 1.01 * float(least_noise(sgd, Pure(budget.epsilon)).noise.scale)  # enough without any delta
+        high = 1.01 * float(scales_of(least_noise(sgd, Pure(budget.epsilon)).noise))  # enough without any delta
         low = high / 1000
     found = _threshold(enough, low, high, 40 if laplace else 200)
     for nudge in _NUDGES:
-        done = first.with_noise(made(float(decimal_up(found * (1 + nudge), _DIGITS))).noise)
+        done = first.with_noise(noise(float(decimal_up(found * (1 + nudge), _DIGITS))))
         if meets(done, budget):
             return done
     raise NotProvable("no noise could be proved for this budget; ask for a larger epsilon or delta")

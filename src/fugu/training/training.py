@@ -15,12 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.numbers import is_number
+from fugu.numbers.exact import Real
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
 from fugu.training.draw import NormalStream
@@ -98,8 +100,8 @@ def train(
     `noiseless` leaves the noise out, for the model that a private one is compared with: it has no guarantee at all.
     """
     check_promises(rows, targets, objective, accountant)
-    rate, size = float(accountant.learning_rate), accountant.batch_size
-    scale = 0.0 if noiseless else float(accountant.noise)
+    rate, size = float(cast(Real, accountant.learning_rate)), accountant.batch_size
+    scale = 0.0 if noiseless else float(cast(Real, accountant.noise))
     if not noiseless and scale < _FINEST * min(objective.radius, accountant.steps * rate * objective.reach):
         raise NotProvable("the noise is so small beside the weights that floats would swallow it; ask for more privacy")
     stream = draw if draw is not None else NormalStream(rows.shape[1], accountant.steps)
@@ -136,7 +138,7 @@ def check_promises(rows: Floats, targets: Floats, objective: Objective, accounta
         raise NotProvable("the accountant has no noise yet; call for_budget first")
     if accountant.records != len(rows):
         raise UsageError(f"the accountant speaks of {accountant.records} records, there are {len(rows)}")
-    if np.ndim(accountant.learning_rate) or not is_number(accountant.noise):
+    if np.ndim(cast(ArrayLike, accountant.learning_rate)) or not is_number(accountant.noise):
         raise UsageError("training uses one learning rate, and normal noise of one standard deviation, for all steps")
     if not float(np.max(np.einsum("ij,ij->i", rows, rows), initial=0.0)) <= 1:
         raise UsageError("rows must have norm at most 1; scale them with fugu.training.scaling")
@@ -156,5 +158,5 @@ def keeps(objective: Objective, accountant: NoisySGD) -> bool:
         and accountant.smoothness >= found.smoothness
         and accountant.strong_convexity <= found.strong_convexity
         and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
-        and (sensitivity is None or (accountant.prior.gaussian and sensitivity >= objective.sensitivity))
+        and (sensitivity is None or (accountant.belief.gaussian and sensitivity >= objective.sensitivity))
     )

@@ -20,6 +20,7 @@ from fugu.errors import FuguError, NotProvable
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.shifts.gaussian import gaussian_mu
+from fugu.noise.kind import Objective
 
 Array = NDArray[np.float64]
 DECODABLE = (
@@ -48,7 +49,7 @@ class Candidate:
     refusal: str = ""
     note: str = ""
 
-    def error(self, objective: str) -> float:
+    def error(self, objective: Objective) -> float:
         """E ||N||_1, or E ||N||_2^2, of normal noise with this covariance."""
         if self.covariance is None:
             return math.inf

@@ -26,7 +26,7 @@ from fugu.loss.door import bound
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.noise.correlated import CorrelatedGaussian
-from fugu.noise.kind import finite_or_none, kind_of
+from fugu.noise.kind import Objective, finite_or_none, kind_of
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import as_fraction
 from fugu.scenario.property_model import MOVED
@@ -56,7 +56,7 @@ class CovarianceOffer(Offer):
         """Why the method has no covariance."""
         return self.candidate.refusal if self.candidate.covariance is None else None
 
-    def rank(self, objective: str) -> tuple[float, float, bool]:
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:
         """The expected error of normal noise with this covariance."""
         return self.candidate.error(objective), 0.0, False
 
