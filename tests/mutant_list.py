@@ -442,7 +442,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("half that fails", "holds = all(verdicts) and", "holds = any(verdicts) and"),
     ("halves of other beliefs", "    if not same:", "    if False:"),
     ("halves above the whole", " and all(within(half, certificate) for half in certificate.parts)", ""),
-    ("delta of the halves", "joined == whole.budget", "joined.epsilon == whole.budget.epsilon"),
+    ("delta of the halves", "joined == whole.budget", "float(joined.epsilon) == float(whole.budget.epsilon)"),
     ("a coin above 1", 'if not 0 <= read_number(certificate.body["share"]) <= 1:', NO),
     ["auditing/kinds/per_entry.py", KINDS],
     ("a word is a proof", 'if claims["claimed by"] != "fugu" or is_users_own(claims):', NO),

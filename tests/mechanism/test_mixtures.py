@@ -169,10 +169,15 @@ def test_forged_mixtures_of_vectors_and_divergences_do_not_hold():
     assert not fugu.verify(forged(lambda body: body["parts"].__setitem__(0, other), *vectors)).holds
     divergences = made(PAIR, Renyi(2, 0.1)), made(PAIR, Renyi(2, 0.2))
     assert fugu.verify(forged(lambda body: None, *divergences)).holds
-    for budget in (Renyi(2, 0.1), Renyi(3, 0.2), Renyi(1.5, 0.2), Pure(5), Approx(5, 0.5), RenyiCurve({2: 0.2, 3: 9})):
-        from fugu.guarantee.encoding import budget_json
-
-        assert not fugu.verify(forged(lambda body, b=budget: body.update(budget=budget_json(b)), *divergences)).holds
+    for budget in (
+        {"kind": "Renyi", "alpha": "2", "epsilon": "1/10", "delta": "0"},
+        {"kind": "Renyi", "alpha": "3", "epsilon": "1/5", "delta": "0"},
+        {"kind": "Renyi", "alpha": "3/2", "epsilon": "1/5", "delta": "0"},
+        {"kind": "RenyiCurve", "epsilons": "2: 1/5, 3: 9", "delta": "0"},
+        {"kind": "Pure", "epsilon": "5"},
+        {"kind": "Approx", "epsilon": "5", "delta": "1/2"},
+    ):
+        assert not fugu.verify(forged(lambda body, b=budget: body.update(budget=b), *divergences)).holds
     with_delta = made(PAIR, Renyi(2, 0.1, 0.01)), made(PAIR, Renyi(2, 0.2))
     less = {"kind": "Renyi", "alpha": "2", "epsilon": "1/5", "delta": "1/1000"}
     assert not fugu.verify(forged(lambda body: body.update(budget=less), *with_delta)).holds
