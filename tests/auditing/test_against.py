@@ -92,8 +92,9 @@ def test_a_mixture_is_as_weak_as_its_weaker_half():
     found = fugu.guarantee_against(fugu.mix(0.5, *halves), OTHER)
     assert found == max(each, key=lambda g: exact(g.epsilon)) and found > min(each, key=lambda g: exact(g.epsilon))
     assert weakest([fugu.Pure(2), fugu.Approx(1, 0.1)]) == fugu.Approx(2, 0.1)
+    assert weakest([fugu.Renyi(2, 1), fugu.Renyi(2, 2)]) == fugu.Renyi(2, 2)
     with pytest.raises(NotProvable):
-        weakest([fugu.Renyi(2, 1), fugu.Renyi(2, 1)])
+        weakest([fugu.Renyi(2, 1), fugu.Renyi(3, 1)])
 
 
 def test_values_beyond_the_support_are_moved_as_a_release_moves_them():
