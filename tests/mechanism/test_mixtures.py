@@ -17,6 +17,7 @@ from fugu.auditing import guarantee_against
 from fugu.errors import CertificateError, NotProvable
 from fugu.mechanism.document import digest_of
 from fugu.mechanism.mixed import join
+from fugu.report.page import page
 
 X = [0, 1, 4]
 PAIR = LawPair(Discrete(X, [97, 2, 1]), Discrete(X, [1, 2, 97]), "a vs b")
@@ -199,6 +200,15 @@ def test_what_a_mixture_promises_against_other_beliefs_at_one_order():
     assert guarantee_against(mixture, PAIR) <= Renyi(2, 0.2)
     worse = LawPair(Discrete([0]), Discrete([4]))
     assert not guarantee_against(mixture, worse) <= Renyi(2, 0.2)
+
+
+def test_pages_are_for_mixtures_of_numbers():
+    """Rényi mixtures of numbers have one; those of vectors are refused by name, not by accident."""
+    halves = made(PAIR, Renyi(2, 0.1)), made(PAIR, Renyi(2, 0.2))
+    assert "<html" in page(fugu.mix(0.5, *halves))
+    with pytest.raises(NotProvable, match="vector"):
+        page(fugu.mix(0.5, made(PLANE, Pure(1.0)), made(PLANE, Pure(2.0))))
+    assert repr(fugu.mix(0.25, *halves)) == f"Mixed(1/4, {halves[0]!r}, {halves[1]!r})"
 
 
 def test_the_weaker_of_two_guarantees_is_implied_by_both():

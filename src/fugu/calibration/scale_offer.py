@@ -34,7 +34,8 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import decimal_up
 
 _DIGITS = 10
-_NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+_NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+"""Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
 _COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
 _REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
 _UNIT = Fraction(1)
