@@ -80,7 +80,7 @@ class ScaleOffer(Offer):
         A proposal is a float: it may be a little short of what it stands for. More than 1e-5 of it is not made up
         for."""
         grid = self.where.lattice.grid
-        start = float(decimal_up(float(Fraction(self.proposal.steps) * grid), _DIGITS))
+        start = float(Fraction(self.proposal.steps) * grid)
         for scale in dict.fromkeys(decimal_up(start * (1 + nudge), _DIGITS) for nudge in _NUDGES):
             noise = self.kind.at(float(scale), grid)
             proof = bound(self.where.items if laws is None else laws, noise.in_steps(grid), ask)
