@@ -28,7 +28,8 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.errors import FuguError
-from fugu.iterate import LinearRegression, LinearSVC, LogisticRegression, NoisySGD, estimator_base, training
+from fugu.iterate import LinearRegression, LinearSVC, LogisticRegression, NoisySGD
+from fugu.training import estimator_base, training
 from hunting import search
 
 ALL = [LinearRegression, LogisticRegression, LinearSVC]
