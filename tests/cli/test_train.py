@@ -68,7 +68,7 @@ def _inside(folder, monkeypatch):
 def trainings(monkeypatch):
     """Every training that is run: (where, number of rows, targets)."""
     from fugu.cli import train_rehearsal
-    from fugu.iterate import estimator_base
+    from fugu.training import estimator_base
 
     seen = []
     for where in (train_rehearsal, estimator_base):
