@@ -29,14 +29,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rows, from the crudest method to the exact one; prints as a table."""
+    """All methods side by side, what `compare` returns; prints as a table.
+
+    `rows`: one `Row` per noise and method, from the crudest method to the exact one. `budget`: what they were asked to
+    meet. `best`: the row that `calibrate` would take."""
 
     rows: tuple[Row, ...]
     budget: Guarantee
 
     @property
     def best(self) -> Row:
-        """The proven row of least expected error among the noises that can be released; an error if there is none."""
+        """The proven row of least expected error among the noises that can be released; `NotProvable` if there is
+        none."""
         proven = [r for r in self.rows if r.proven and r.released]
         if not proven:
             reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)

@@ -22,6 +22,9 @@ Order = TypeVar("Order", bound=Real)
 class RenyiCurve(Ordered):
     """D_alpha(P || Q) <= epsilon(alpha) for every listed order, in both orders of the pair (alpha = inf is pure).
 
+    `epsilons`: {alpha: epsilon}, at least one order alpha above 1 (or infinite), each with an epsilon >= 0; `delta`: a
+    number in [0, 1). Calling the curve gives the least proved epsilon at any order. Raises `BadBudget` for others.
+
     With delta > 0 the divergences are those of the laws outside events of probability delta on each side, the same
     events for all orders. D_alpha grows with alpha, so a smaller epsilon at a larger order replaces a larger one.
 
@@ -137,6 +140,8 @@ class RenyiCurve(Ordered):
     def to_approx(self, delta: Real) -> Approx:
         """The least epsilon at `delta` that all orders imply jointly; never above what any order alone implies.
 
+        Raises `NotProvable` for a `delta` that is not above this one.
+
         The optimal conversion (docs/proofs/conversions.md); with delta > 0 at (delta - this delta) / (1 - this delta).
 
         >>> round(RenyiCurve({2: 0.1, 8: 0.5}).to_approx(1e-5).epsilon, 4)
@@ -153,7 +158,7 @@ class RenyiCurve(Ordered):
         return renyi_to_approx(orders or {2: math.inf}, self.delta, delta)
 
     def delta_at(self, epsilon: Real) -> float:
-        """The least delta at `epsilon` that all orders imply jointly, rounded up; the optimal conversion.
+        """The least delta at `epsilon` >= 0 that all orders imply jointly, rounded up; the optimal conversion.
 
         >>> round(RenyiCurve({2: 0.1}).delta_at(1), 9)
         0.015167864

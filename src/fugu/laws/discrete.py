@@ -18,7 +18,14 @@ from fugu.numbers.exact import Real, VectorLike, as_fraction
 class Discrete:
     """P(X = values[k]) = weights[k]; atoms are sorted, equal atoms are joined exactly, nothing is merged by tolerance.
 
-    Integer weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.
+    Parameters:
+
+    - `values`: n numbers, or n vectors of d numbers, each a finite number that a double holds.
+    - `weights`: one per value; None makes them equal. Whole numbers are counts, Fractions must sum to 1, floats must
+      sum to 1 within 1e-9 and are renormalised. A weight of 0 is allowed.
+
+    Raises `BadLaw` for others. `values` and `weights` are read-only arrays; `error` bounds the total variation to the
+    law that is meant, 0 where it is exact.
 
     >>> law = Discrete([0, 1, 2], [3, 1, 0])
     >>> law.weights
@@ -54,9 +61,10 @@ class Discrete:
         return law
 
     def iid_sum(self, n: int, method: Literal["auto", "exact", "fft"] = "auto") -> Discrete:
-        """The law of X_1 + ... + X_n for independent copies; `error` bounds its total variation to the true law.
+        """The law of X_1 + ... + X_n for independent copies; its `error` bounds the total variation to the true law.
 
-        method: "exact" (integers, error 0), "fft" (window and FFT), or "auto" (exact where that is small).
+        `n`: a whole number of at least 1. `method`: "exact" (integers, error 0), "fft" (window and FFT), or "auto"
+        (exact where that is small). Raises `BadLaw` and `UnknownName` for others.
 
         >>> Discrete([0, 1]).iid_sum(2).weights
         array([0.25, 0.5 , 0.25])
@@ -76,12 +84,12 @@ class Discrete:
         return 1 if self.values.ndim == 1 else int(self.values.shape[1])
 
     def mean(self) -> NDArray[np.float64] | float:
-        """E X."""
+        """E X: a number, or a vector."""
         mean: Any = np.tensordot(self.weights, self.values, axes=1)
         return float(mean) if self.values.ndim == 1 else mean
 
     def std(self) -> float:
-        """The standard deviation of a law of numbers."""
+        """The standard deviation; of vectors, the root of the summed variances."""
         centred = self.values - np.tensordot(self.weights, self.values, axes=1)
         return float(np.sqrt(np.sum(self.weights * (centred * centred).T)))
 

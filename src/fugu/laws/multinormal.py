@@ -23,7 +23,10 @@ Matrix = tuple[Row, ...]
 
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal:
-    """N(mean, cov). Entries are read as the decimals they are written as; cov must be symmetric positive semidefinite.
+    """N(mean, cov). Entries are read as the decimals they are written as.
+
+    `mean`: d >= 2 finite numbers; `cov`: d rows of d numbers, symmetric and positive semidefinite, which is decided
+    exactly. Raises `BadLaw` for others. `mean_array` and `cov_array` are read-only doubles.
 
     >>> law = MultivariateNormal([0, 1], [[2, 0.5], [0.5, 1]])
     >>> law.dimension, law.cov[0][1]

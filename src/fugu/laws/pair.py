@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
@@ -19,10 +19,12 @@ from fugu.numbers.exact import Real, as_fraction
 class Shifted:
     """The law of Z + by for some Z that nobody needs to know; two of them are translates by the difference.
 
+    `by`: a finite number, or one per published coordinate. Raises `BadLaw` for others.
+
     Every loss is convex in the pair of laws, so the worst Z is a point mass: what holds for the points 0 and `by`
     holds for every translate."""
 
-    by: Real | tuple[Real, ...]
+    by: Real | Sequence[Real]
     """A number, or a vector as a tuple of numbers."""
 
     def __post_init__(self) -> None:
@@ -50,7 +52,14 @@ Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal
 
 @dataclass(frozen=True)
 class LawPair:
-    """Two laws of the published value that must look alike, protected in both orders."""
+    """Two laws of the published value that must look alike, protected in both orders.
+
+    `p`, `q`: two laws (`Discrete`, `Normal`, `NormalMixture`, `MultivariateNormal`) of one dimension, or two `Shifted`;
+    `label`: a name for reports and certificates. Raises `BadLaw` for others.
+
+    >>> LawPair(Discrete([0, 1], [3, 1]), Discrete([1]), "smoker").dimension
+    1
+    """
 
     p: Law
     q: Law
@@ -79,6 +88,7 @@ class HasLawPairs(Protocol):
 
 
 PairsLike = HasLawPairs | LawPair | Shifted | Iterable[LawPair | Shifted]
+"""What must look alike: a scenario, a pair of laws, a shift, or several pairs and shifts."""
 
 
 def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:

@@ -41,7 +41,10 @@ Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
 
 
 class Certificate(Document):
-    """What is promised of one mechanism, for which laws, and why; read its parts through the properties."""
+    """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
+
+    `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it, and
+    `fugu.verify` proves it again."""
 
     SCHEMA = "fugu/certificate/1"
     REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",

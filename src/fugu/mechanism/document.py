@@ -48,14 +48,14 @@ class Document:
 
     @classmethod
     def sealed(cls, body: Mapping[str, object]) -> Self:
-        """The document with this content, under the schema of the class, with the digest of the whole."""
+        """The document with the content `body`, under the schema of the class, with the digest of the whole."""
         full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
         return cls({**full, "digest": digest_of(full)})
 
     @classmethod
     def parse(cls, content: object) -> Self:
-        """The document that decoded JSON is; CertificateError if it is of another schema or kind, if a part is missing
-        or cannot be read, if parts do not belong together, or if the digest does not match."""
+        """The document that `content`, decoded JSON, is. Raises `CertificateError` if it is of another schema or kind,
+        if a part is missing or cannot be read, if parts do not belong together, or if the digest does not match."""
         check_plain(content)
         if not isinstance(content, dict) or content.get("schema") != cls.SCHEMA:
             raise CertificateError(f"not a certificate of schema {cls.SCHEMA}")
@@ -73,7 +73,7 @@ class Document:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a file; refuses what `parse` refuses. It proves nothing yet."""
+        """Read the file at `path`; refuses what `parse` refuses. It proves nothing yet."""
         return cls.parse(load_json(path, cls.MOST_BYTES))
 
     def check(self) -> None:
@@ -103,7 +103,7 @@ class Document:
         return visible_json(json.dumps(self.body, ensure_ascii=False, separators=compact, indent=self.INDENT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the document, whole or not at all."""
+        """Write the document to `path`, whole or not at all."""
         write_text(path, self.to_json())
 
     def __repr__(self) -> str:

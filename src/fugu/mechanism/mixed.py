@@ -60,9 +60,11 @@ class Mixed(Mechanism):
 def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     """Run m1 with probability p, m2 otherwise; the mixture keeps the weaker of the two guarantees.
 
-    p: a number in [0, 1]. m1, m2: two mechanisms of one kind (numbers, vectors or normal vectors) for the same law
-    pairs, with guarantees of one kind: Pure and Approx, or Rényi at the same orders. A release of the mixture spends
-    both. Raises NotProvable if they do not belong together.
+    `p`: a number in [0, 1]. `m1`, `m2`: two mechanisms of one kind (numbers, vectors or normal vectors) for the same
+    law pairs, with guarantees of one kind: Pure and Approx, or Rényi at the same orders.
+
+    Returns a `Mechanism`; a release of it spends both. Raises `NotProvable` if the two do not belong together,
+    `UsageError` for any other p.
 
     P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) + max delta, and D_alpha(P || Q) <= max of the
     halves (docs/proofs/mixtures.md; Kifer and Machanavajjhala 2014, Theorem 5.2; van Erven and Harremoes 2014,

@@ -134,10 +134,19 @@ class Measurement(Protocol):
 class PerEntryDP:
     """Any per-entry DP mechanism from outside: an OpenDP measurement, or a function of the data.
 
-    fugu trusts the stated epsilon and delta of a plain function: it must be DP for the replacement of any one entry by
-    any value, on the full product domain, and two calls must use independent randomness. An object with `map` is asked
-    instead: map(d_in) must not be above what is stated, d_in being the distance of two data sets that differ in one
-    replaced entry (2 for OpenDP's SymmetricDistance, 1 for ChangeOneDistance; else give `d_in`).
+    Parameters:
+
+    - `mechanism`: a function of the data, or an object with `invoke`. fugu trusts the stated epsilon and delta of a
+      plain function: it must be DP for the replacement of any one entry by any value, on the full product domain, and
+      two calls must use independent randomness. An object with `map` is asked instead: map(d_in) must not be above
+      what is stated.
+    - `epsilon`: what one release costs per entry, a finite number above 0; `delta`: a number in [0, 1).
+    - `d_in`: the distance, in the metric of `map`, of two data sets that differ in one replaced entry; None where the
+      metric is OpenDP's SymmetricDistance (2) or ChangeOneDistance (1).
+    - `name`: what certificates call it; by default the function's name. `once`: the one release without a ledger.
+
+    Raises `NotProvable` where the map says more than is stated, or the mechanism is calibrated to beliefs; `BadBudget`
+    and `UsageError` for other arguments.
 
     >>> noisy = PerEntryDP(lambda data: sum(data) + 1, epsilon=0.5)
     >>> noisy.charge["guarantee"], noisy.release([1, 2]).value
@@ -192,9 +201,10 @@ class PerEntryDP:
         )
 
     def release(self, data: object, *, charged: bool = False) -> PerEntryRelease:
-        """Run it once. A second release needs `charged=True`: a ledger has charged it.
+        """Run it on `data`, once, and return a `PerEntryRelease`: its `value`, `guarantee` and `certificate`.
 
-        If the mechanism fails, it has still looked at the data: the release counts as made."""
+        A second release needs `charged=True`: a ledger has charged it; otherwise it raises `AlreadyReleased`. If the
+        mechanism fails, it has still looked at the data: the release counts as made."""
         if not charged:
             take_once(self.once)
         try:

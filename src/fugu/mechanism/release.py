@@ -14,8 +14,12 @@ from fugu.mechanism.certificate import Certificate
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The published numbers, with the certificate that covers them and a 95 % interval for the error of each; for
-    vectors, one a row, and an interval for all coordinates together."""
+    """What went out: the published numbers, the certificate that covers them, and an interval for the error.
+
+    `values`: the column, one number or vector per row, read-only. `scalar`: whether a single value was released.
+    `certificate`: the `Certificate` to publish beside them. `interval`: (-h, h), which holds the error of each value
+    with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
+    """
 
     values: NDArray[np.float64]
     scalar: bool
