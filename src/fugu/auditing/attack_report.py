@@ -30,7 +30,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class AttackReport:
-    """What the attacks reach, beside what the mechanism promises. All bounds hold together with the confidence."""
+    """What the attacks reach, beside what the mechanism promises; prints as a table.
+
+    `attempts`: one `Attempt` per attack. `guarantee`: what the mechanism promises, None if nothing is known; `epsilon`:
+    the guarantee's epsilon at `delta`. `confidence`: with which all bounds hold together. `shadow`, `test`: how many
+    outputs the guessers were trained and tried on. `best` is the strongest attempt, `consistent` whether the guarantee
+    still stands."""
 
     attempts: tuple[Attempt, ...]
     guarantee: Guarantee | None

@@ -54,8 +54,12 @@ def decode(
 ) -> Decoded:
     """The lattice vectors F behind outputs F + Y V; rows of noise of full rank are not decoded.
 
-    bounds: (d, 2), the least and the largest value of each statistic. An output counts as decoded if all coordinates
+    Parameters: `outputs`, (n, d); `directions`, (r, d) with r < d, the rows of V; `steps`, the lattice step of each
+    statistic; `bounds`, (d, 2), the least and the largest value of each. An output counts as decoded if all coordinates
     that were not enumerated lie within `tolerance` steps of the lattice, and the next candidate is 100 times as far.
+
+    Returns a `Decoded`, one row per output. Raises `UsageError` where the shapes do not fit or there are too many
+    candidates.
 
     >>> v = np.array([0.61, 0.65, 0.4532])
     >>> F = np.array([[3.25, 40.0, 7.0]])

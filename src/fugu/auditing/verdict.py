@@ -22,7 +22,9 @@ class NotChecked(Exception):
 class Verdict:
     """Whether the guarantee holds, the proved upper bounds behind it, and every check by name.
 
-    It holds if no check fails and the budget was proved: what could not be checked is never taken for proved."""
+    `holds`: whether no check fails and the budget was proved; what could not be checked is never taken for proved.
+    `epsilon`, `delta`: the bounds proved anew. `worst_pair`: the pair that needs the noise most. `reason`: why it holds
+    or not. `checks`: (name, "holds" | "fails" | "not checked", why) for each. A verdict is true where it holds."""
 
     holds: bool
     epsilon: float

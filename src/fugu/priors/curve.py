@@ -17,6 +17,9 @@ _SHOWN = 64
 class InfluenceCurve:
     """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
 
+    `value`: a function of b, an upper bound on the leakage with b entries set aside; `length`: from there on it is 0, a
+    whole number; `max_b`: how far it is worth computing, None for all. `fugu.influence` makes curves.
+
     With a per-entry epsilon_dp-DP release, b epsilon_dp + a(b) bounds the Pufferfish loss for every b (Bai et al.,
     Theorem 6 with the corrected Definition 7). Values are computed when asked for, in order of b, and
     kept; beyond `max_b` the curve stays at a(max_b), which is sound because the true curve never rises.
@@ -33,7 +36,7 @@ class InfluenceCurve:
         self._known: list[float] = []
 
     def __call__(self, b: int) -> float:
-        """a(b): the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
+        """a(b), `b` >= 1: the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
         b = whole(b, "b")
         if b >= self.length:
             return 0.0

@@ -50,7 +50,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Answer:
-    """All released numbers of one query and, group by group, the mechanisms that made them."""
+    """All released numbers of one query and, group by group, the mechanisms that made them.
+
+    `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
+    `mechanisms`: {group: mechanism}, each with its certificate."""
 
     statistic: Statistic
     cells: tuple[Cell, ...]
@@ -131,8 +134,21 @@ def answer(
     """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
     `reference`.
 
-    Records are read through `schema`, completed by the reference; `missing` is what a missing cell of the query's
-    columns counts as. Columns `by` and `unit` are public.
+    Parameters:
+
+    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one of the same kind.
+    - `protect`: as in `Scenario.from_table`. `query`: "mean(chol)", "sum(chol)", "count(smoker=yes)", "histogram(age)"
+      or "crosstab(ward, sex)".
+    - `budget`: `Pure`, or `Approx` for counts, sums and means. `bins`: the edges of a histogram of numbers.
+    - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
+    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
+    - `allow_no_noise`: True to publish exact numbers where the other records alone hide each one.
+    - `public_prior`: True if the reference is the table itself and counts as public knowledge.
+    - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns
+      counts as.
+
+    Returns an `Answer`. Raises `NotProvable` where no noise is proved, `NoiselessRelease`, `PriorNotPublic`, and
+    `UsageError`, `BadBudget` or `BadTable` for arguments that make no sense.
 
     >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
     >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}

@@ -44,13 +44,14 @@ ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 4
 class NoisySGD:
     """What T noisy gradient steps reveal about one record, if only the last iterate is published.
 
-    `learning_rate` eta (one number or one a step), at most 2 / smoothness. `lipschitz` L bounds the gradient of one
-    record's loss, `smoothness` beta and `strong_convexity` mu are those of the objective of every step (the sum over
-    its batch divided by m, a last batch that is short too, plus the regulariser), which must be convex.
-    `noise`: standard deviation added to the iterate (or `fugu.Laplace` in each of `dimension` coordinates); None to ask
-    for it with `for_budget`. `domain`: the diameter of the convex set K, None without projection. `records` in their
-    public order (default: one pass), `batch_size` m. `prior`: what adversaries believe about the other records.
-    `sensitivity` C: how fast one record's gradient moves with the record, for all points of K; normal priors need it.
+    `steps` T, a whole number. `learning_rate` eta (one number or one per step), at most 2 / smoothness. `lipschitz` L
+    bounds the gradient of one record's loss, `smoothness` beta and `strong_convexity` mu are those of the objective of
+    every step (the sum over its batch divided by m, a last batch that is short too, plus the regulariser), which must
+    be convex. `noise`: standard deviation added to the iterate (or `fugu.Laplace` in each of `dimension` coordinates);
+    None to ask for it with `for_budget`. `domain`: the diameter of the convex set K, None without projection. `records`
+    in their public order (default: one pass), `batch_size` m. `prior`: what adversaries believe about the other
+    records. Raises `UsageError` and `BadNoise` for others. `sensitivity` C: how fast one record's gradient moves with
+    the record, for all points of K; normal priors need it.
 
     >>> sgd = NoisySGD(steps=10, learning_rate=1, lipschitz=1, smoothness=1, noise=1)
     >>> round(sgd.renyi(2).epsilon, 9), round(sgd.approx(1e-5).epsilon, 6)  # the last record: 2 alpha (eta L)^2 / s^2
@@ -193,7 +194,7 @@ class NoisySGD:
         return prior_from(self.prior)
 
     def renyi(self, alpha: Real) -> Renyi:
-        """The Rényi guarantee at one order (alpha = inf: pure, for Laplace noise only)."""
+        """The Rényi guarantee at the order `alpha`, above 1 (infinity: pure, finite for Laplace noise only)."""
         check_alpha(alpha)
         order = math.inf if alpha == math.inf else above(alpha)
         if self.laplace:
@@ -226,12 +227,12 @@ class NoisySGD:
         return least(steps, read_diameter(self.domain), lambda some: price(some, order, self.dimension))
 
     def curve(self, alphas: Sequence[Real] | None = None) -> RenyiCurve:
-        """The guarantee at several orders."""
+        """The guarantee at the orders `alphas`; None: 22 of them from 1.1 to 256."""
         orders = (*ORDERS, math.inf) if self.laplace else ORDERS
         return RenyiCurve({a: self.renyi(a).epsilon for a in (orders if alphas is None else alphas)})
 
     def delta_at(self, epsilon: Real) -> float:
-        """A proved delta at this epsilon: exact normal curves for Gaussian noise, the best conversion for Laplace."""
+        """A proved delta at `epsilon` >= 0: exact normal curves for Gaussian noise, the best conversion for Laplace."""
         check_epsilon(epsilon)
         if math.isinf(epsilon):
             return 0.0
@@ -240,15 +241,18 @@ class NoisySGD:
         return outward(Fraction(max(case.delta(self._noise[0], exact(epsilon)) for case in self._squares)))
 
     def approx(self, delta: Real) -> Approx:
-        """The least epsilon found and proved at this delta."""
+        """The least epsilon found and proved at `delta`, in (0, 1)."""
         return self.curve().to_approx(delta) if self.laplace else Approx(least_epsilon(self, delta), delta)
 
     def for_budget(self, budget: Guarantee) -> NoisySGD:
-        """The same training with the least noise (to 10 digits) that is proved to meet the budget."""
+        """The same training with the least noise (to 10 digits) that is proved to meet the `budget`.
+
+        `Approx` with a delta, `Renyi` or `RenyiCurve`; with Laplace noise also `Pure`. Raises `NotProvable`
+        otherwise."""
         return least_noise(self, budget)
 
     def with_noise(self, noise: StepNoise) -> NoisySGD:
-        """The same training with other noise; what was worked out for unit noise is kept."""
+        """The same training with other `noise`; what was worked out for unit noise is kept."""
         made = replace(self, noise=noise)
         if "_squares" in self.__dict__ and is_number(noise) and self._noise[1].size == 1:
             made.__dict__["_squares"] = self._squares

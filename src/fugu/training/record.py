@@ -44,7 +44,9 @@ _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 
 
 class TrainingCertificate(Document):
-    """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`."""
+    """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`.
+
+    `body`: the document, JSON that cannot be changed. `TrainingCertificate.load(path)` reads one, `save` writes it."""
 
     SCHEMA = "fugu/training/1"
     REQUIRED = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
@@ -62,8 +64,9 @@ class TrainingCertificate(Document):
     ) -> TrainingCertificate:
         """State what the accountant proves at the budget's epsilon, and refuse if that is not the budget.
 
-        `more`: further assumptions, such as where a chain comes from. `reading`: how every record was read; without
-        one, that the data could be trained on is told to be public."""
+        `model`: its name; `budget`: what was asked for; `objective`: what was minimised; `accountant`: a `NoisySGD`
+        with its noise. `more`: further assumptions, such as where a chain comes from. `reading`: how every record was
+        read; without one, that the data could be trained on is told to be public."""
         proved = Approx(budget.epsilon, accountant.delta_at(budget.epsilon))
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
