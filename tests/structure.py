@@ -8,8 +8,8 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "errors", "visible", "files", "progress", "numbers", "guarantee", "noise", "laws", "transport", "loss",
-    "data", "priors", "translation", "scenario", "mechanism", "calibration", "queries", "sequences", "training",
+    "_version", "errors", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise", "laws", "transport",
+    "loss", "data", "priors", "translation", "scenario", "mechanism", "calibration", "queries", "sequences", "training",
     "iterate", "ledger", "auditing", "papers", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300

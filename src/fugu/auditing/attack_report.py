@@ -28,7 +28,7 @@ class Attempt:
     note: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AttackReport:
     """What the attacks reach, beside what the mechanism promises; prints as a table.
 
@@ -46,6 +46,10 @@ class AttackReport:
     confidence: Real
     shadow: int
     test: int
+
+    def __repr__(self) -> str:
+        found = f"accuracy {self.accuracy:.4f}, epsilon >= {self.epsilon_lower:.4f}"
+        return f"AttackReport({len(self.attempts)} attacks, best {self.best.attack!r}: {found})"
 
     @property
     def best(self) -> Attempt:
@@ -100,7 +104,7 @@ class AttackReport:
         return {
             "best": self.best.attack,
             "attempts": rows,
-            "guarantee": None if self.guarantee is None else repr(self.guarantee),
+            "guarantee": None if self.guarantee is None else str(self.guarantee),
             "epsilon": float(self.epsilon) if finite and self.epsilon is not None else None,
             "delta": float(self.delta),
             "consistent": self.consistent,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import UsageError
+from fugu.fixed import fixed
 
 Floats = NDArray[np.float64]
 LARGEST = 5_000_000
@@ -34,6 +35,10 @@ class Decoded:
     runner_up: Floats
     decoded: NDArray[np.bool_]
     """Whether the candidate lies on the lattice within the tolerance and no other comes near it."""
+
+    def __post_init__(self) -> None:
+        for name in ("values", "residual", "runner_up", "decoded"):
+            object.__setattr__(self, name, fixed(getattr(self, name)))
 
     @property
     def share(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fugu.errors import CertificateError
+from fugu.visible import brief
 
 Outcome = Literal["holds", "fails", "not checked"]
 Checked = tuple[str, Outcome, str]
@@ -18,7 +19,7 @@ class NotChecked(Exception):
     """A part that cannot be worked out again from the document; the message says why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """Whether the guarantee holds, the proved upper bounds behind it, and every check by name.
 
@@ -32,6 +33,10 @@ class Verdict:
     worst_pair: str
     reason: str
     checks: tuple[Checked, ...] = ()
+
+    def __repr__(self) -> str:
+        why = f"epsilon={self.epsilon:.9g}, delta={self.delta:.9g}, worst_pair={brief(self.worst_pair)}"
+        return f"Verdict(holds={self.holds}, {why}, {len(self.checks)} checks)"
 
     def __bool__(self) -> bool:
         return self.holds

@@ -28,7 +28,8 @@ from fugu.data.sources import TableLike
 from fugu.data.toml import schema_text
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
-from fugu.visible import Json
+from fugu.fixed import Fixed
+from fugu.visible import Json, brief
 
 ABSENT = ("", "NA")
 _MOST_CATEGORIES = 10_000
@@ -36,7 +37,7 @@ _EXACT = 2.0**53
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """Kind and domain of each column used; for files the separator, decimal mark, encoding, header, missing codes.
 
@@ -76,11 +77,15 @@ class Schema:
         names = () if isinstance(self.header, bool) else self.header
         if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
             raise UsageError("header is true, false, or a list of the names of all columns")
-        object.__setattr__(self, "fields", {name: Field.of(name, told) for name, told in self.columns.items()})
-        object.__setattr__(self, "columns", {name: known.to_json() for name, known in self.fields.items()})
+        object.__setattr__(self, "fields", Fixed({name: Field.of(name, told) for name, told in self.columns.items()}))
+        written = {name: Fixed(known.to_json()) for name, known in self.fields.items()}
+        object.__setattr__(self, "columns", Fixed(written))
         object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))
         object.__setattr__(self, "header", self.header if isinstance(self.header, bool) else tuple(self.header))
         self.dialect  # noqa: B018 - checked now
+
+    def __repr__(self) -> str:
+        return f"Schema({len(self.fields)} columns: {brief(list(self.fields))[1:-1]})"
 
     @property
     def dialect(self) -> Dialect:
@@ -156,8 +161,9 @@ class Schema:
     def to_json(self) -> Json:
         """The schema in JSON types, as certificates carry it."""
         header = self.header if isinstance(self.header, bool) else list(self.header)
+        columns = {name: known.to_json() for name, known in self.fields.items()}
         said = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "header": header}
-        return {"columns": dict(self.columns), **said, "absent": list(self.absent)}
+        return {"columns": columns, **said, "absent": list(self.absent)}
 
     @staticmethod
     def from_json(said: Json) -> Schema:

@@ -16,6 +16,8 @@ from fugu.guarantee.order import Ordered, pure_as_renyi
 from fugu.numbers.exact import Real
 
 Order = TypeVar("Order", bound=Real)
+_LONGEST = 160
+"""Characters of a curve that is shown as a whole."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -79,8 +81,16 @@ class RenyiCurve(Ordered):
         """D_alpha <= epsilon(alpha) for every order with a finite epsilon."""
         return asked_divergences(self.simplest().points, self.delta)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
+        """All orders, however many."""
         return f"RenyiCurve({self.epsilons!r}{f', delta={self.delta!r}' if self.delta else ''})"
+
+    def __repr__(self) -> str:
+        """All orders, or their number and the ends where they are many."""
+        if len(whole := str(self)) <= _LONGEST:
+            return whole
+        (low, least), (high, most) = self.points[0], self.points[-1]
+        return f"RenyiCurve({len(self.points)} orders, {low!r}: {least!r} to {high!r}: {most!r}, delta={self.delta!r})"
 
     def __call__(self, alpha: Real) -> float:
         """The least proved epsilon at any order, rounded up; inf if the listed orders imply none.

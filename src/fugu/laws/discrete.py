@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import Any, Literal, final
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
+from fugu.fixed import fixed
 from fugu.laws.masses import Masses, masses
 from fugu.numbers.exact import Real, VectorLike, as_fraction
 
@@ -49,15 +51,27 @@ class Discrete:
         if starts is not None:
             index = np.cumsum(starts) - 1
             atoms, mass = atoms[starts], mass.scatter(index, int(index[-1]) + 1)
-        atoms.setflags(write=False)
-        self.values, self.masses, self.error = atoms, mass, 0.0
+        self._hold(atoms, mass, 0.0)
+
+    def _hold(self, values: NDArray[np.float64], mass: Masses, error: float) -> None:
+        values.setflags(write=False)
+        for name, part in (("values", values), ("masses", Masses(fixed(mass.parts), mass.total)), ("error", error)):
+            object.__setattr__(self, name, part)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be set; make a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be removed")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Discrete._with_error, (self.values, self.masses, self.error)
 
     @classmethod
     def _with_error(cls, values: NDArray[np.float64], mass: Masses, error: float) -> Discrete:
         """A law known up to the total variation `error`: sorted, distinct atoms and their masses, as they are."""
         law = cls.__new__(cls)
-        values.setflags(write=False)
-        law.values, law.masses, law.error = values, mass, error
+        law._hold(values, mass, error)
         return law
 
     def iid_sum(self, n: int, method: Literal["auto", "exact", "fft"] = "auto") -> Discrete:
@@ -76,7 +90,7 @@ class Discrete:
     @property
     def weights(self) -> NDArray[np.float64]:
         """The probabilities of the atoms, as doubles."""
-        return self.masses.floats()
+        return fixed(self.masses.floats())
 
     @property
     def dimension(self) -> int:

@@ -54,7 +54,7 @@ class Normal:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NormalMixture:
     """X ~ N(means[k], stds[k]^2) with probability weights[k]; a std of 0 puts an atom at that mean.
 
@@ -106,6 +106,11 @@ class NormalMixture:
         from fugu.laws.fitting import fit_shared
 
         return fit_shared(groups, components)
+
+    def __repr__(self) -> str:
+        if len(self.means) > 4:
+            return f"NormalMixture({len(self.means)} components)"
+        return f"NormalMixture(weights={self.weights}, means={self.means}, stds={self.stds})"
 
     def mean(self) -> float:
         """E X, in doubles."""

@@ -13,9 +13,10 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.numbers.exact import Real, as_fraction
+from fugu.visible import brief
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shifted:
     """The law of Z + by for some Z that nobody needs to know; two of them are translates by the difference.
 
@@ -41,6 +42,9 @@ class Shifted:
         """1 for a number, d for a vector."""
         return len(self.by) if isinstance(self.by, tuple) else 1
 
+    def __repr__(self) -> str:
+        return f"Shifted(by={brief(self.by, 80)})" if self.dimension > 4 else f"Shifted(by={self.by!r})"
+
     @property
     def exact(self) -> tuple[Fraction, ...]:
         """The coordinates of the shift, as the decimals they stand for."""
@@ -50,7 +54,7 @@ class Shifted:
 Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LawPair:
     """Two laws of the published value that must look alike, protected in both orders.
 
@@ -73,6 +77,9 @@ class LawPair:
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
         if self.p.dimension != self.q.dimension:
             raise BadLaw(f"the laws of a pair must have one dimension, got {self.p.dimension} and {self.q.dimension}")
+
+    def __repr__(self) -> str:
+        return f"LawPair({self.p!r}, {self.q!r}{f', {brief(self.label)}' if self.label else ''})"
 
     @property
     def dimension(self) -> int:

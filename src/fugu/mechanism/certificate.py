@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, CertificateError, FuguError
+from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
 from fugu.laws.encoding import (
@@ -157,9 +158,9 @@ class Certificate(Document):
         if stated is None:
             return None
         if stated != "lattice":
-            return np.array(stated, dtype=np.float64)
+            return fixed(np.array(stated, dtype=np.float64))
         assert self.lattice is not None
-        return self.lattice.value(np.unique(np.concatenate([family.points for family in self.families])))
+        return fixed(self.lattice.value(np.unique(np.concatenate([family.points for family in self.families]))))
 
     @property
     def dimension(self) -> int:

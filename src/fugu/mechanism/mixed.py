@@ -17,10 +17,11 @@ from fugu.mechanism.pushed import halves_agree
 from fugu.noise.bits import BitSource, bernoulli
 from fugu.noise.kind import Objective
 from fugu.numbers.exact import Real, as_fraction
+from fugu.visible import brief
 
 
 @final
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Mixed(Mechanism):
     """With probability `share` the first, else the second; the coin is exact and independent of the data."""
 
@@ -41,6 +42,9 @@ class Mixed(Mechanism):
     def then(self, f: Step, name: str | None = None) -> Mixed:
         """The mixture followed by `f`."""
         return Mixed(**self._with_post(f, name), first=self.first, second=self.second, share=self.share)
+
+    def __repr__(self) -> str:
+        return f"Mixed(share={self.share}, {self.guarantee!r}, method={brief(self.certificate.method)})"
 
     def _tokens(self) -> tuple[Once, ...]:
         return (self.once, *self.first._tokens(), *self.second._tokens())

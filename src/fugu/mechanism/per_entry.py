@@ -20,6 +20,7 @@ from fugu.mechanism.document import SEAL, Document
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.once import Once
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.visible import brief
 
 NEIGHBOURS = "one entry replaced by any other value"
 DOMAIN = "full product"
@@ -121,7 +122,7 @@ class PerEntryRelease:
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.value!r}, per entry {self.guarantee!r})"
+        return f"{type(self).__name__}({brief(self.value, 80)}, per entry {self.guarantee!r})"
 
 
 class Measurement(Protocol):
@@ -130,7 +131,7 @@ class Measurement(Protocol):
     def invoke(self, data: object, /) -> object: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerEntryDP:
     """Any per-entry DP mechanism from outside: an OpenDP measurement, or a function of the data.
 
@@ -199,6 +200,9 @@ class PerEntryDP:
                 "claimed by": "the mechanism's own map" if asked else "the user",
             }
         )
+
+    def __repr__(self) -> str:
+        return f"PerEntryDP({brief(self.name)}, per entry {self.guarantee!r})"
 
     def release(self, data: object, *, charged: bool = False) -> PerEntryRelease:
         """Run it on `data`, once, and return a `PerEntryRelease`: its `value`, `guarantee` and `certificate`.

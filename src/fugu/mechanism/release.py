@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.fixed import fixed
 from fugu.mechanism.certificate import Certificate
+from fugu.visible import brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,9 @@ class Release:
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", fixed(np.asarray(self.values)))
 
     @property
     def value(self) -> float | NDArray[np.float64]:
@@ -50,7 +55,7 @@ class Release:
     def __repr__(self) -> str:
         several = "vectors" if self.values.ndim > 1 else "values"
         if self.scalar:
-            what = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+            what = f"{self.value:g}" if isinstance(self.value, float) else brief(self.value.tolist(), 80)
         else:
             what = f"{len(self.values)} {several}"
         return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"

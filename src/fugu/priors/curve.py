@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import FrozenInstanceError
+from typing import NoReturn
 
 from fugu.errors import UsageError
 from fugu.numbers.exact import is_whole
@@ -29,11 +31,17 @@ class InfluenceCurve:
     (1.5, 0.0, [(1, 3.0), (2, 1.5), (3, 1.0), (4, 0.0)])
     """
 
+    length: int
+    max_b: int | None
+    _value: Callable[[int], float]
+    _known: list[float]
+
     def __init__(self, value: Callable[[int], float], length: int, max_b: int | None = None) -> None:
-        self.length = length
-        self.max_b = None if max_b is None else min(whole(max_b, "max_b"), length)
-        self._value = value
-        self._known: list[float] = []
+        most = None if max_b is None else min(whole(max_b, "max_b"), length)
+        vars(self).update(length=length, max_b=most, _value=value, _known=[])
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be set; make a new one")
 
     def __call__(self, b: int) -> float:
         """a(b), `b` >= 1: the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""

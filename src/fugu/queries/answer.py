@@ -22,6 +22,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
+from fugu.queries.answered import Answer, Cell
 from fugu.queries.cells import tabulate
 from fugu.queries.grouping import require_public_groups
 from fugu.queries.groups import Group, Sums, find_groups
@@ -34,44 +35,6 @@ from fugu.scenario.units import require_one_row_each
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
 SIZES = "groups and their numbers of rows are public"
 OWN_TABLE = PRIVATE_NUMBERS
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %."""
-
-    group: str
-    cell: str
-    value: float
-    low: float
-    high: float
-    scale: float
-
-
-@dataclass(frozen=True)
-class Answer:
-    """All released numbers of one query and, group by group, the mechanisms that made them.
-
-    `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
-    `mechanisms`: {group: mechanism}, each with its certificate."""
-
-    statistic: Statistic
-    cells: tuple[Cell, ...]
-    mechanisms: dict[str, Additive]
-
-    def columns(self) -> dict[str, list[str] | list[float]]:
-        """The numbers as columns of a table; group and cell only where there are any."""
-        return columns_of(self.cells)
-
-
-def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
-    """Released numbers as columns of a table; group and cell only where there are any."""
-    found: dict[str, list[str] | list[float]] = {}
-    for name in ("group", "cell", "value", "low", "high"):
-        column = [getattr(cell, name) for cell in cells]
-        if name not in ("group", "cell") or any(column):
-            found[name] = column
-    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)

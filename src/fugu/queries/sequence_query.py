@@ -41,7 +41,7 @@ class Drawn:
     interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SequenceAnswer(PerEntryRelease):
     """What went out: `value`, its `labels`, the 95 % `interval` of the error (all parts together), the `charge`."""
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Literal, final
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
 from fugu.errors import UnknownName, UsageError
+from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.secrets import ProtectLike
+from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.scenario.property_model import PropertyModel
@@ -89,6 +91,7 @@ class Scenario:
             if secret not in laws
         )
         object.__setattr__(self, "adversaries", beliefs)
+        object.__setattr__(self, "laws", beliefs if several else beliefs[0])
         object.__setattr__(self, "secrets", secrets)
         object.__setattr__(self, "pairs", _pairs(self.pairs, secrets))
         object.__setattr__(self, "report", replace(self.report, skipped=self.report.skipped + absent))
@@ -304,7 +307,7 @@ class Scenario:
                 raise UsageError(f"no adversary has laws for both {a!r} and {b!r}; give them, or drop the pair")
 
     def __repr__(self) -> str:
-        published = f", publish={self.query.publish!r}" if self.query else ""
+        published = f", publish={brief(self.query.publish)}" if self.query else ""
         return f"Scenario({len(self.secrets)} secrets, {len(self.law_pairs())} pairs{published})"
 
 
@@ -319,7 +322,7 @@ def _beliefs(laws: object) -> Beliefs:
             raise UsageError(
                 f"secret {secret!r} needs a law (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}"
             )
-    return named
+    return Fixed(named)
 
 
 def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import BadNoise, UsageError
+from fugu.fixed import fixed
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
 from fugu.noise.laplace import Laplace
@@ -35,12 +36,13 @@ from fugu.training.reading import PriorLike, prior_from
 from fugu.training.restart import least
 from fugu.training.solving import least_epsilon, least_noise
 from fugu.training.steps import UNIT, Floats, Steps, array
+from fugu.visible import brief
 
 _LEAST, _MOST = 1e-50, 1e50
 ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoisySGD:
     """What T noisy gradient steps reveal about one record, if only the last iterate is published.
 
@@ -104,6 +106,10 @@ class NoisySGD:
             )
         _ = self.contraction
 
+    def __repr__(self) -> str:
+        noise = "not chosen yet" if self.noise is None else brief(self.noise, 40)
+        return f"NoisySGD({self.steps} steps, {self._records} records, noise {noise}, {self.belief!r})"
+
     @cached_property
     def contraction(self) -> Floats:
         """c_t = max(|1 - eta_t mu|, |1 - eta_t beta|), rounded up and at most 1."""
@@ -115,7 +121,7 @@ class NoisySGD:
             )
         least_, most = float(mu) * rates, float(beta) * rates
         found = np.maximum(np.abs(1 - least_), np.abs(1 - most))
-        return np.minimum(1.0, found + 8 * UNIT) if mu else np.ones_like(found)
+        return fixed(np.minimum(1.0, found + 8 * UNIT) if mu else np.ones_like(found))
 
     @cached_property
     def _rates(self) -> Floats:
