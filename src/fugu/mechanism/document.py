@@ -10,8 +10,8 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
 from fugu.errors import CertificateError, UsageError
@@ -24,8 +24,18 @@ SEAL = ("schema", "fugu", "digest")
 """The parts that sealing adds."""
 
 
+class Sealed:
+    """Nothing about it can be set or removed, in subclasses either: a frozen dataclass guards its own fields only."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be removed")
+
+
 @dataclass(frozen=True, repr=False)
-class Document:
+class Document(Sealed):
     """A sealed document. A subclass says which schema it is of, which kinds there are, and what each must hold."""
 
     body: Json

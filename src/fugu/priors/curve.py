@@ -43,6 +43,9 @@ class InfluenceCurve:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be set; make a new one")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be removed")
+
     def __call__(self, b: int) -> float:
         """a(b), `b` >= 1: the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
         b = whole(b, "b")

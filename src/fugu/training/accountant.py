@@ -80,6 +80,9 @@ class NoisySGD:
         for name in ("steps", "lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity", "records"):
             if isinstance(value := getattr(self, name), np.generic):
                 object.__setattr__(self, name, value.item())
+        for name in ("learning_rate", "noise"):
+            if isinstance(value := getattr(self, name), list | np.ndarray):
+                object.__setattr__(self, name, tuple(value) if isinstance(value, list) else fixed(value.copy()))
         for name, low in (("steps", 1), ("batch_size", 1), ("dimension", 1)):
             _whole(getattr(self, name), name, low)
         if self.records is not None:
