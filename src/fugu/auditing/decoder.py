@@ -28,7 +28,7 @@ _FACTOR = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """The nearest candidates, one a row, with how far each is from the lattice (in steps), and the next best one."""
+    """The nearest candidates, one per row, with how far each is from the lattice (in steps), and the next best one."""
 
     values: Floats
     residual: Floats

@@ -232,7 +232,7 @@ class PerEntryDP:
     def _told(self, stated: Fraction) -> Fraction | None:
         """The epsilon that the object itself proves, as the binary number it is; an error if it exceeds the stated one.
 
-        Its float is no decimal of a user: 0.1 from a map means "at most the double 0.1", which is above 1/10."""
+        Its float is not a user's decimal: 0.1 from a map means "at most the double 0.1", which is above 1/10."""
         ask = getattr(self.mechanism, "map", None)
         if not callable(ask):
             return None

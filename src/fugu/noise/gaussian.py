@@ -43,7 +43,7 @@ class Gaussian(Noise):
 
     On a lattice the true standard deviation is a little less (Canonne, Kamath and Steinke 2020). Continuous: N(0, t^2)
     = N(0, s^2) + N(0, t^2 - s^2) for t > s, so every loss is non-increasing in the scale. **On a lattice this fails**:
-    lattice Gaussians are no convolutions of each other, and more can leak more. On the integers, scale 0.55 tells (0,
+    lattice Gaussians are not convolutions of each other, and more can leak more. On the integers, scale 0.55 tells (0,
     5, 7) from (6, -1, 1), each with weights (10, 1, 1) / 12, better than scale 0.5 does: total variation 0.7097 against
     0.7013. A larger lattice scale must be proved on its own.
 

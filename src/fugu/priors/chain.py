@@ -38,7 +38,7 @@ class MarkovChain(Belief):
 
     `initial` is the law of the first entry; or "stationary", refused where a state has no mass in that law; or "any":
     the belief is then the set of all chains with these steps, and what is proved holds for every start (`free`). A
-    state that an entry never takes is no secret of that entry: it is compared with nothing, and named in `skipped`;
+    state that an entry never takes is not a secret of that entry: it is compared with nothing, and named in `skipped`;
     `unused` lists the states that no entry takes.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)

@@ -59,7 +59,7 @@ class InfluenceCurve:
         return self._known[b - 1]
 
     def _bound(self, b: int) -> float:
-        """What was computed, at least 0; what is no number bounds nothing."""
+        """What was computed, at least 0; what is not a number bounds nothing."""
         found = float(self._value(b))
         return math.inf if math.isnan(found) else max(0.0, found)
 

@@ -52,7 +52,7 @@ class GaussianField(Belief):
     def __init__(self, covariance: MatrixLike) -> None:
         rows = tuple(map(tuple, read_covariance(covariance)))
         if any(row[i] == 0 for i, row in enumerate(rows)):
-            raise BadLaw("an entry with variance 0 is no secret; leave it out")
+            raise BadLaw("an entry with variance 0 is not a secret; leave it out")
         vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))))
 
     def __repr__(self) -> str:

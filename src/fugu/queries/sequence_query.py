@@ -156,7 +156,7 @@ class SequenceMechanism:
         return self._answer(data, OS)
 
     def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
-        """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
+        """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
         return self._answer(self.query._read(sequences), RngBits(rng))
 
     def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:

@@ -9,7 +9,7 @@ the least sum of squares that covers them (`allocation`). Given (X, X') the sequ
 D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md#2-data-with-a-joint-law). Both right sides
 are linear in pi: the best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and delta_G
 in the order of the pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the plain mean
-of B is no bound. What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
+of B is not a bound. What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It holds the budget, what was proved, every parameter of the training and of the prior, who is protected against whom,
 and what is taken for granted; no weight and no datum. The proof is never taken from the document: `verify` builds the
 accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
-document that says more than its numbers prove is refused. The digest detects edits; it is no signature.
+document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class TrainingCertificate(Document):
             if canonical_json(body[name]) != canonical_json(part):
                 raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
         if _READING in body and Schema.from_json(body[_READING]).to_json() != body[_READING]:
-            raise CertificateError("the part 'reading' of the certificate is no schema that fugu writes")
+            raise CertificateError("the part 'reading' of the certificate is not a schema that fugu writes")
         needed = list(assumptions(private, accountant.belief, _READING in body))
         said = body["assumptions"]
         if not isinstance(said, list) or said[: len(needed)] != needed or not all(isinstance(x, str) for x in said):
