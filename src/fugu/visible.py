@@ -14,6 +14,16 @@ _JOINERS = "\u200c\u200d"
 """Without them words of some scripts, and some emoji, fall apart; they move nothing but their neighbours."""
 
 
+def brief(thing: object, most: int = 60) -> str:
+    """What an object says of itself, on one line and cut where it is long.
+
+    >>> brief("a\\nb"), brief(list(range(100)), 20)
+    ("'a\\\\nb'", '[0, 1, 2, 3, 4, 5...')
+    """
+    line = " ".join(repr(thing).split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
 def visible(text: object, keep: str = "") -> str:
     """The text with control, format and line-breaking characters, and halves of surrogate pairs, as escapes.
 

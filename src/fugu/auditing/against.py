@@ -25,9 +25,13 @@ from fugu.numbers.exact import as_fraction, float_up, meant_up
 def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLike) -> Guarantee:
     """The guarantee, proved in balls, for adversaries who believe `other_scenario` instead of what was assumed.
 
-    The kind is that of the budget: Pure(epsilon'); for Approx the delta at the same epsilon, or Pure if no delta is
-    needed; for Rényi the divergence at the same orders, with the delta that is used. Where no finite bound holds,
-    epsilon is inf. The other laws pass through the release's own rounding first; laws that do not fit it are refused.
+    Parameters: `mechanism_or_certificate` is a mechanism, the certificate of a release, or the path of its file;
+    `other_scenario` what the adversaries believe: a `Scenario`, a `LawPair`, a `Shifted`, or a list of them.
+
+    Returns a guarantee of the kind of the budget: Pure(epsilon'); for Approx the delta at the same epsilon, or Pure if
+    no delta is needed; for Rényi the divergence at the same orders, with the delta that is used. Where no finite bound
+    holds, epsilon is inf. The other laws pass through the release's own rounding first. Raises `NotProvable` for laws
+    that do not fit it, or that have no bound with this noise.
 
     >>> import fugu
     >>> m = fugu.calibrate(fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1])), fugu.Pure(1))

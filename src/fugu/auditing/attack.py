@@ -53,14 +53,25 @@ def attack(
 ) -> AttackReport:
     """Train guessers on `shadow` outputs of each hypothesis, then try them on `test` outputs with fair random labels.
 
-    mechanism: a Mechanism (its `simulate` runs, never `release`), a function (values, rng) -> outputs that treats the
-    rows independently, or None. first, second: laws, or samplers rng -> one draw; or a Scenario, with pair= naming two
-    secrets. "decoder" is tried where the `directions` of rank-deficient noise and the lattice `steps` of the statistics
-    are given (`bounds` default to what the clean shadows show, widened). Thresholds are chosen on the shadows only, and
-    1 - confidence is divided by all statements made (Bonferroni): an interval and a bound for each attack.
+    Parameters:
 
-    A function has no guarantee of its own: state what it claims with `guarantee`. The guarantee of a mechanism speaks
-    of the pairs it was calibrated for. shadows="clean" trains on unprotected draws, to show what that understates.
+    - `mechanism`: a `Mechanism` (its `simulate` runs, never `release`), a function (values, rng) -> outputs that treats
+      the rows independently, or None: what is published unprotected.
+    - `first`, `second`: two laws, or two samplers rng -> one draw; or one `LawPair`; or a `Scenario`, with `pair`
+      naming two of its secrets if it has more than two.
+    - `attacks`: "all", or some of "logistic", "likelihood-ratio" and "decoder". The decoder needs the `directions` of
+      rank-deficient noise and the lattice `steps` of the statistics; `bounds`, (d, 2), is the range of each, by default
+      what the clean shadows show, widened.
+    - `shadow`, `test`: how many outputs, at least 100 of each.
+    - `confidence`: in (0, 1). Thresholds are chosen on the shadows only, and 1 - confidence is divided by all
+      statements made (Bonferroni): an interval and a bound for each attack.
+    - `delta`: at which the lower bound on epsilon is stated; None: that of the guarantee.
+    - `guarantee`: what a function claims, as it has none of its own. That of a mechanism speaks of the pairs it was
+      calibrated for.
+    - `shadows`: "protected", or "clean" to train on unprotected draws and show what that understates.
+    - `rng`: a `numpy.random.Generator`; None makes one.
+
+    Returns an `AttackReport`. Raises `UsageError` and `UnknownName` for other arguments.
 
     >>> import fugu
     >>> p, q = fugu.Discrete([0]), fugu.Discrete([1])

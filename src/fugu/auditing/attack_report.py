@@ -28,9 +28,14 @@ class Attempt:
     note: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AttackReport:
-    """What the attacks reach, beside what the mechanism promises. All bounds hold together with the confidence."""
+    """What the attacks reach, beside what the mechanism promises; prints as a table.
+
+    `attempts`: one `Attempt` per attack. `guarantee`: what the mechanism promises, None if nothing is known; `epsilon`:
+    the guarantee's epsilon at `delta`. `confidence`: with which all bounds hold together. `shadow`, `test`: how many
+    outputs the guessers were trained and tried on. `best` is the strongest attempt, `consistent` whether the guarantee
+    still stands."""
 
     attempts: tuple[Attempt, ...]
     guarantee: Guarantee | None
@@ -41,6 +46,10 @@ class AttackReport:
     confidence: Real
     shadow: int
     test: int
+
+    def __repr__(self) -> str:
+        found = f"accuracy {self.accuracy:.4f}, epsilon >= {self.epsilon_lower:.4f}"
+        return f"AttackReport({len(self.attempts)} attacks, best {self.best.attack!r}: {found})"
 
     @property
     def best(self) -> Attempt:
@@ -95,7 +104,7 @@ class AttackReport:
         return {
             "best": self.best.attack,
             "attempts": rows,
-            "guarantee": None if self.guarantee is None else repr(self.guarantee),
+            "guarantee": None if self.guarantee is None else str(self.guarantee),
             "epsilon": float(self.epsilon) if finite and self.epsilon is not None else None,
             "delta": float(self.delta),
             "consistent": self.consistent,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import UsageError
+from fugu.fixed import fixed
 
 Floats = NDArray[np.float64]
 LARGEST = 5_000_000
@@ -27,13 +28,17 @@ _FACTOR = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """The nearest candidates, one a row, with how far each is from the lattice (in steps), and the next best one."""
+    """The nearest candidates, one per row, with how far each is from the lattice (in steps), and the next best one."""
 
     values: Floats
     residual: Floats
     runner_up: Floats
     decoded: NDArray[np.bool_]
     """Whether the candidate lies on the lattice within the tolerance and no other comes near it."""
+
+    def __post_init__(self) -> None:
+        for name in ("values", "residual", "runner_up", "decoded"):
+            object.__setattr__(self, name, fixed(getattr(self, name)))
 
     @property
     def share(self) -> float:
@@ -54,8 +59,12 @@ def decode(
 ) -> Decoded:
     """The lattice vectors F behind outputs F + Y V; rows of noise of full rank are not decoded.
 
-    bounds: (d, 2), the least and the largest value of each statistic. An output counts as decoded if all coordinates
+    Parameters: `outputs`, (n, d); `directions`, (r, d) with r < d, the rows of V; `steps`, the lattice step of each
+    statistic; `bounds`, (d, 2), the least and the largest value of each. An output counts as decoded if all coordinates
     that were not enumerated lie within `tolerance` steps of the lattice, and the next candidate is 100 times as far.
+
+    Returns a `Decoded`, one row per output. Raises `UsageError` where the shapes do not fit or there are too many
+    candidates.
 
     >>> v = np.array([0.61, 0.65, 0.4532])
     >>> F = np.array([[3.25, 40.0, 7.0]])

@@ -48,6 +48,17 @@ def guarantee_within(
 ) -> Guarantee:
     """The guarantee, proved, against every adversary whose beliefs are within `distance` of the assumed ones.
 
+    Parameters:
+
+    - `mechanism_or_certificate`: a mechanism, the certificate of a release of one number, or the path of its file.
+    - `distance`: how far the beliefs may be off, a number >= 0: of "wasserstein" in the unit of the values.
+    - `kind`: "wasserstein" (each value may have moved by at most the distance) or "renyi" (the divergence of `order`
+      between each law and the assumed one, both ways, is at most the distance).
+    - `order`: for "renyi", a number above 1, or infinity: the probability of no event differs by more than a factor
+      e^distance.
+
+    Returns a guarantee; raises `NotProvable` for vectors, `UsageError` and `UnknownName` for other arguments.
+
     Pure and Rényi budgets give the same kind of guarantee. An Approx budget gives the delta at the same epsilon
     (wasserstein) or epsilon + 2 distance with e^distance delta (renyi). Where nothing finite is known, epsilon is inf.
     Places in an ordering of categories have no distance, and are refused.

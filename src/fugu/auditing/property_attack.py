@@ -48,9 +48,15 @@ def property_attack(
 ) -> AttackReport:
     """`fugu.attack` on data sets drawn from the reference's own records; mechanism None: what is published unprotected.
 
-    pair: two shares by name ("p=0.45", "p=0.55") that must look alike; without, the two whose data sets differ in most
-    records. directions: those of a function's noise, if it leaves some out; a mechanism's own are known. The guarantee
-    is for the model's laws; these data sets follow the records themselves.
+    Parameters:
+
+    - `mechanism`: as in `fugu.attack`; `scenario`: one made by `Scenario.from_property`, or its `property`.
+    - `pair`: two shares by name ("p=0.45", "p=0.55") that must look alike; None: the two whose data sets differ in most
+      records.
+    - `directions`: those of a function's noise, if it leaves some out; a mechanism's own are known.
+    - `attacks`, `shadow`, `test`, `confidence`, `delta`, `guarantee`, `rng`: as in `fugu.attack`.
+
+    Returns an `AttackReport`. The guarantee is for the model's laws; these data sets follow the records themselves.
 
     >>> table = {"rich": ["yes", "no"] * 50, "age": [30 + i % 20 + 25 * (i % 2) for i in range(100)]}
     >>> shares = Scenario.from_property(table, ["mean(age)"], "rich=yes", size=20, tolerance=0.5)

@@ -64,7 +64,7 @@ def _secrets(scenario: Scenario, pair: Sequence[str] | None) -> tuple[Law, Law]:
 
 
 def draw(source: Hypothesis, count: int, rng: np.random.Generator) -> Floats:
-    """`count` independent draws, one a data set: (count,) numbers or (count, d) vectors.
+    """`count` independent draws, one per data set: (count,) numbers or (count, d) vectors.
 
     A sampler is called as sampler(rng) for one draw, a number or a vector (or a table, one draw a row); if it needs
     two arguments, as sampler(rng, count) for all. A `Shifted` law is taken as a point, its worst case."""

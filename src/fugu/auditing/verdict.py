@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fugu.errors import CertificateError
+from fugu.visible import brief
 
 Outcome = Literal["holds", "fails", "not checked"]
 Checked = tuple[str, Outcome, str]
@@ -18,11 +19,13 @@ class NotChecked(Exception):
     """A part that cannot be worked out again from the document; the message says why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """Whether the guarantee holds, the proved upper bounds behind it, and every check by name.
 
-    It holds if no check fails and the budget was proved: what could not be checked is never taken for proved."""
+    `holds`: whether no check fails and the budget was proved; what could not be checked is never taken for proved.
+    `epsilon`, `delta`: the bounds proved anew. `worst_pair`: the pair that needs the noise most. `reason`: why it holds
+    or not. `checks`: (name, "holds" | "fails" | "not checked", why) for each. A verdict is true where it holds."""
 
     holds: bool
     epsilon: float
@@ -30,6 +33,10 @@ class Verdict:
     worst_pair: str
     reason: str
     checks: tuple[Checked, ...] = ()
+
+    def __repr__(self) -> str:
+        why = f"epsilon={self.epsilon:.9g}, delta={self.delta:.9g}, worst_pair={brief(self.worst_pair)}"
+        return f"Verdict(holds={self.holds}, {why}, {len(self.checks)} checks)"
 
     def __bool__(self) -> bool:
         return self.holds

@@ -20,9 +20,10 @@ def compare(
 ) -> Comparison:
     """Every method for every noise, with what its scale really leaks and whether it is proved.
 
-    Parameters: as in `calibrate`. A method that fails is a row that says why, and hides no other. Larger scales of
-    Laplace noise are post-processings of smaller ones (docs/proofs/laplace.md), so the proof of the exact scale carries
-    over to the cruder methods; every other scale is proved by itself.
+    Parameters: `scenario_or_pairs`, `budget`, `grid`, `declared_exact` and `floor` as in `calibrate`. A method that
+    fails is a row that says why, and hides no other. Larger scales of Laplace noise are post-processings of smaller
+    ones (docs/proofs/laplace.md), so the proof of the exact scale carries over to the cruder methods; every other scale
+    is proved by itself.
 
     Returns a `Comparison`, which prints as a table; `.rows` has one entry per noise and method, `.best` the one that
     `calibrate` would take. Raises `BadBudget` and `UsageError` for arguments that make no sense.

@@ -10,7 +10,7 @@ from fugu.guarantee.curve import Guarantee
 from fugu.visible import Json
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Row:
     """One method: the scale it asks for, what that costs, what it truly leaks, and whether it is proved."""
 
@@ -26,17 +26,28 @@ class Row:
     released: bool = True
     """Whether this noise can be released; analysis only otherwise."""
 
+    def __repr__(self) -> str:
+        shown = f"scale={self.scale:.9g}, expected_absolute={self.expected_absolute:.9g}, proven={self.proven}"
+        return f"Row({self.method!r}, {self.noise!r}, {shown})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """The rows, from the crudest method to the exact one; prints as a table."""
+    """All methods side by side, what `compare` returns; prints as a table.
+
+    `rows`: one `Row` per noise and method, from the crudest method to the exact one. `budget`: what they were asked to
+    meet. `best`: the row that `calibrate` would take."""
 
     rows: tuple[Row, ...]
     budget: Guarantee
 
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.rows)} rows for {self.budget!r})"
+
     @property
     def best(self) -> Row:
-        """The proven row of least expected error among the noises that can be released; an error if there is none."""
+        """The proven row of least expected error among the noises that can be released; `NotProvable` if there is
+        none."""
         proven = [r for r in self.rows if r.proven and r.released]
         if not proven:
             reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)
@@ -48,7 +59,7 @@ class Comparison:
         rows = [
             {k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(r).items()} for r in self.rows
         ]
-        return {"budget": repr(self.budget), "best": self.best.method, "rows": rows}
+        return {"budget": str(self.budget), "best": self.best.method, "rows": rows}
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")

@@ -168,7 +168,7 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
     """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
     certificate = mechanism.certificate
     return {
-        "guarantee": repr(mechanism.guarantee),
+        "guarantee": str(mechanism.guarantee),
         "method": certificate.method,
         "theorem": certificate.theorem,
         "noise": type(mechanism.noise).__name__.lower(),

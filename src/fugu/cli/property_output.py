@@ -74,7 +74,7 @@ def content(found: Found) -> dict[str, Any]:
         "tolerance": float(model.tolerance),
         "counts": dict(zip(model.labels, model.counts, strict=True)),
         **{key: shares_json(model)[key] for key in ("shares", "pairs", "every", "limits")},
-        "budget": repr(found.budget),
+        "budget": str(found.budget),
         "methods": [line.to_json() for line in found.lines],
         "chosen": {
             **figures(found.mechanism),

@@ -266,7 +266,7 @@ def _category(name: str, kind: str, values: Any, outside: Any, missing: Any, typ
         if choice is not None and not nearest and canonical(choice) not in allowed:
             raise UnknownName(f"category of column {name!r} for a cell {key}", choice, tuple(map(str, allowed)))
     if outside == "nearest" and any(math.isnan(number_of(v)) for v in named):
-        raise UsageError(f"column {name!r} has values that are no numbers, so no cell is near one; name a category")
+        raise UsageError(f"column {name!r} has values that are not numbers, so no cell is near one; name a category")
     chosen = (None if c is None else c if c == "nearest" else canonical(c) for c in (outside, missing, typical))
     return Field(kind, tuple(map(str, named)), None, None, *chosen)
 

@@ -34,7 +34,10 @@ _PLAIN = Dialect()
 
 
 def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table:
-    """The table in a CSV (also .csv.gz) or Parquet file.
+    """The table in a CSV (also .csv.gz) or Parquet file, a `Table`.
+
+    `path`: the file; `dialect`: how a CSV file is cut into cells, by default as its header line shows. Raises
+    `BadTable` for a file that is missing, empty, or not a table.
 
     `Table.raw` gives the cells as they stand, for a schema to read. `Table.exact`, for public tables only, takes a
     column of a CSV file as numbers if all its cells are, but for the missing ones."""

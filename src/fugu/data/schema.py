@@ -28,7 +28,8 @@ from fugu.data.sources import TableLike
 from fugu.data.toml import schema_text
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
-from fugu.visible import Json
+from fugu.fixed import Fixed
+from fugu.visible import Json, brief
 
 ABSENT = ("", "NA")
 _MOST_CATEGORIES = 10_000
@@ -36,12 +37,20 @@ _EXACT = 2.0**53
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """Kind and domain of each column used; for files the separator, decimal mark, encoding, header, missing codes.
 
-    separator: None reads it off the header line. header: True, False (the file has no names; the schema's are taken, in
-    order), or the names of all columns. absent: texts that mean "missing", besides what is missing in a frame.
+    Parameters:
+
+    - `columns`: {name: {"kind": "number" | "category" | "ordered" | "time" | "identifier", ...}}. A number may have
+      "bounds", "step", "outside" ("clip" or "missing") and "missing"; a category or an ordering has "values", and may
+      have "outside" and "missing".
+    - `separator`: that of CSV files; None reads it off the header line. `decimal`: "." or ",". `encoding`: of files.
+    - `header`: True, False (the file has no names; the schema's are taken, in order), or the names of all columns.
+    - `absent`: texts that mean "missing", besides what is missing in a frame.
+
+    Raises `UsageError` and `UnknownName` for others.
 
     >>> schema = Schema({"chol": {"kind": "number", "bounds": (100, 600), "missing": 240},
     ...                  "ward": {"kind": "category", "values": ["a", "b"]}})
@@ -68,11 +77,15 @@ class Schema:
         names = () if isinstance(self.header, bool) else self.header
         if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
             raise UsageError("header is true, false, or a list of the names of all columns")
-        object.__setattr__(self, "fields", {name: Field.of(name, told) for name, told in self.columns.items()})
-        object.__setattr__(self, "columns", {name: known.to_json() for name, known in self.fields.items()})
+        object.__setattr__(self, "fields", Fixed({name: Field.of(name, told) for name, told in self.columns.items()}))
+        written = {name: Fixed(known.to_json()) for name, known in self.fields.items()}
+        object.__setattr__(self, "columns", Fixed(written))
         object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))
         object.__setattr__(self, "header", self.header if isinstance(self.header, bool) else tuple(self.header))
         self.dialect  # noqa: B018 - checked now
+
+    def __repr__(self) -> str:
+        return f"Schema({len(self.fields)} columns: {brief(list(self.fields))[1:-1]})"
 
     @property
     def dialect(self) -> Dialect:
@@ -84,13 +97,14 @@ class Schema:
     def from_table(reference: TableLike, columns: Iterable[str] | None = None) -> Schema:
         """The schema that a public table shows: numbers, truth values, times, or the categories that occur in it.
 
+        `reference`: a path, a dict of columns or a frame; `columns`: which of them, None for all.
         A private cell that the reference gives no rule for becomes the reference's median, or "(other)"."""
         return Schema({}).completed(reference, columns)
 
     def completed(
         self, reference: TableLike, columns: Iterable[str] | None = None, numbers: Iterable[str] = ()
     ) -> Schema:
-        """This schema with what it does not say about `columns` (all by default) taken from a public reference.
+        """This schema with what it does not say about `columns` (all by default) taken from a public `reference`.
 
         Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded."""
         public = self.open(reference)
@@ -108,11 +122,11 @@ class Schema:
         return replace(self, columns=fields, header=self._names())
 
     def with_field(self, name: str, known: Field) -> Schema:
-        """The same schema with another rule for one column."""
+        """The same schema with the rule `known` for the column `name`."""
         return replace(self, columns={**self.fields, name: known}, header=self._names())
 
     def only(self, names: Iterable[str]) -> Schema:
-        """The rules of these columns alone."""
+        """The rules of the columns `names` alone."""
         wanted = set(names)
         chosen = {name: known for name, known in self.fields.items() if name in wanted}
         return replace(self, columns=chosen, header=self._names())
@@ -122,13 +136,15 @@ class Schema:
         return tuple(self.fields) if self.header is False else self.header
 
     def open(self, table: TableLike) -> Table:
-        """The cells of a file or frame as they stand; nothing is converted."""
+        """The cells of `table`, a path, a dict of columns or a frame, as they stand; nothing is converted."""
         if isinstance(table, str | os.PathLike):
             return read_table(table, self.dialect)
         return table if isinstance(table, Table) else Table(table)
 
     def read(self, table: TableLike, columns: Iterable[str] | None = None) -> Table:
-        """Columns read through the schema, missing cells marked; the rest of the table is not looked at."""
+        """The `columns` of `table` (all by default) read through the schema, missing cells marked.
+
+        The rest of the table is not looked at. Raises `ColumnNotFound` for a column that is not in it."""
         public = self.open(table)
         wanted = tuple(self.fields) if columns is None else tuple(dict.fromkeys(columns))
         for name in wanted:
@@ -139,18 +155,19 @@ class Schema:
         return Table({name: self.column(name, public.raw(name)) for name in wanted})
 
     def column(self, name: str, raw: Raw) -> Column:
-        """One column read through the schema."""
+        """The cells `raw` of the column `name`, read through the schema."""
         return self.fields[name].read(name, raw, self.decimal, self.absent)
 
     def to_json(self) -> Json:
         """The schema in JSON types, as certificates carry it."""
         header = self.header if isinstance(self.header, bool) else list(self.header)
+        columns = {name: known.to_json() for name, known in self.fields.items()}
         said = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "header": header}
-        return {"columns": dict(self.columns), **said, "absent": list(self.absent)}
+        return {"columns": columns, **said, "absent": list(self.absent)}
 
     @staticmethod
     def from_json(said: Json) -> Schema:
-        """The schema that `to_json` wrote."""
+        """The schema that `to_json` wrote as `said`."""
         known = ("columns", "separator", "decimal", "encoding", "header", "absent")
         if not isinstance(said, Mapping) or not set(said) <= set(known):
             raise UsageError(f"a schema has the parts {', '.join(known)}")
@@ -158,7 +175,7 @@ class Schema:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schema:
-        """The [schema] part of a TOML file."""
+        """The [schema] part of the TOML file at `path`; `UsageError` if there is none."""
         try:
             found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
@@ -168,7 +185,7 @@ class Schema:
         return Schema.from_json(found["schema"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a TOML file that `load` reads."""
+        """Write a TOML file to `path` that `load` reads."""
         write_text(path, schema_text(self.to_json()))
 
     def _ruled(self, name: str, known: Field, raw: Raw) -> Field:

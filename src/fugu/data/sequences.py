@@ -94,9 +94,9 @@ def open_sequences(table: TableLike, by: str, order: str, state: str, schema: Sc
     """The sequences of a private table, read through a schema that `sequence_schema` made of public information.
 
     Every state has an image, whatever stands in the cell: a state or number of the schema; what the schema says of
-    states outside and of missing ones; else the text of the cell, and None for a missing one or for what is no number,
-    which a query's domain maps (`States(other=...)`, `Numbers(missing=...)`). Missing users or times, and repeated
-    times, are refused: these columns are declared public.
+    states outside and of missing ones; else the text of the cell, and None for a missing one or for what is not a
+    number, which a query's domain maps (`States(other=...)`, `Numbers(missing=...)`). Missing users or times, and
+    repeated times, are refused: these columns are declared public.
 
     >>> known = sequence_schema({"user": ["u", "u"], "day": [1, 2], "level": [1, 2]}, "user", "day", "level")
     >>> open_sequences({"user": ["v", "v", "v"], "day": [3, 1, 2], "level": ["1.0", "V27.0", 2]}, "user", "day",

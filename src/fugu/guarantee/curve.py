@@ -16,11 +16,16 @@ from fugu.guarantee.order import Ordered, pure_as_renyi
 from fugu.numbers.exact import Real
 
 Order = TypeVar("Order", bound=Real)
+_LONGEST = 160
+"""Characters of a curve that is shown as a whole."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class RenyiCurve(Ordered):
     """D_alpha(P || Q) <= epsilon(alpha) for every listed order, in both orders of the pair (alpha = inf is pure).
+
+    `epsilons`: {alpha: epsilon}, at least one order alpha above 1 (or infinite), each with an epsilon >= 0; `delta`: a
+    number in [0, 1). Calling the curve gives the least proved epsilon at any order. Raises `BadBudget` for others.
 
     With delta > 0 the divergences are those of the laws outside events of probability delta on each side, the same
     events for all orders. D_alpha grows with alpha, so a smaller epsilon at a larger order replaces a larger one.
@@ -76,8 +81,16 @@ class RenyiCurve(Ordered):
         """D_alpha <= epsilon(alpha) for every order with a finite epsilon."""
         return asked_divergences(self.simplest().points, self.delta)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
+        """All orders, however many."""
         return f"RenyiCurve({self.epsilons!r}{f', delta={self.delta!r}' if self.delta else ''})"
+
+    def __repr__(self) -> str:
+        """All orders, or their number and the ends where they are many."""
+        if len(whole := str(self)) <= _LONGEST:
+            return whole
+        (low, least), (high, most) = self.points[0], self.points[-1]
+        return f"RenyiCurve({len(self.points)} orders, {low!r}: {least!r} to {high!r}: {most!r}, delta={self.delta!r})"
 
     def __call__(self, alpha: Real) -> float:
         """The least proved epsilon at any order, rounded up; inf if the listed orders imply none.
@@ -137,6 +150,8 @@ class RenyiCurve(Ordered):
     def to_approx(self, delta: Real) -> Approx:
         """The least epsilon at `delta` that all orders imply jointly; never above what any order alone implies.
 
+        Raises `NotProvable` for a `delta` that is not above this one.
+
         The optimal conversion (docs/proofs/conversions.md); with delta > 0 at (delta - this delta) / (1 - this delta).
 
         >>> round(RenyiCurve({2: 0.1, 8: 0.5}).to_approx(1e-5).epsilon, 4)
@@ -153,7 +168,7 @@ class RenyiCurve(Ordered):
         return renyi_to_approx(orders or {2: math.inf}, self.delta, delta)
 
     def delta_at(self, epsilon: Real) -> float:
-        """The least delta at `epsilon` that all orders imply jointly, rounded up; the optimal conversion.
+        """The least delta at `epsilon` >= 0 that all orders imply jointly, rounded up; the optimal conversion.
 
         >>> round(RenyiCurve({2: 0.1}).delta_at(1), 9)
         0.015167864

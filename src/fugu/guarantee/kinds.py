@@ -20,6 +20,9 @@ INFINITE = "an infinite epsilon promises nothing; give a finite one"
 class Pure(Ordered):
     """P(S) <= e^epsilon Q(S) for every event, in both orders (Kifer and Machanavajjhala 2014, Definition 3.4).
 
+    `epsilon`: a number >= 0; infinity is a guarantee that promises nothing, and no budget. A float means the decimal it
+    shows. `g <= h` asks whether g is at least as strong as h. Raises `BadBudget` for any other epsilon.
+
     >>> Pure(0.5) <= Pure(1) <= Approx(1, 1e-6)
     True
     """
@@ -47,7 +50,7 @@ class Pure(Ordered):
         return ("pure", exact(self.epsilon))
 
     def to_approx(self, delta: Real) -> Approx:
-        """The least epsilon that this guarantee implies at `delta`: ln(e^e - delta (1 + e^e)), rounded up.
+        """The least epsilon that this guarantee implies at `delta`, a number in [0, 1): ln(e^e - delta (1 + e^e)), up.
 
         Tight for randomised response (Kairouz, Oh, Viswanath 2015, Theorem 2.1 with one round)."""
         return Approx(self.epsilon, 0).to_approx(delta)
@@ -56,6 +59,8 @@ class Pure(Ordered):
 @dataclass(frozen=True, eq=False)
 class Approx(Ordered):
     """P(S) <= e^epsilon Q(S) + delta for every event, in both orders.
+
+    `epsilon`: a number >= 0, or infinity; `delta`: a number in [0, 1). Raises `BadBudget` for others.
 
     >>> Approx(1, 0) == Pure(1)
     True
@@ -81,7 +86,7 @@ class Approx(Ordered):
         return ("pure", exact(self.epsilon)) if self.delta == 0 else ("approx", exact(self.epsilon), exact(self.delta))
 
     def to_approx(self, delta: Real) -> Approx:
-        """The least proved epsilon at another delta >= this one.
+        """The least proved epsilon at another `delta`, at or above this one; raises `NotProvable` below it.
 
         delta(e') = d + (1 - d) (e^e - e^e') / (1 + e^e) for e' < e: the trade-off curve of every (e, d) pair."""
         from fugu.numbers import balls
@@ -103,7 +108,14 @@ class Approx(Ordered):
 
 @dataclass(frozen=True, eq=False)
 class Renyi(Ordered):
-    """D_alpha(P || Q) <= epsilon in both orders, outside events of probability delta (alpha = inf is pure)."""
+    """D_alpha(P || Q) <= epsilon in both orders, outside events of probability delta (alpha = inf is pure).
+
+    `alpha`: the order, a number above 1, or infinity; `epsilon`: a number >= 0, or infinity; `delta`: a number in
+    [0, 1). Raises `BadBudget` for others.
+
+    >>> Renyi(2, 0.5) <= Renyi(2, 1)
+    True
+    """
 
     alpha: Real
     epsilon: Real
@@ -139,6 +151,7 @@ class Renyi(Ordered):
     def to_approx(self, delta: Real) -> Approx:
         """The least epsilon at `delta`, by the optimal conversion at d0 = (delta - this delta) / (1 - this delta).
 
+        Raises `NotProvable` for a `delta` that is not above this one.
         Outside the events delta + (1 - delta) d0 (Pierquin et al. 2024, Proposition 4.1); optimal, and never above
         the rule of Canonne, Kamath and Steinke 2020 (docs/proofs/conversions.md).
 
@@ -150,7 +163,7 @@ class Renyi(Ordered):
         return renyi_to_approx({self.alpha: self.epsilon}, self.delta, delta)
 
     def delta_at(self, epsilon: Real) -> float:
-        """The least delta at `epsilon` that this guarantee implies, rounded up; the optimal conversion."""
+        """The least delta at `epsilon` >= 0 that this guarantee implies, rounded up: the optimal conversion."""
         return renyi_delta_at({self.alpha: self.epsilon}, self.delta, epsilon)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import Any, Literal, final
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
+from fugu.fixed import fixed
 from fugu.laws.masses import Masses, masses
 from fugu.numbers.exact import Real, VectorLike, as_fraction
 
@@ -18,7 +20,14 @@ from fugu.numbers.exact import Real, VectorLike, as_fraction
 class Discrete:
     """P(X = values[k]) = weights[k]; atoms are sorted, equal atoms are joined exactly, nothing is merged by tolerance.
 
-    Integer weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.
+    Parameters:
+
+    - `values`: n numbers, or n vectors of d numbers, each a finite number that a double holds.
+    - `weights`: one per value; None makes them equal. Whole numbers are counts, Fractions must sum to 1, floats must
+      sum to 1 within 1e-9 and are renormalised. A weight of 0 is allowed.
+
+    Raises `BadLaw` for others. `values` and `weights` are read-only arrays; `error` bounds the total variation to the
+    law that is meant, 0 where it is exact.
 
     >>> law = Discrete([0, 1, 2], [3, 1, 0])
     >>> law.weights
@@ -42,21 +51,34 @@ class Discrete:
         if starts is not None:
             index = np.cumsum(starts) - 1
             atoms, mass = atoms[starts], mass.scatter(index, int(index[-1]) + 1)
-        atoms.setflags(write=False)
-        self.values, self.masses, self.error = atoms, mass, 0.0
+        self._hold(atoms, mass, 0.0)
+
+    def _hold(self, values: NDArray[np.float64], mass: Masses, error: float) -> None:
+        values.setflags(write=False)
+        for name, part in (("values", values), ("masses", Masses(fixed(mass.parts), mass.total)), ("error", error)):
+            object.__setattr__(self, name, part)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be set; make a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be removed")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Discrete._with_error, (self.values, self.masses, self.error)
 
     @classmethod
     def _with_error(cls, values: NDArray[np.float64], mass: Masses, error: float) -> Discrete:
         """A law known up to the total variation `error`: sorted, distinct atoms and their masses, as they are."""
         law = cls.__new__(cls)
-        values.setflags(write=False)
-        law.values, law.masses, law.error = values, mass, error
+        law._hold(values, mass, error)
         return law
 
     def iid_sum(self, n: int, method: Literal["auto", "exact", "fft"] = "auto") -> Discrete:
-        """The law of X_1 + ... + X_n for independent copies; `error` bounds its total variation to the true law.
+        """The law of X_1 + ... + X_n for independent copies; its `error` bounds the total variation to the true law.
 
-        method: "exact" (integers, error 0), "fft" (window and FFT), or "auto" (exact where that is small).
+        `n`: a whole number of at least 1. `method`: "exact" (integers, error 0), "fft" (window and FFT), or "auto"
+        (exact where that is small). Raises `BadLaw` and `UnknownName` for others.
 
         >>> Discrete([0, 1]).iid_sum(2).weights
         array([0.25, 0.5 , 0.25])
@@ -68,7 +90,7 @@ class Discrete:
     @property
     def weights(self) -> NDArray[np.float64]:
         """The probabilities of the atoms, as doubles."""
-        return self.masses.floats()
+        return fixed(self.masses.floats())
 
     @property
     def dimension(self) -> int:
@@ -76,12 +98,12 @@ class Discrete:
         return 1 if self.values.ndim == 1 else int(self.values.shape[1])
 
     def mean(self) -> NDArray[np.float64] | float:
-        """E X."""
+        """E X: a number, or a vector."""
         mean: Any = np.tensordot(self.weights, self.values, axes=1)
         return float(mean) if self.values.ndim == 1 else mean
 
     def std(self) -> float:
-        """The standard deviation of a law of numbers."""
+        """The standard deviation; of vectors, the root of the summed variances."""
         centred = self.values - np.tensordot(self.weights, self.values, axes=1)
         return float(np.sqrt(np.sum(self.weights * (centred * centred).T)))
 

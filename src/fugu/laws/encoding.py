@@ -64,7 +64,7 @@ def vectors_from(found: dict[str, Any]) -> VectorFamily:
     """The family that `vectors_json` wrote, checked: distinct points of one dimension, laws that are laws."""
     points = _points(found["points"])
     if found.get("kind") != "vectors" or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
-        raise CertificateError("the certificate's laws are no laws of vectors in order")
+        raise CertificateError("the certificate's laws are not laws of vectors in order")
     errors = tuple(_error_from(law) for law in found["laws"])
     laws, pairs, labels = _laws_and_pairs(found, len(points))
     return VectorFamily(points, laws, pairs, labels, bool(found["translates"]), errors)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, BadNoise
+from fugu.fixed import fixed
 from fugu.laws.places import Digest
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction
@@ -23,7 +24,10 @@ Matrix = tuple[Row, ...]
 
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal:
-    """N(mean, cov). Entries are read as the decimals they are written as; cov must be symmetric positive semidefinite.
+    """N(mean, cov). Entries are read as the decimals they are written as.
+
+    `mean`: d >= 2 finite numbers; `cov`: d rows of d numbers, symmetric and positive semidefinite, which is decided
+    exactly. Raises `BadLaw` for others. `mean_array` and `cov_array` are read-only doubles.
 
     >>> law = MultivariateNormal([0, 1], [[2, 0.5], [0.5, 1]])
     >>> law.dimension, law.cov[0][1]
@@ -54,12 +58,12 @@ class MultivariateNormal:
     @cached_property
     def mean_array(self) -> NDArray[np.float64]:
         """The mean as doubles."""
-        return np.array([float(x) for x in self.mean])
+        return fixed(np.array([float(x) for x in self.mean]))
 
     @cached_property
     def cov_array(self) -> NDArray[np.float64]:
         """The covariance as doubles."""
-        return np.array([[float(x) for x in row] for row in self.cov])
+        return fixed(np.array([[float(x) for x in row] for row in self.cov]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MultivariateNormal) and (self.mean, self.cov) == (other.mean, other.cov)

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 class Normal:
     """X ~ N(mean, std^2); `std` is the standard deviation, never the variance, and std 0 is the point mass.
 
+    `mean`: a finite number; `std`: a finite number >= 0. Raises `BadLaw` for others.
     A float means the decimal it shows (0.1 is 1/10). A field is a float wherever that float means the exact number,
     and a Fraction otherwise.
 
@@ -46,18 +47,20 @@ class Normal:
 
     @staticmethod
     def fit(values: ArrayLike) -> Normal:
-        """The normal law with the mean and standard deviation of reference values."""
+        """The normal law with the mean and standard deviation of reference `values`, an array of finite numbers."""
         from fugu.laws.fitting import fit_normal
 
         return fit_normal(values)
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NormalMixture:
     """X ~ N(means[k], stds[k]^2) with probability weights[k]; a std of 0 puts an atom at that mean.
 
-    Whole weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.
+    `means`: finite numbers, at least one; `stds`: a number >= 0 per mean; `weights`: one per mean, or None for equal
+    ones. Whole weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.
+    Raises `BadLaw` for others.
 
     >>> law = NormalMixture([3, 1], means=[0, 10], stds=[1, 2])
     >>> law.weights, law.mean()
@@ -87,20 +90,30 @@ class NormalMixture:
 
     @staticmethod
     def fit(values: ArrayLike, components: int | Literal["bic"] = 3) -> NormalMixture:
-        """A mixture fitted to reference values (extra `fit`); components="bic" chooses how many."""
+        """A mixture fitted to reference `values` (extra `fit`).
+
+        `components`: how many, a whole number of at least 1; "bic" chooses 1 to 6 by the Bayesian information
+        criterion. Raises `BadLaw` where there are too few values, `MissingExtra` without scikit-learn."""
         from fugu.laws.fitting import fit_mixture
 
         return fit_mixture(values, components)
 
     @staticmethod
     def fit_shared(groups: Mapping[str, ArrayLike], components: int | Literal["bic"] = 3) -> dict[str, NormalMixture]:
-        """One background mixture with means adapted to each group of reference values (extra `fit`)."""
+        """One background mixture with means adapted to each group of reference values (extra `fit`).
+
+        `groups`: {secret: values}; `components` as in `fit`. Returns {secret: law}."""
         from fugu.laws.fitting import fit_shared
 
         return fit_shared(groups, components)
 
+    def __repr__(self) -> str:
+        if len(self.means) > 4:
+            return f"NormalMixture({len(self.means)} components)"
+        return f"NormalMixture(weights={self.weights}, means={self.means}, stds={self.stds})"
+
     def mean(self) -> float:
-        """E X."""
+        """E X, in doubles."""
         view = components(self)
         return float(view.weights @ view.means)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
@@ -13,16 +13,19 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.numbers.exact import Real, as_fraction
+from fugu.visible import brief
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shifted:
     """The law of Z + by for some Z that nobody needs to know; two of them are translates by the difference.
+
+    `by`: a finite number, or one per published coordinate. Raises `BadLaw` for others.
 
     Every loss is convex in the pair of laws, so the worst Z is a point mass: what holds for the points 0 and `by`
     holds for every translate."""
 
-    by: Real | tuple[Real, ...]
+    by: Real | Sequence[Real]
     """A number, or a vector as a tuple of numbers."""
 
     def __post_init__(self) -> None:
@@ -39,6 +42,9 @@ class Shifted:
         """1 for a number, d for a vector."""
         return len(self.by) if isinstance(self.by, tuple) else 1
 
+    def __repr__(self) -> str:
+        return f"Shifted(by={brief(self.by, 80)})" if self.dimension > 4 else f"Shifted(by={self.by!r})"
+
     @property
     def exact(self) -> tuple[Fraction, ...]:
         """The coordinates of the shift, as the decimals they stand for."""
@@ -48,9 +54,16 @@ class Shifted:
 Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LawPair:
-    """Two laws of the published value that must look alike, protected in both orders."""
+    """Two laws of the published value that must look alike, protected in both orders.
+
+    `p`, `q`: two laws (`Discrete`, `Normal`, `NormalMixture`, `MultivariateNormal`) of one dimension, or two `Shifted`;
+    `label`: a name for reports and certificates. Raises `BadLaw` for others.
+
+    >>> LawPair(Discrete([0, 1], [3, 1]), Discrete([1]), "smoker").dimension
+    1
+    """
 
     p: Law
     q: Law
@@ -64,6 +77,9 @@ class LawPair:
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
         if self.p.dimension != self.q.dimension:
             raise BadLaw(f"the laws of a pair must have one dimension, got {self.p.dimension} and {self.q.dimension}")
+
+    def __repr__(self) -> str:
+        return f"LawPair({self.p!r}, {self.q!r}{f', {brief(self.label)}' if self.label else ''})"
 
     @property
     def dimension(self) -> int:
@@ -79,6 +95,7 @@ class HasLawPairs(Protocol):
 
 
 PairsLike = HasLawPairs | LawPair | Shifted | Iterable[LawPair | Shifted]
+"""What must look alike: a scenario, a pair of laws, a shift, or several pairs and shifts."""
 
 
 def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:

@@ -34,9 +34,10 @@ LAW: Final = "law"
 class Charge:
     """The price of one release.
 
-    `beliefs` is the fingerprint of a certificate's laws. `block` names a part of the data that is independent, given
-    every secret and under every belief, of all other blocks. `points` lists the pairs of secrets of a release that was
-    declared to be about point masses: whoever believes in a secret knows the whole data.
+    `kind`: "per-entry" or "law"; `guarantee`: what the release promises, finite. `beliefs` is the fingerprint of a
+    certificate's laws. `block` names a part of the data that is independent, given every secret and under every belief,
+    of all other blocks. `points` lists the pairs of secrets of a release that was declared to be about point masses:
+    whoever believes in a secret knows the whole data.
 
     >>> Charge.per_entry(0.1).guarantee
     Pure(epsilon=0.1)
@@ -62,12 +63,14 @@ class Charge:
 
     @staticmethod
     def per_entry(guarantee: Guarantee | Real) -> Charge:
-        """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon."""
+        """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon.
+
+        `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain."""
         return Charge(PER_ENTRY, guarantee if _is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
 
     @staticmethod
     def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
-        """The charge of a law-based mechanism: what its certificate states.
+        """The charge of a law-based mechanism: what its `certificate` states, for the whole data or one `block`.
 
         `point_masses` is the caller's word: a certificate shows translates of an unknown law as two point masses, so it
         can contradict the word and cannot replace it."""

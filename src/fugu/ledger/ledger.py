@@ -40,13 +40,23 @@ class Ledger:
     for nothing. A request whose `produce()` raised keeps its charge, because an error may depend on the data, and can
     be repeated under it.
 
-    `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
-    once; without a prior the entries count as independent, and the sum itself is held against the budget.
-    `fingerprint`: the data itself, what `fugu.ledger.fingerprints` makes of it, or a SHA-256; known data gets no second
-    budget. The file holds it under a key of its own, and holds the key: it belongs with the data, an export may go
-    elsewhere. `entries`: how many entries the data has. `blocks`: the names of its parts that are independent of each
-    other, given every secret and under every belief; they are fixed when the data set is first opened. `head`: a head
-    exported earlier, which must still be in the file.
+    Parameters:
+
+    - `path`: the file, made if it is not there. `data`: the name of the data set in it.
+    - `budget`: the most that all releases of the data may promise away together: `Pure`, `Approx`, `Renyi` or
+      `RenyiCurve`, finite.
+    - `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
+      once; without a prior the entries count as independent, and the sum itself is held against the budget.
+    - `fingerprint`: the data itself, what `fugu.ledger.fingerprints` makes of it, or a SHA-256; known data gets no
+      second budget. The file holds it under a key of its own, and holds the key: it belongs with the data, an export
+      may go elsewhere.
+    - `entries`: how many entries the data has, a whole number.
+    - `blocks`: the names of its parts that are independent of each other, given every secret and under every belief;
+      they are fixed when the data set is first opened.
+    - `head`: a head exported earlier, which must still be in the file. `timeout`: seconds to wait for other writers.
+
+    Raises `BadBudget` for another budget, `DataKnown` for data that has one already, `LedgerBroken` for a file that was
+    edited or rolled back, `LedgerBusy` after the timeout.
 
     A ledger that may only be read can be opened too, if the data set is in it; it then refuses new charges.
 
@@ -130,10 +140,15 @@ class Ledger:
     ) -> Released:
         """Charge `mechanism`, run `produce()` once, store what it returns, and return it; a retry reads it back.
 
-        `block` names one of the declared `blocks`, parts of the data that are independent of each other, given every
-        secret and under every belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`:
-        this request was fixed before any answer was seen; sums of deltas under a prior need it.
-        Raises `BudgetExceeded` (spent, asked, left), `NotComposable` (why, advice), `RequestReused`."""
+        - `request`: the id, a text; one id is one charge and one value.
+        - `mechanism`: what is charged: a `Mechanism`, its `Certificate`, a `PerEntryDP`, or a `Charge`.
+        - `produce`: a function without arguments, run after the charge is on disk; it returns the release, or numbers,
+          texts, arrays, lists and dicts of them.
+        - `block`: one of the declared `blocks`, parts of the data that are independent of each other, given every
+          secret and under every belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`:
+          this request was fixed before any answer was seen; sums of deltas under a prior need it.
+
+        Raises `BudgetExceeded` (spent, asked, left), `NotComposable` (why, advice), `RequestReused`, `Unstorable`."""
         name = checked(request, "request")
         if not callable(produce):
             raise UsageError("produce is a function without arguments that returns the release")
@@ -166,7 +181,9 @@ class Ledger:
         return found
 
     def verify(self, head: str | None = None) -> str:
-        """Check the whole file, and that an earlier head is still in it; returns the present head."""
+        """Check the whole file, and that an earlier `head` is still in it; returns the present head.
+
+        Raises `LedgerBroken` if not."""
         return str(self._read(books.verify, head))
 
     def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, object]:

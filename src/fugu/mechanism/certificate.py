@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, CertificateError, FuguError
+from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
 from fugu.laws.encoding import (
@@ -41,7 +42,10 @@ Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
 
 
 class Certificate(Document):
-    """What is promised of one mechanism, for which laws, and why; read its parts through the properties."""
+    """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
+
+    `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it, and
+    `fugu.verify` proves it again."""
 
     SCHEMA = "fugu/certificate/1"
     REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",
@@ -154,9 +158,9 @@ class Certificate(Document):
         if stated is None:
             return None
         if stated != "lattice":
-            return np.array(stated, dtype=np.float64)
+            return fixed(np.array(stated, dtype=np.float64))
         assert self.lattice is not None
-        return self.lattice.value(np.unique(np.concatenate([family.points for family in self.families])))
+        return fixed(self.lattice.value(np.unique(np.concatenate([family.points for family in self.families]))))
 
     @property
     def dimension(self) -> int:

@@ -10,8 +10,8 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
 from fugu.errors import CertificateError, UsageError
@@ -24,8 +24,18 @@ SEAL = ("schema", "fugu", "digest")
 """The parts that sealing adds."""
 
 
+class Sealed:
+    """Nothing about it can be set or removed, in subclasses either: a frozen dataclass guards its own fields only."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be removed")
+
+
 @dataclass(frozen=True, repr=False)
-class Document:
+class Document(Sealed):
     """A sealed document. A subclass says which schema it is of, which kinds there are, and what each must hold."""
 
     body: Json
@@ -48,14 +58,14 @@ class Document:
 
     @classmethod
     def sealed(cls, body: Mapping[str, object]) -> Self:
-        """The document with this content, under the schema of the class, with the digest of the whole."""
+        """The document with the content `body`, under the schema of the class, with the digest of the whole."""
         full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
         return cls({**full, "digest": digest_of(full)})
 
     @classmethod
     def parse(cls, content: object) -> Self:
-        """The document that decoded JSON is; CertificateError if it is of another schema or kind, if a part is missing
-        or cannot be read, if parts do not belong together, or if the digest does not match."""
+        """The document that `content`, decoded JSON, is. Raises `CertificateError` if it is of another schema or kind,
+        if a part is missing or cannot be read, if parts do not belong together, or if the digest does not match."""
         check_plain(content)
         if not isinstance(content, dict) or content.get("schema") != cls.SCHEMA:
             raise CertificateError(f"not a certificate of schema {cls.SCHEMA}")
@@ -73,7 +83,7 @@ class Document:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a file; refuses what `parse` refuses. It proves nothing yet."""
+        """Read the file at `path`; refuses what `parse` refuses. It proves nothing yet."""
         return cls.parse(load_json(path, cls.MOST_BYTES))
 
     def check(self) -> None:
@@ -103,7 +113,7 @@ class Document:
         return visible_json(json.dumps(self.body, ensure_ascii=False, separators=compact, indent=self.INDENT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the document, whole or not at all."""
+        """Write the document to `path`, whole or not at all."""
         write_text(path, self.to_json())
 
     def __repr__(self) -> str:

@@ -28,7 +28,11 @@ Step = Callable[[Column], ArrayLike]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mechanism(ABC):
-    """What runs and why. Kinds: `Additive` (noise on a lattice) and `Mixed` (one of two, by a coin)."""
+    """What runs and why: noise, and the certificate that says why it suffices. `calibrate` and `mix` make mechanisms.
+
+    `certificate`: what is promised, for which laws, and the proof. `context`: the scenario's query, schema and words.
+    `post`: functions of the released column, applied in turn. `once`: the one release that this mechanism has.
+    """
 
     certificate: Certificate
     context: Context
@@ -42,11 +46,12 @@ class Mechanism(ABC):
 
     @abstractmethod
     def expected_error(self, objective: Objective = "absolute") -> float:
-        """E|N| or E N^2 of the noise."""
+        """The expected error of a release: E|N| for the `objective` "absolute", E N^2 for "squared"; of a vector,
+        summed."""
 
     @abstractmethod
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """(-h, h): the error of a release lies in it with at least this probability, rounding included."""
+        """(-h, h): the error of a release lies in it with probability at least `level` < 1, rounding included."""
 
     @abstractmethod
     def _draw(self, column: Column, source: BitSource) -> Column:
@@ -58,13 +63,24 @@ class Mechanism(ABC):
 
     @abstractmethod
     def then(self, f: Step, name: str | None = None) -> Mechanism:
-        """The same mechanism followed by `f`, a function of the released column alone; the guarantee stays as it is."""
+        """The same mechanism followed by `f`, a function of the released column alone; the guarantee stays as it is.
+
+        `name`: what the certificate calls it, by default the function's own name. The two share one release."""
 
     def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:
         """Publish a value or a column, once, with randomness from the operating system.
 
-        The scenario's query (its schema, bins, ordering) is applied to the values first, unless they are
-        `already_mapped`: numbers that the query has made. Each row is protected by itself, assuming rows are
+        Parameters:
+
+        - `values`: a number, a vector, or a column of them, as they stand in the table.
+        - `allow_no_noise`: True to publish exact values where the beliefs alone meet the budget.
+        - `already_mapped`: True if the values are numbers that the scenario's query (its schema, bins, ordering) has
+          made; otherwise the query is applied first.
+
+        Returns a `Release`. Raises `AlreadyReleased` the second time, `NoiselessRelease` where exact values would go
+        out unasked, `PriorNotPublic` for the very values that the beliefs were fitted on.
+
+        Each row is protected by itself, assuming rows are
         independent given their own secret. Values outside the support of the beliefs are moved to the nearest supported
         value, missing ones become what the schema says (its median, where it says nothing), as part of the query."""
         column, scalar = self._column(values, already_mapped)
@@ -84,7 +100,9 @@ class Mechanism(ABC):
         return self._released(column, scalar, OS)
 
     def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:
-        """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
+        """A draw from `rng`, for experiments only: it is not a release, and nothing is spent.
+
+        `values` and `already_mapped` as in `release`; `rng`: a `numpy.random.Generator`."""
         column, scalar = self._column(values, already_mapped)
         return self._released(column, scalar, RngBits(rng))
 

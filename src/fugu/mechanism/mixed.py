@@ -17,10 +17,11 @@ from fugu.mechanism.pushed import halves_agree
 from fugu.noise.bits import BitSource, bernoulli
 from fugu.noise.kind import Objective
 from fugu.numbers.exact import Real, as_fraction
+from fugu.visible import brief
 
 
 @final
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Mixed(Mechanism):
     """With probability `share` the first, else the second; the coin is exact and independent of the data."""
 
@@ -41,6 +42,9 @@ class Mixed(Mechanism):
     def then(self, f: Step, name: str | None = None) -> Mixed:
         """The mixture followed by `f`."""
         return Mixed(**self._with_post(f, name), first=self.first, second=self.second, share=self.share)
+
+    def __repr__(self) -> str:
+        return f"Mixed(share={self.share}, {self.guarantee!r}, method={brief(self.certificate.method)})"
 
     def _tokens(self) -> tuple[Once, ...]:
         return (self.once, *self.first._tokens(), *self.second._tokens())
@@ -63,9 +67,11 @@ class Mixed(Mechanism):
 def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     """Run m1 with probability p, m2 otherwise; the mixture keeps the weaker of the two guarantees.
 
-    p: a number in [0, 1]. m1, m2: two mechanisms of one kind (numbers, vectors or normal vectors) for the same law
-    pairs, with guarantees of one kind: Pure and Approx, or Rényi at the same orders. A release of the mixture spends
-    both. Raises NotProvable if they do not belong together.
+    `p`: a number in [0, 1]. `m1`, `m2`: two mechanisms of one kind (numbers, vectors or normal vectors) for the same
+    law pairs, with guarantees of one kind: Pure and Approx, or Rényi at the same orders.
+
+    Returns a `Mechanism`; a release of it spends both. Raises `NotProvable` if the two do not belong together,
+    `UsageError` for any other p.
 
     P(S) = p P_1(S) + (1-p) P_2(S) <= e^max (p Q_1(S) + (1-p) Q_2(S)) + max delta, and D_alpha(P || Q) <= max of the
     halves: docs/proofs/renyi.md#11-a-coin-between-two-mechanisms (Kifer and Machanavajjhala 2014, Theorem 5.2; van

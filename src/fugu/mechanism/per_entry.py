@@ -20,6 +20,7 @@ from fugu.mechanism.document import SEAL, Document
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.once import Once
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.visible import brief
 
 NEIGHBOURS = "one entry replaced by any other value"
 DOMAIN = "full product"
@@ -121,7 +122,7 @@ class PerEntryRelease:
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.value!r}, per entry {self.guarantee!r})"
+        return f"{type(self).__name__}({brief(self.value, 80)}, per entry {self.guarantee!r})"
 
 
 class Measurement(Protocol):
@@ -130,14 +131,23 @@ class Measurement(Protocol):
     def invoke(self, data: object, /) -> object: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerEntryDP:
     """Any per-entry DP mechanism from outside: an OpenDP measurement, or a function of the data.
 
-    fugu trusts the stated epsilon and delta of a plain function: it must be DP for the replacement of any one entry by
-    any value, on the full product domain, and two calls must use independent randomness. An object with `map` is asked
-    instead: map(d_in) must not be above what is stated, d_in being the distance of two data sets that differ in one
-    replaced entry (2 for OpenDP's SymmetricDistance, 1 for ChangeOneDistance; else give `d_in`).
+    Parameters:
+
+    - `mechanism`: a function of the data, or an object with `invoke`. fugu trusts the stated epsilon and delta of a
+      plain function: it must be DP for the replacement of any one entry by any value, on the full product domain, and
+      two calls must use independent randomness. An object with `map` is asked instead: map(d_in) must not be above
+      what is stated.
+    - `epsilon`: what one release costs per entry, a finite number above 0; `delta`: a number in [0, 1).
+    - `d_in`: the distance, in the metric of `map`, of two data sets that differ in one replaced entry; None where the
+      metric is OpenDP's SymmetricDistance (2) or ChangeOneDistance (1).
+    - `name`: what certificates call it; by default the function's name. `once`: the one release without a ledger.
+
+    Raises `NotProvable` where the map says more than is stated, or the mechanism is calibrated to beliefs; `BadBudget`
+    and `UsageError` for other arguments.
 
     >>> noisy = PerEntryDP(lambda data: sum(data) + 1, epsilon=0.5)
     >>> noisy.charge["guarantee"], noisy.release([1, 2]).value
@@ -191,10 +201,14 @@ class PerEntryDP:
             }
         )
 
-    def release(self, data: object, *, charged: bool = False) -> PerEntryRelease:
-        """Run it once. A second release needs `charged=True`: a ledger has charged it.
+    def __repr__(self) -> str:
+        return f"PerEntryDP({brief(self.name)}, per entry {self.guarantee!r})"
 
-        If the mechanism fails, it has still looked at the data: the release counts as made."""
+    def release(self, data: object, *, charged: bool = False) -> PerEntryRelease:
+        """Run it on `data`, once, and return a `PerEntryRelease`: its `value`, `guarantee` and `certificate`.
+
+        A second release needs `charged=True`: a ledger has charged it; otherwise it raises `AlreadyReleased`. If the
+        mechanism fails, it has still looked at the data: the release counts as made."""
         if not charged:
             take_once(self.once)
         try:
@@ -218,7 +232,7 @@ class PerEntryDP:
     def _told(self, stated: Fraction) -> Fraction | None:
         """The epsilon that the object itself proves, as the binary number it is; an error if it exceeds the stated one.
 
-        Its float is no decimal of a user: 0.1 from a map means "at most the double 0.1", which is above 1/10."""
+        Its float is not a user's decimal: 0.1 from a map means "at most the double 0.1", which is above 1/10."""
         ask = getattr(self.mechanism, "map", None)
         if not callable(ask):
             return None

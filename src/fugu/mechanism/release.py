@@ -9,18 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.fixed import fixed
 from fugu.mechanism.certificate import Certificate
+from fugu.visible import brief
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The published numbers, with the certificate that covers them and a 95 % interval for the error of each; for
-    vectors, one a row, and an interval for all coordinates together."""
+    """What went out: the published numbers, the certificate that covers them, and an interval for the error.
+
+    `values`: the column, one number or vector per row, read-only. `scalar`: whether a single value was released.
+    `certificate`: the `Certificate` to publish beside them. `interval`: (-h, h), which holds the error of each value
+    with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
+    """
 
     values: NDArray[np.float64]
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", fixed(np.asarray(self.values)))
 
     @property
     def value(self) -> float | NDArray[np.float64]:
@@ -46,7 +55,7 @@ class Release:
     def __repr__(self) -> str:
         several = "vectors" if self.values.ndim > 1 else "values"
         if self.scalar:
-            what = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+            what = f"{self.value:g}" if isinstance(self.value, float) else brief(self.value.tolist(), 80)
         else:
             what = f"{len(self.values)} {several}"
         return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"

@@ -33,7 +33,7 @@ class VectorAdditive(Mechanism):
     """Where coordinates are rounded; None if neither noise nor rounding is applied."""
     dimension: int
     support: NDArray[np.float64] | None
-    """The atoms of all laws, one a row; None for translates of an unknown law."""
+    """The atoms of all laws, one per row; None for translates of an unknown law."""
 
     @cached_property
     def sampler(self) -> LatticeLaplaceSampler | LatticeGaussianSampler:

@@ -23,7 +23,10 @@ _BITS = 128
 @kind
 @dataclass(frozen=True)
 class GeneralizedCauchy(Noise):
-    """Density beta (1 + (x / scale)^2)^(-tail / 2), tail > 1; tail 2 is the Cauchy law. Scale 0 is no noise.
+    """Density beta (1 + (x / scale)^2)^(-tail / 2); tail 2 is the Cauchy law.
+
+    `scale`: a finite number >= 0, 0 is no noise; `tail`: a finite number above 1; `grid`: None, nothing else. Raises
+    `BadNoise` for others.
 
     beta = Gamma(k/2) / (sqrt(pi) Gamma((k-1)/2) scale) with k = tail: scale T / sqrt(k - 1) for a Student T with k - 1
     degrees of freedom. For analysis only: no exact sampler of this law on a lattice is proved here, so a grid is
@@ -79,14 +82,15 @@ class GeneralizedCauchy(Noise):
         return cls(read_number(found["scale"]), read_number(found["tail"]))
 
     def density(self, x: float) -> float:
-        """The density at x, in doubles; inf at 0 and 0 elsewhere for scale 0."""
+        """The density at `x`, in doubles; inf at 0 and 0 elsewhere for scale 0."""
         if self.scale == 0:
             return math.inf if x == 0 else 0.0
         s, k = float(self.scale), float(self.tail)
         return math.exp(-k / 2 * math.log1p((x / s) ** 2)) * self._peak() / s
 
     def expected_error(self, objective: Objective = "absolute") -> float:
-        """E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2; E N^2 = scale^2 / (k - 3), inf for k <= 3."""
+        """E|N| or E N^2, by the `objective`, "absolute" or "squared": E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2;
+        E N^2 = scale^2 / (k - 3), inf for k <= 3."""
         check_objective(objective)
         if self.scale == 0:
             return 0.0
@@ -96,7 +100,7 @@ class GeneralizedCauchy(Noise):
         return float(2 * s / (k - 2)) * self._peak() if k > 2 else math.inf
 
     def tail_probability(self, error: float) -> float:
-        """P(|N| > error) = I_x((k-1)/2, 1/2) at x = 1 / (1 + (error/scale)^2), from above.
+        """P(|N| > `error`) = I_x((k-1)/2, 1/2) at x = 1 / (1 + (error/scale)^2), from above.
 
         (x = tan t has cos^2 t ~ Beta((k-1)/2, 1/2).)
 
@@ -112,7 +116,7 @@ class GeneralizedCauchy(Noise):
             return min(1.0, balls.upper(_beyond(ratio, as_fraction(self.tail))))
 
     def quantile(self, level: float) -> float:
-        """An error h with P(|N| <= h) >= level, at most a relative 1e-12 above the least such error.
+        """An error h with P(|N| <= h) >= `level`, at most a relative 1e-12 above the least such error.
 
         >>> round(GeneralizedCauchy(1).quantile(0.5), 9)
         1.0

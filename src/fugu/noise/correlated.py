@@ -107,7 +107,7 @@ class CorrelatedGaussian:
         return sum(math.sqrt(2 * v / math.pi) for v in variances)
 
     def draw(self, rows: int, source: BitSource) -> NDArray[np.int64]:
-        """Independent exact draws in lattice steps, one a row."""
+        """Independent exact draws in lattice steps, one per row."""
         noise = np.zeros((rows, self.dimension), dtype=np.int64)
         if self.base:
             sampler = LatticeGaussianSampler(self.grid**2 / (2 * as_fraction(self.base) ** 2))

@@ -29,16 +29,23 @@ NO_RATIO = (
 
 
 @kind
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Gaussian(Noise):
     """Density ~ exp(-x^2 / (2 scale^2)); with a grid, mass ~ exp(-(k grid)^2 / (2 scale^2)) at k * grid.
 
-    The scale is the standard deviation; on a lattice the true one is a little less (Canonne, Kamath and Steinke
-    2020). Scale 0 is no noise. Continuous: N(0, t^2) = N(0, s^2) + N(0, t^2 - s^2) for t > s, so
-    every loss is non-increasing in the scale. **On a lattice this fails**: lattice Gaussians are no convolutions of
-    each other, and more can leak more. On the integers, scale 0.55 tells (0, 5, 7) from (6, -1, 1), each with
-    weights (10, 1, 1) / 12, better than scale 0.5 does: total variation 0.7097 against 0.7013. A larger lattice
-    scale must be proved on its own.
+    Parameters:
+
+    - `scale`: the standard deviation, a finite number >= 0; 0 is no noise.
+    - `grid`: None for continuous noise, which is analysed and never released; or the step of the lattice that is
+      released, a positive number, a Fraction, or a text such as "0.1" or "1/3", read exactly.
+
+    Raises `BadNoise` for others.
+
+    On a lattice the true standard deviation is a little less (Canonne, Kamath and Steinke 2020). Continuous: N(0, t^2)
+    = N(0, s^2) + N(0, t^2 - s^2) for t > s, so every loss is non-increasing in the scale. **On a lattice this fails**:
+    lattice Gaussians are not convolutions of each other, and more can leak more. On the integers, scale 0.55 tells (0,
+    5, 7) from (6, -1, 1), each with weights (10, 1, 1) / 12, better than scale 0.5 does: total variation 0.7097 against
+    0.7013. A larger lattice scale must be proved on its own.
 
     >>> round(Gaussian(2.0).expected_error(), 6), Gaussian(2.0).expected_error("squared")
     (1.595769, 4.0)
@@ -50,12 +57,12 @@ class Gaussian(Noise):
     place: ClassVar[int] = 1
     norm: ClassVar[int] = 2
     scale: Real
-    grid: Fraction | None = None
+    grid: Fraction | None
 
-    def __post_init__(self) -> None:
-        check_scale(self.scale)
-        if self.grid is not None:
-            object.__setattr__(self, "grid", as_grid(self.grid))
+    def __init__(self, scale: Real, grid: Real | str | None = None) -> None:
+        check_scale(scale)
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
 
     @classmethod
     def at(cls, scale: Real, grid: Fraction) -> Gaussian:
@@ -80,7 +87,8 @@ class Gaussian(Noise):
         return self.grid**2 / (2 * as_fraction(self.scale) ** 2)
 
     def expected_error(self, objective: Objective = "absolute") -> float:
-        """E|N| or E N^2. Continuous: scale sqrt(2 / pi), scale^2. Lattice: the sums, to some 14 digits.
+        """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: scale sqrt(2 / pi), scale^2. Lattice: the
+        sums, to some 14 digits.
 
         By Poisson summation the lattice variance is scale^2 (1 - e) with e < 1e-130 once scale >= 4 grid.
         """
@@ -98,7 +106,7 @@ class Gaussian(Noise):
         return max(error, 5e-324)  # positive, however small: only no noise has no error
 
     def tail(self, error: float) -> float:
-        """P(|N| > error); as for every noise, an error within 1e-12 of a lattice point is that point."""
+        """P(|N| > `error`); as for every noise, an error within 1e-12 of a lattice point is that point."""
         if not error >= 0:
             raise BadNoise(f"an error must be a number >= 0, got {error!r}")
         if self.scale == 0 or error == math.inf:
@@ -110,7 +118,7 @@ class Gaussian(Noise):
         return at_least(decay, steps + 1) if steps**2 * self.precision < 1000 else 0.0
 
     def quantile(self, level: float) -> float:
-        """The least error h (a multiple of the grid, if there is one) with P(|N| <= h) >= level, from above.
+        """The least error h (a multiple of the grid, if there is one) with P(|N| <= h) >= `level` < 1, from above.
 
         What doubles leave in doubt, a relative 1e-12 of 1 - level, goes up.
         """

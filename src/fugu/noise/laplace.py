@@ -19,9 +19,17 @@ _SEEN = 1e-9
 
 
 @kind
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Laplace(Noise):
-    """Density ~ exp(-|x| / scale); with a grid, mass ~ exp(-|k| grid / scale) at k * grid. Scale 0 is no noise.
+    """Density ~ exp(-|x| / scale); with a grid, mass ~ exp(-|k| grid / scale) at k * grid.
+
+    Parameters:
+
+    - `scale`: the mean of |x| of continuous noise, a finite number >= 0; 0 is no noise.
+    - `grid`: None for continuous noise, which is analysed and never released; or the step of the lattice that is
+      released, a positive number, a Fraction, or a text such as "0.1" or "1/3", read exactly.
+
+    Raises `BadNoise` for others.
 
     Larger scales are post-processings of smaller ones, Lap(c) = Lap(b) + {0 w.p. (b/c)^2, else Lap(c)}, and
     likewise on a lattice (docs/proofs/laplace.md#1-more-noise-is-a-post-processing-of-less):
@@ -37,12 +45,12 @@ class Laplace(Noise):
     place: ClassVar[int] = 0
     ordered: ClassVar[bool] = True
     scale: Real
-    grid: Fraction | None = None
+    grid: Fraction | None
 
-    def __post_init__(self) -> None:
-        check_scale(self.scale)
-        if self.grid is not None:
-            object.__setattr__(self, "grid", as_grid(self.grid))
+    def __init__(self, scale: Real, grid: Real | str | None = None) -> None:
+        check_scale(scale)
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
 
     @classmethod
     def at(cls, scale: Real, grid: Fraction) -> Laplace:
@@ -67,8 +75,8 @@ class Laplace(Noise):
         return self.grid / as_fraction(self.scale)
 
     def expected_error(self, objective: Objective = "absolute") -> float:
-        """E|N| or E N^2. Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g q / (1 - q^2), 2 g^2 q / (1 -
-        q)^2."""
+        """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g
+        q / (1 - q^2), 2 g^2 q / (1 - q)^2."""
         check_objective(objective)
         if self.scale == 0:
             return 0.0
@@ -82,7 +90,7 @@ class Laplace(Noise):
         return g / math.sinh(h) if objective == "absolute" else g * g / (2 * math.sinh(h / 2) ** 2)
 
     def tail(self, error: float) -> float:
-        """P(|N| > error)."""
+        """P(|N| > `error`), `error` >= 0."""
         if self.scale == 0:
             return 0.0
         b = float(self.scale)
@@ -93,7 +101,7 @@ class Laplace(Noise):
         return 2 * math.exp(-k * h) / (1 + math.exp(-h))
 
     def quantile(self, level: float) -> float:
-        """The least error h (a multiple of the grid, if there is one) with P(|N| <= h) >= level, from above."""
+        """The least error h (a multiple of the grid, if there is one) with P(|N| <= h) >= `level` < 1, from above."""
         if self.scale == 0:
             return 0.0
         b = float(self.scale)

@@ -119,7 +119,7 @@ def many_priors(low_true: Real, high_true: Real, low_false: Real, high_false: Re
 def box_epsilon(low_true: Real, high_true: Real, low_false: Real, high_false: Real, both: bool = True) -> float:
     """Theorem 3, corrected: the largest |log r| over the eight ratios of the corners. The printed one is `both=False`.
 
-    Without the absolute value only the order (s1, not s1) is covered, which is no guarantee.
+    Without the absolute value only the order (s1, not s1) is covered, which is not a guarantee.
 
     >>> from math import exp
     >>> [round(exp(box_epsilon(0.1, 0.2, 0.7, 0.8, both=both)), 9) for both in (False, True)]

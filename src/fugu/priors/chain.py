@@ -29,13 +29,16 @@ Start = Literal["stationary", "any"] | VectorLike
 class MarkovChain(Belief):
     """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
 
+    `length` is T, a whole number of at least 2; `states` names the rows, by default 0 .. k-1; `assumptions` are further
+    words for certificates. Raises `BadLaw` for what is not a law, `UsageError` for other arguments.
+
     `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
     the numbers given (they must sum to 1 within 1e-12); every bound covers that rounding. `independent`: all rows are
     the same law.
 
     `initial` is the law of the first entry; or "stationary", refused where a state has no mass in that law; or "any":
     the belief is then the set of all chains with these steps, and what is proved holds for every start (`free`). A
-    state that an entry never takes is no secret of that entry: it is compared with nothing, and named in `skipped`;
+    state that an entry never takes is not a secret of that entry: it is compared with nothing, and named in `skipped`;
     `unused` lists the states that no entry takes.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
@@ -100,6 +103,9 @@ class MarkovChain(Belief):
     ) -> MarkovChain:
         """The chain with the transition frequencies of reference sequences; see `fugu.priors.chain_fit`.
 
+        `sequences`: at least one, of entries that can be compared; `states`: all that there are, None for those that
+        occur; `smoothing`: added to every count, a number >= 0; `length`: of the chain, None for the longest sequence.
+        Raises `BadTable` for a state that no sequence leaves.
         `start`: "fitted" from their first entries ("any" if there is one sequence only: it fits no start), "any",
         "stationary", or the law of the first entry."""
         return fitted(cls, sequences, states, smoothing, length, start)
@@ -146,12 +152,12 @@ class MarkovChain(Belief):
         return tuple(state for state, used in zip(self.states, seen, strict=True) if not used)
 
     def transition(self, t: int) -> Array:
-        """The kernel of the step from t to t + 1, t = 1 .. T-1."""
+        """The kernel of the step from `t` to t + 1, t = 1 .. T-1."""
         t = self._time(t, 1, self.length - 1)
         return self._kernels if self.homogeneous else np.asarray(self._kernels[t - 1])
 
     def marginal(self, t: int) -> Array:
-        """The law of X_t, t = 1 .. T."""
+        """The law of X_t, `t` = 1 .. T; `UsageError` for a chain that covers every start."""
         t = self._time(t, 1, self.length)
         return self._stated().copy() if self.stationary else np.asarray(np.exp(self.log_marginals[0][t - 1]))
 
@@ -161,7 +167,7 @@ class MarkovChain(Belief):
         return self._initial
 
     def backward(self, t: int) -> Array:
-        """P(X_{t-1} = y | X_t = x) in row x, t = 2 .. T; a row of zeros where X_t is never x.
+        """P(X_{t-1} = y | X_t = x) in row x, `t` = 2 .. T; a row of zeros where X_t is never x.
 
         The true kernel for this start: marginal(t-1)[y] transition[y, x] / marginal(t)[x]. The reversal of the
         stationary chain is another kernel, and no bound for this one (docs/proofs/contraction.md#coefficients).
@@ -209,7 +215,7 @@ class MarkovChain(Belief):
         return _fixed(np.array(rows)), _fixed(np.array(errors))
 
     def with_length(self, length: int) -> MarkovChain:
-        """The same homogeneous chain for sequences of another length."""
+        """The same homogeneous chain for sequences of another `length`."""
         if not self.homogeneous:
             raise UsageError("a chain whose steps differ has one length; give the steps of the longer one")
         start: Start = STATIONARY if self.stationary else ANY if self._initial is None else self._initial

@@ -15,6 +15,8 @@ from fugu.priors.prior import Several
 class ChainSet(Several):
     """Chains of one length over the same states; a bound for the set is the largest over its members.
 
+    `chains`: at least one `MarkovChain`. Raises `UsageError` where lengths or states differ.
+
     >>> weak, strong = (MarkovChain([[p, 1 - p], [1 - p, p]], length=9) for p in (0.6, 0.8))
     >>> len(ChainSet([weak, strong])), ChainSet([weak, strong]).size
     (2, 2)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import FrozenInstanceError
+from typing import NoReturn
 
 from fugu.errors import UsageError
 from fugu.numbers.exact import is_whole
@@ -17,6 +19,9 @@ _SHOWN = 64
 class InfluenceCurve:
     """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
 
+    `value`: a function of b, an upper bound on the leakage with b entries set aside; `length`: from there on it is 0, a
+    whole number; `max_b`: how far it is worth computing, None for all. `fugu.influence` makes curves.
+
     With a per-entry epsilon_dp-DP release, b epsilon_dp + a(b) bounds the Pufferfish loss for every b (Bai et al.,
     Theorem 6 with the corrected Definition 7). Values are computed when asked for, in order of b, and
     kept; beyond `max_b` the curve stays at a(max_b), which is sound because the true curve never rises.
@@ -26,14 +31,23 @@ class InfluenceCurve:
     (1.5, 0.0, [(1, 3.0), (2, 1.5), (3, 1.0), (4, 0.0)])
     """
 
+    length: int
+    max_b: int | None
+    _value: Callable[[int], float]
+    _known: list[float]
+
     def __init__(self, value: Callable[[int], float], length: int, max_b: int | None = None) -> None:
-        self.length = length
-        self.max_b = None if max_b is None else min(whole(max_b, "max_b"), length)
-        self._value = value
-        self._known: list[float] = []
+        most = None if max_b is None else min(whole(max_b, "max_b"), length)
+        vars(self).update(length=length, max_b=most, _value=value, _known=[])
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be set; make a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be removed")
 
     def __call__(self, b: int) -> float:
-        """a(b): the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
+        """a(b), `b` >= 1: the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
         b = whole(b, "b")
         if b >= self.length:
             return 0.0
@@ -45,7 +59,7 @@ class InfluenceCurve:
         return self._known[b - 1]
 
     def _bound(self, b: int) -> float:
-        """What was computed, at least 0; what is no number bounds nothing."""
+        """What was computed, at least 0; what is not a number bounds nothing."""
         found = float(self._value(b))
         return math.inf if math.isnan(found) else max(0.0, found)
 

@@ -91,7 +91,8 @@ def _buckets(survival: Survival, most: int, long: bool) -> list[tuple[int, float
 @dataclass(frozen=True)
 class Mixing(Windowed):
     """A Markov sequence of records of any kind: whatever one record is, the laws of the next one differ by at most
-    `coefficient` in total variation, and so do those of the one before."""
+    `coefficient`, a number in [0, 1), in total variation, and so do those of the one before. Raises `UsageError` for
+    others."""
 
     coefficient: Real
     kind = "mixing"

@@ -36,7 +36,10 @@ _BITS = 256
 
 
 class GaussianField(Belief):
-    """x ~ N(mean, covariance), any mean; the covariance is read as exact decimals and must be positive semidefinite.
+    """x ~ N(mean, covariance), any mean.
+
+    `covariance`: a square table of numbers, read as exact decimals, symmetric and positive semidefinite, no variance 0.
+    Raises `BadLaw` for others.
 
     >>> GaussianField([[1, 0.5], [0.5, 1]]).kappa(0, [1])
     Fraction(1, 3)
@@ -49,7 +52,7 @@ class GaussianField(Belief):
     def __init__(self, covariance: MatrixLike) -> None:
         rows = tuple(map(tuple, read_covariance(covariance)))
         if any(row[i] == 0 for i, row in enumerate(rows)):
-            raise BadLaw("an entry with variance 0 is no secret; leave it out")
+            raise BadLaw("an entry with variance 0 is not a secret; leave it out")
         vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))))
 
     def __repr__(self) -> str:
@@ -71,7 +74,8 @@ class GaussianField(Belief):
 
     @classmethod
     def ar1(cls, size: int, rho: Real, variance: Real = 1) -> GaussianField:
-        """A stationary AR(1) sequence: covariance variance rho^|i-j|, exactly."""
+        """A stationary AR(1) sequence of `size` entries: covariance `variance` `rho`^|i-j|, exactly, with -1 < rho <
+        1."""
         r, v = as_fraction(rho), as_fraction(variance)
         if not (-1 < r < 1 and v > 0):
             raise UsageError("a stationary AR(1) needs -1 < rho < 1 and a variance above 0")
@@ -79,7 +83,8 @@ class GaussianField(Belief):
 
     @classmethod
     def smooth(cls, size: int, length: Real) -> GaussianField:
-        """The kernel exp(-(i-j)^2 / length), to 256 bits: the field is the one with these rational entries."""
+        """`size` entries with the kernel exp(-(i-j)^2 / `length`), to 256 bits: the field is the one with these
+        rational entries."""
         scale = as_fraction(length)
         if scale <= 0:
             raise UsageError("length must be above 0")
@@ -88,7 +93,9 @@ class GaussianField(Belief):
         return cls([[row[abs(i - j)] for j in range(size)] for i in range(size)])
 
     def kappa(self, node: int, seen: Iterable[int]) -> Fraction:
-        """1 / Var(x_i | x_L) - 1 / Var(x_i), exactly: how much precision x_L adds about x_i."""
+        """1 / Var(x_i | x_L) - 1 / Var(x_i), exactly: how much precision x_L adds about x_i.
+
+        `node`: i, from 0; `seen`: the entries of L."""
         return self._kappa(self._node(node), tuple(sorted({self._node(j) for j in seen})))
 
     @lru_cache(maxsize=4096)  # noqa: B019  (fields are few and small)
@@ -130,7 +137,8 @@ class GaussianField(Belief):
     def zcdp(self, rho: Real, width: Real, nears: Sequence[int] | None = None) -> float:
         """What a release that is rho-zCDP per entry gives: max_i min_b b^2 rho + width^2 kappa_i(b) / 2, from above.
 
-        Protects x_i = u against x_i = v for all |u - v| <= width and all entries; sums of rho compose first.
+        `rho`: what the release costs per entry, a number >= 0; `nears`: the numbers b of near entries to try, None for
+        all. Protects x_i = u against x_i = v for all |u - v| <= `width` and all entries; sums of rho compose first.
 
         >>> round(GaussianField.ar1(3, 0.5).zcdp(0.01, 0.1), 9)  # entry 2: 0.01 + 0.1^2 (2/3) / 2
         0.013333333
@@ -140,7 +148,9 @@ class GaussianField(Belief):
         return meant_up(float_up(found))
 
     def rho_budget(self, rho: Real, width: Real, nears: Sequence[int] | None = None) -> float:
-        """The largest per-entry rho that still gives this zCDP: min_i max_b (rho - width^2 kappa_i(b) / 2) / b^2."""
+        """The largest per-entry rho that still gives this zCDP: min_i max_b (rho - width^2 kappa_i(b) / 2) / b^2.
+
+        `rho`: the zCDP to reach, above 0; `width` and `nears` as in `zcdp`."""
         r, w = _positive(rho, "rho"), _positive(width, "width")
         found = min(max((r - w * w * k / 2) / (b * b) for b, k in self._costs(i, nears)) for i in self.nodes)
         return -meant_up(-float_down(found))

@@ -32,8 +32,9 @@ from fugu.visible import Json
 
 @dataclass(frozen=True)
 class AR1(Coupled):
-    """Stationary normal records with correlation rho^|i-j|; two secret values of one record are at most `distance`
-    apart. Vectors: the same correlation in time for all coordinates, Cov(X_i, X_j) = rho^|i-j| S, norm l2."""
+    """Stationary normal records with correlation `rho`^|i-j|, -1 < rho < 1; two secret values of one record are at most
+    `distance` > 0 apart. Vectors: the same correlation in time for all coordinates, Cov(X_i, X_j) = rho^|i-j| S, norm
+    l2."""
 
     rho: Real
     distance: Real = 1
@@ -55,7 +56,7 @@ class AR1(Coupled):
         return cls(read_number(rho), read_number(distance))
 
     def field(self, records: int) -> GaussianField:
-        """The same law of that many records, with variance 1, entry by entry and exact."""
+        """The same law of that many `records`, with variance 1, entry by entry and exact."""
         return GaussianField.ar1(records, self.rho)
 
     def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
@@ -90,7 +91,10 @@ class AR1(Coupled):
 
 
 class Correlated(Coupled):
-    """Normal records with any covariance (`GaussianField`, one entry a record)."""
+    """Normal records with any covariance.
+
+    `field`: a `GaussianField`, one entry per record; `distance`: how far apart two secret values of one record are at
+    most, a finite number above 0. Raises `UsageError` for others."""
 
     kind = "correlated"
     field: GaussianField

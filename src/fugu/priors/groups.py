@@ -58,7 +58,7 @@ class Independent(Coupled):
 class WorstCase(Coupled):
     """Nothing is assumed: all records may change together (group privacy of the whole data set).
 
-    It says of no number of records; where one is needed, `DependentGroups(n)` is the same belief about n of them."""
+    It states no number of records; where one is needed, `DependentGroups(n)` is the same belief about n of them."""
 
     kind = "group"
     ordered = False
@@ -79,6 +79,8 @@ class WorstCase(Coupled):
 
 class Groups(Coupled):
     """Records with the same label depend on each other in any way; records with different labels are independent.
+
+    `labels`: one per record, none of them missing. Raises `UsageError` for others.
 
     >>> Groups(["a", "a", "b"]).influence_curve().points
     [(1, inf), (2, 0.0)]
@@ -140,9 +142,9 @@ class Groups(Coupled):
 class DependentGroups(Belief):
     """Entries depend on each other in any way inside groups of at most `size`; groups are independent.
 
-    Unlike `Groups`, nobody need know which entries belong together. Setting the whole group aside leaves nothing that
-    knows of the entry: a(size) = 0. Below that nothing is known, and a(b) = +inf. `size` equal to the number of entries
-    is group privacy of the whole table.
+    `size`: a whole number of at least 1. Raises `UsageError` for others. Unlike `Groups`, nobody need know which
+    entries belong together. Setting the whole group aside leaves nothing that knows of the entry: a(size) = 0. Below
+    that nothing is known, and a(b) = +inf. `size` equal to the number of entries is group privacy of the whole table.
 
     >>> curve = DependentGroups(size=5).influence_curve()
     >>> curve(4), curve(5)
@@ -176,6 +178,8 @@ class DependentGroups(Belief):
 
 class IndependentBlocks(Several):
     """Blocks (users), each with its own prior, independent of each other under every belief.
+
+    `priors`: one per block, at least one. Raises `UsageError` without any.
 
     The law of the whole table is a product over the blocks, so what lies outside the block of an entry has the same law
     whatever the entry is: a(b) is the largest over the blocks, and a = 0 once the longest block is set aside. A common

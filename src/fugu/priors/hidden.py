@@ -35,7 +35,9 @@ class HiddenMarkov(Belief):
       given Y_t.
     - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.
 
-    The start is that of `MarkovChain`: a law, "stationary", or "any" (not for `protect="observed"`).
+    Parameters: `transition`, `length` and `initial` as in `MarkovChain` (the start "any" not for `protect="observed"`);
+    `emission`, one row per hidden state, a law of what is seen; `protect`, "hidden" or "observed". Raises `BadLaw` for
+    what is not a law, `UnknownName` and `NotProvable` as told above.
 
     >>> weather = HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
     >>> weather.pairs().size

@@ -31,6 +31,9 @@ _MOST_WORK = 1 << 22
 class JointTable(Belief):
     """P(X_1, ..., X_n) as an array with one axis per variable; entries are read as decimals and normalised exactly.
 
+    `probabilities`: numbers >= 0 that sum to 1 within 1e-9, at most 65,536 cells; `names`: of the variables, by default
+    x1, x2, ... Raises `BadLaw` for what is not a law, `UsageError` for other names.
+
     >>> table = JointTable([[0.25, 0.25], [0, 0.5]])
     >>> table.leak(0, 0, 1, seen=[1]), round(table.leak(0, 1, 0, seen=[1]), 6)
     (inf, 0.693147)
@@ -86,18 +89,19 @@ class JointTable(Belief):
         return (f"the {len(self.shape)} entries have the stated joint law",)
 
     def index(self, variable: int | str) -> int:
-        """The axis of a variable, by position or name."""
+        """The axis of a `variable`, by position or name."""
         return place(variable, self.names)
 
     def marginal(self, *variables: int | str) -> JointTable:
-        """The joint law of some of the variables, in the order of the axes."""
+        """The joint law of some of the variables (`variables`, by position or name), in the order of the axes."""
         keep = {self.index(v) for v in variables}
         summed = self.masses.sum(axis=tuple(a for a in self.nodes if a not in keep)) if keep else self.masses
         cells = np.array([Fraction(int(m), int(self.masses.sum())) for m in np.ravel(summed)], dtype=object)
         return JointTable(cells.reshape(np.shape(summed)), [self.names[a] for a in sorted(keep)])
 
     def given(self, variable: int | str, value: int) -> JointTable:
-        """The joint law of the other variables given that this one has its `value`-th value."""
+        """The joint law of the others given that `variable` has its `value`-th value, from 0; `UsageError` if it never
+        has."""
         axis = self.index(variable)
         rows = np.take(self.masses, value, axis=axis)
         total = int(np.sum(rows))
@@ -109,6 +113,7 @@ class JointTable(Belief):
     def leak(self, variable: int | str, first: int, second: int, seen: Sequence[int | str]) -> float:
         """max over x_L with P(x_L | first) > 0 of log P(x_L | first) / P(x_L | second) (Definition 7, corrected).
 
+        `variable`: the secret one; `first`, `second`: two of its values, from 0; `seen`: the variables of L.
         +inf where a denominator is zero: the reading "x_L possible under both" makes Theorem 6 false. A float at or
         above the logarithm of the exact rational.
         """

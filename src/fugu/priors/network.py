@@ -32,6 +32,7 @@ class BayesianNetwork(Belief):
     """P(X_1, ..., X_n) = product of P(X_v | parents of v), each table with one axis per parent and the values last.
 
     `tables` maps a name to its table, `parents` a name to its parents (none if left out). Rows sum to one within 1e-12.
+    Raises `BadLaw` for tables that are not laws or have another shape, `UsageError` for circles and unknown parents.
 
     >>> rain = BayesianNetwork({"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.2, 0.8]]}, {"wet": ["rain"]})
     >>> rain.law("wet")
@@ -94,11 +95,12 @@ class BayesianNetwork(Belief):
         return (f"the {len(self.names)} entries follow the stated network, whose tables are public",)
 
     def index(self, variable: int | str) -> int:
-        """The position of a variable, by position or name."""
+        """The position of a `variable`, by position or name."""
         return place(variable, self.names)
 
     def joint(self, variables: Sequence[int | str]) -> Counted:
-        """P(X_A) with one axis per variable in the order asked, by variable elimination (least new table first)."""
+        """P(X_A) with one axis for each of the `variables`, in the order asked, by variable elimination (least new
+        table first)."""
         wanted = [self.index(v) for v in variables]
         keep = ancestors(self.parents, wanted)
         factors: list[Factor] = [((*self.parents[v], v), self.tables[v]) for v in sorted(keep)]
@@ -113,22 +115,26 @@ class BayesianNetwork(Belief):
         return self._product(factors, tuple(wanted))
 
     def law(self, variable: int | str) -> Floats:
-        """The law of one variable."""
+        """The law of one `variable`."""
         return self.joint([variable]).values
 
     def given(self, variable: int | str, others: Sequence[int | str]) -> Floats:
-        """P(X_Q | X_i): first axis the value of the variable; rows of an impossible value are 0."""
+        """P(X_Q | X_i) of the `others` given a `variable`, its value the first axis; rows of an impossible value are
+        0."""
         table = self.joint([variable, *others]).values
         sums = table.reshape(table.shape[0], -1).sum(axis=1).reshape(-1, *[1] * (table.ndim - 1))
         return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0))
 
     def separated(self, variable: int | str, other: int | str, given: Iterable[int | str] = ()) -> bool:
-        """Whether the graph alone says that the two are independent given some others (d-separation)."""
+        """Whether the graph alone says that `variable` and `other` are independent given those in `given`
+        (d-separation)."""
         found = separated(self.parents, self.index(variable), {self.index(g) for g in given})
         return self.index(other) in found
 
     def leak(self, variable: int | str, others: Sequence[int | str]) -> Floats:
-        """max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x') for every ordered pair (x, x'), from above."""
+        """max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x') for every ordered pair (x, x'), from above.
+
+        X_i is the `variable`, X_Q the `others`."""
         node = self.index(variable)
         table = self.joint([node, *others])
         rows = table.values.reshape(self.sizes[node], -1)

@@ -22,6 +22,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
+from fugu.queries.answered import Answer, Cell
 from fugu.queries.cells import tabulate
 from fugu.queries.grouping import require_public_groups
 from fugu.queries.groups import Group, Sums, find_groups
@@ -34,41 +35,6 @@ from fugu.scenario.units import require_one_row_each
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
 SIZES = "groups and their numbers of rows are public"
 OWN_TABLE = PRIVATE_NUMBERS
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %."""
-
-    group: str
-    cell: str
-    value: float
-    low: float
-    high: float
-    scale: float
-
-
-@dataclass(frozen=True)
-class Answer:
-    """All released numbers of one query and, group by group, the mechanisms that made them."""
-
-    statistic: Statistic
-    cells: tuple[Cell, ...]
-    mechanisms: dict[str, Additive]
-
-    def columns(self) -> dict[str, list[str] | list[float]]:
-        """The numbers as columns of a table; group and cell only where there are any."""
-        return columns_of(self.cells)
-
-
-def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
-    """Released numbers as columns of a table; group and cell only where there are any."""
-    found: dict[str, list[str] | list[float]] = {}
-    for name in ("group", "cell", "value", "low", "high"):
-        column = [getattr(cell, name) for cell in cells]
-        if name not in ("group", "cell") or any(column):
-            found[name] = column
-    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,8 +97,21 @@ def answer(
     """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
     `reference`.
 
-    Records are read through `schema`, completed by the reference; `missing` is what a missing cell of the query's
-    columns counts as. Columns `by` and `unit` are public.
+    Parameters:
+
+    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one of the same kind.
+    - `protect`: as in `Scenario.from_table`. `query`: "mean(chol)", "sum(chol)", "count(smoker=yes)", "histogram(age)"
+      or "crosstab(ward, sex)".
+    - `budget`: `Pure`, or `Approx` for counts, sums and means. `bins`: the edges of a histogram of numbers.
+    - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
+    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
+    - `allow_no_noise`: True to publish exact numbers where the other records alone hide each one.
+    - `public_prior`: True if the reference is the table itself and counts as public knowledge.
+    - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns
+      counts as.
+
+    Returns an `Answer`. Raises `NotProvable` where no noise is proved, `NoiselessRelease`, `PriorNotPublic`, and
+    `UsageError`, `BadBudget` or `BadTable` for arguments that make no sense.
 
     >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
     >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}

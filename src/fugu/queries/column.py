@@ -14,6 +14,12 @@ from fugu.scenario.units import require_one_row_each
 def release_column(mechanism: Mechanism, table: TableLike, *, allow_no_noise: bool = False) -> Release:
     """Apply the mechanism's schema and query to its column of `table` (a path, a frame, a dict) and release it, once.
 
+    `mechanism`: one calibrated for a scenario from a table; `table`: the private table: a path, a dict of columns, or a
+    frame; `allow_no_noise`: True to publish exact values where the beliefs alone meet the budget.
+
+    Returns a `Release`. Raises `AlreadyReleased`, `NoiselessRelease`, `PriorNotPublic`; `UsageError` for a mechanism
+    that was made for bare laws; `BadTable` for a table without the column.
+
     Only the published column and the unit's column are looked at. No cell of the published column is refused; a unit
     that is missing or repeats is, since it is declared public, without saying where or how often."""
     return release_private(mechanism, open_column(mechanism, table), allow_no_noise=allow_no_noise)

@@ -41,7 +41,7 @@ class Drawn:
     interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SequenceAnswer(PerEntryRelease):
     """What went out: `value`, its `labels`, the 95 % `interval` of the error (all parts together), the `charge`."""
 
@@ -156,7 +156,7 @@ class SequenceMechanism:
         return self._answer(data, OS)
 
     def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
-        """A draw from a seeded generator, for experiments only: it is no release, and nothing is spent."""
+        """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
         return self._answer(self.query._read(sequences), RngBits(rng))
 
     def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:

@@ -105,7 +105,7 @@ def noised_sum(
 
 
 def nearest_double(exact: Fraction) -> float:
-    """The nearest finite double: a sum beyond the doubles is no error, which would tell of the data.
+    """The nearest finite double: a sum beyond the doubles is not an error, which would tell of the data.
 
     >>> nearest_double(Fraction(10) ** 400)
     1.7976931348623157e+308

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Literal, final
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
 from fugu.errors import UnknownName, UsageError
+from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.secrets import ProtectLike
+from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.scenario.property_model import PropertyModel
@@ -34,7 +36,18 @@ _BY_HAND = ("beliefs: the law of the published value given each secret, as state
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
-    """laws: {secret: law}, or a list of those, one an adversary; pairs: "all", "adjacent" in the dict, or a list.
+    """What is secret, and what adversaries believe: the law of the published value given each secret.
+
+    Parameters:
+
+    - `laws`: {secret: law}, or a list of such dicts, one per adversary. Laws are `Discrete`, `Normal`, `NormalMixture`,
+      `MultivariateNormal` or `Shifted`. A secret that an adversary has no law for is impossible to that adversary.
+    - `pairs`: which secrets must look alike: "all", "adjacent" (neighbours in the order of the dict), or a list of
+      pairs.
+    - `report`, `assumptions`, `query`, `schema`, `unit`, `public_prior`, `reference_digest`, `recipe`, `empirical`,
+      `property`: what `from_table` and the other ways to make a scenario add, for certificates and reports.
+
+    Raises `UsageError` for fewer than two secrets and for pairs without laws, `UnknownName` for other names.
 
     >>> from fugu import Discrete
     >>> laws = {"F": Discrete([0, 1]), "M": Discrete([1, 2]), "X": Discrete([2])}
@@ -78,6 +91,7 @@ class Scenario:
             if secret not in laws
         )
         object.__setattr__(self, "adversaries", beliefs)
+        object.__setattr__(self, "laws", beliefs if several else beliefs[0])
         object.__setattr__(self, "secrets", secrets)
         object.__setattr__(self, "pairs", _pairs(self.pairs, secrets))
         object.__setattr__(self, "report", replace(self.report, skipped=self.report.skipped + absent))
@@ -99,9 +113,26 @@ class Scenario:
         schema: Schema | None = None,
         components: int | Literal["bic"] | None = None,
     ) -> Scenario:
-        """Beliefs are the empirical laws of `publish` given each secret of `protect` in a reference table.
+        """Beliefs are the laws of the column `publish` given each secret of `protect` in a reference table.
 
-        `components` is the number of bells for prior="mixture" (None: by BIC) and prior="shared" (None: 3).
+        Parameters:
+
+        - `reference`: what the beliefs are fitted on: the path of a CSV or Parquet file, a dict of columns, or a frame.
+        - `publish`: the column to be released.
+        - `protect`: a column, each category a secret; several columns; a comparison "age<65"; cut points "age:18,65";
+          or {secret: condition}, a condition being {column: value or (low, high)} or a function of the columns.
+        - `pairs`: "all", "adjacent", or a list of pairs of secrets.
+        - `prior`: "empirical" (the frequencies), "gaussian", "mixture" or "shared" (a common mixture with moved means).
+        - `bins`: a number of equal bins, their edges, or an ordering of categories; None publishes the number itself.
+        - `missing`: "error", "drop", or the number or category that a missing cell becomes.
+        - `unit`: the column that names the person; one that repeats is refused.
+        - `confidence`: None; sets of beliefs are not available yet.
+        - `public_prior`: True says that the reference is also the table to be released, its laws public knowledge.
+        - `schema`: how cells are read; what it leaves out is taken from the reference.
+        - `components`: for "mixture" (None: by BIC) and "shared" (None: 3), a whole number or "bic".
+
+        Raises `BadTable` and its kinds (`MissingValues`, `RepeatedUnit`, `TooManySecrets`, `ColumnNotFound`) for the
+        table, `UsageError` and `UnknownName` for the other arguments.
 
         >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
         >>> scenario = Scenario.from_table(table, publish="chol", protect="sex")
@@ -117,28 +148,38 @@ class Scenario:
 
     @staticmethod
     def takes_part(user: Value, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
-        """A total over independent users: "takes part" against "stays away"; see `fugu.scenario.users`."""
+        """A total over independent users: "takes part" against "stays away"; see `fugu.scenario.users`.
+
+        `user`: the law of what this user adds, `Discrete` or `Normal`; `others`: that of each other user, with `count`
+        of them, or a list of laws without a count."""
         from fugu.scenario.users import takes_part
 
         return takes_part(user, others, count)
 
     @staticmethod
     def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
-        """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`."""
+        """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`.
+
+        `first`, `second`: the two values that one user may report; `others` and `count` as in `takes_part`."""
         from fugu.scenario.users import reports
 
         return reports(first, second, others, count)
 
     @staticmethod
     def group(diameter: Real | Sequence[Real]) -> Scenario:
-        """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`."""
+        """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`.
+
+        `diameter`: how far at most, a number >= 0, or one per published coordinate."""
         from fugu.scenario.groups import group
 
         return group(diameter)
 
     @staticmethod
     def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = False) -> Scenario:
-        """Records within W_inf `distance` of independence; see `fugu.scenario.dependent`."""
+        """Records within W_inf `distance` >= 0 of independence; see `fugu.scenario.dependent`.
+
+        `sensitivity`: how far one changed record moves the value, >= 0; `cross_records`: whether the two secrets of a
+        pair may be about two records."""
         from fugu.scenario.dependent import weakly_dependent
 
         return weakly_dependent(distance, sensitivity, cross_records)
@@ -151,7 +192,11 @@ class Scenario:
         lipschitz: Real = 1,
         norm: Literal["sum", "stacked"] = "sum",
     ) -> Scenario:
-        """Where a Langevin diffusion began, seen at later times; see `fugu.scenario.diffusion`."""
+        """Where a Langevin diffusion began, seen at later times; see `fugu.scenario.diffusion`.
+
+        `strong_convexity`: a lower bound on the Hessian of the potential, any number; `times`: when it is seen, numbers
+        >= 0; `diameter`: of the set of starts; `lipschitz`: of the published value, in the `norm` "sum" (of the
+        distances at each time) or "stacked" (of all times together)."""
         from fugu.scenario.diffusion import langevin
 
         return langevin(strong_convexity, times, diameter, lipschitz, norm)
@@ -167,7 +212,12 @@ class Scenario:
         mean: Sequence[Real] | None = None,
         pairs: PairsOfSecrets = "all",
     ) -> Scenario:
-        """Linear statistics of a Gaussian record, published and protected; see `fugu.scenario.attributes`."""
+        """Linear statistics of a Gaussian record, published and protected; see `fugu.scenario.attributes`.
+
+        `covariance`: that of the record; `release`, `protect`: the number of an attribute from 0, a row of
+        coefficients, or several rows. Exactly one of `values` (of the protected statistic), `box` ((low, high), or one
+        per statistic) and `radius` (around the mean) says which secrets there are. `mean`: that of the record, if it is
+        known; `pairs`: as in `Scenario`, with `values` only."""
         from fugu.scenario.attributes import gaussian_attributes
 
         return gaussian_attributes(covariance, release, protect, values, box, radius, mean, pairs)
@@ -185,7 +235,10 @@ class Scenario:
         mean: Sequence[Real] | None = None,
         pairs: PairsOfSecrets = "all",
     ) -> Scenario:
-        """Means or sums of attributes over Gaussian records; see `fugu.scenario.attributes`."""
+        """Means or sums of attributes over Gaussian records; see `fugu.scenario.attributes`.
+
+        `count`: how many records; `statistic`: "mean" or "sum". `covariance`, `release`, `protect` and `mean` are of
+        one record, as in `gaussian_attributes`; `values`, `box`, `radius` and `pairs` are of the summary."""
         from fugu.scenario.attributes import attribute_summary
 
         return attribute_summary(covariance, release, protect, count, statistic, values, box, radius, mean, pairs)
@@ -202,14 +255,19 @@ class Scenario:
         replacement: bool = True,
         missing: Literal["error", "drop"] = "error",
     ) -> Scenario:
-        """Statistics of `size` records, given the share that has a property; see `fugu.scenario.property`."""
+        """Statistics of `size` records, given the share that has a property; see `fugu.scenario.property`.
+
+        Parameters: `reference` as in `from_table`; `statistics` such as ["mean(age)", "count(sex=F)"]; `property` such
+        as "income=>50K"; `values`, the shares themselves, or None for all; `tolerance` in (0, 1], how far apart two
+        shares may be that must look alike; `bounds`, {column: (low, high)}; `replacement`, whether records are drawn
+        with it; `missing`, "error" or "drop"."""
         from fugu.scenario.property import from_property
 
         return from_property(reference, statistics, property, size, values, tolerance, bounds, replacement, missing)
 
     @staticmethod
     def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
-        """The scenario that a recipe (perhaps read from a certificate) makes of this reference."""
+        """The scenario that a `recipe` (perhaps read from a certificate) makes of this `reference`."""
         from fugu.scenario.table import from_recipe
 
         return from_recipe(reference, recipe)
@@ -249,7 +307,7 @@ class Scenario:
                 raise UsageError(f"no adversary has laws for both {a!r} and {b!r}; give them, or drop the pair")
 
     def __repr__(self) -> str:
-        published = f", publish={self.query.publish!r}" if self.query else ""
+        published = f", publish={brief(self.query.publish)}" if self.query else ""
         return f"Scenario({len(self.secrets)} secrets, {len(self.law_pairs())} pairs{published})"
 
 
@@ -264,7 +322,7 @@ def _beliefs(laws: object) -> Beliefs:
             raise UsageError(
                 f"secret {secret!r} needs a law (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}"
             )
-    return named
+    return Fixed(named)
 
 
 def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:

@@ -31,6 +31,8 @@ from fugu.scenario.scenario import Scenario
 def swap_shift(model: Scenario | PropertyModel) -> Scenario:
     """|F_j - F'_j| <= k a_j r_j for sure, in every coordinate j: r_j one record's range, a_j its factor.
 
+    `model`: a scenario made by `Scenario.from_property`, or its `property`. Returns a scenario of translates.
+
     So W_inf in the l1 norm is at most k sum_j a_j r_j: a guarantee for every law of the records within their ranges,
     by `fugu.scenario.moves`. Ranges are the declared ones; without, those of the reference, as an assumption."""
     found = model_of(model)
@@ -57,6 +59,8 @@ def swap_shift(model: Scenario | PropertyModel) -> Scenario:
 def swap_counts(model: Scenario | PropertyModel) -> Scenario:
     """The exact law of one count for each share: Bin(c, q_1) * Bin(n - c, q_0), q the reference's rates by class.
 
+    `model`: a scenario made by `Scenario.from_property` with one count, or its `property`. Returns a scenario with one
+    law per share; raises `UsageError` for several statistics or a mean.
     Without replacement both are hypergeometric. The laws are exact rationals, so a pure budget can be met."""
     found = model_of(model)
     if len(found.statistics) != 1 or found.statistics[0].kind != "count":

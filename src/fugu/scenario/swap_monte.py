@@ -73,6 +73,12 @@ def swap_sigma(
 ) -> SwapBound:
     """A small sigma for which, with this confidence, E delta(epsilon, |D_k|_2 / sigma) <= delta for every k.
 
+    Parameters: `model`, a scenario made by `Scenario.from_property`, or its `property`; `epsilon`, a finite number >=
+    0; `delta` in (0, 1); `confidence` in (0, 1); `draws`, how many swaps are drawn; `rng`, a `numpy.random.Generator`.
+
+    Returns a `SwapBound`, which is not a guarantee by itself: it holds with the confidence stated. Raises `NotProvable`
+    where so many draws prove no delta as small.
+
     sigma is sought on a pilot of its own. Then fresh draws bound each expectation by the empirical Bernstein inequality
     (`upper_mean`), with the error probability shared among all k and among the tries: try t = 1, 2, ... gets 2^-t."""
     found = model_of(model)

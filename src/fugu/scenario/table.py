@@ -189,7 +189,7 @@ def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray
     spread = np.zeros(len(values), dtype=np.int64)
     spread[places] = counts
     law = Discrete(values, spread)
-    law.values = values  # equal already; one array for all laws saves memory and comparisons
+    object.__setattr__(law, "values", values)  # equal already; one array for all laws saves memory and comparisons
     return law
 
 

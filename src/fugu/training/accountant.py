@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import BadNoise, UsageError
+from fugu.fixed import fixed
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
 from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
 from fugu.noise.laplace import Laplace
@@ -35,22 +36,24 @@ from fugu.training.reading import PriorLike, prior_from
 from fugu.training.restart import least
 from fugu.training.solving import least_epsilon, least_noise
 from fugu.training.steps import UNIT, Floats, Steps, array
+from fugu.visible import brief
 
 _LEAST, _MOST = 1e-50, 1e50
 ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoisySGD:
     """What T noisy gradient steps reveal about one record, if only the last iterate is published.
 
-    `learning_rate` eta (one number or one a step), at most 2 / smoothness. `lipschitz` L bounds the gradient of one
-    record's loss, `smoothness` beta and `strong_convexity` mu are those of the objective of every step (the sum over
-    its batch divided by m, a last batch that is short too, plus the regulariser), which must be convex.
-    `noise`: standard deviation added to the iterate (or `fugu.Laplace` in each of `dimension` coordinates); None to ask
-    for it with `for_budget`. `domain`: the diameter of the convex set K, None without projection. `records` in their
-    public order (default: one pass), `batch_size` m. `prior`: what adversaries believe about the other records.
-    `sensitivity` C: how fast one record's gradient moves with the record, for all points of K; normal priors need it.
+    `steps` T, a whole number. `learning_rate` eta (one number or one per step), at most 2 / smoothness. `lipschitz` L
+    bounds the gradient of one record's loss, `smoothness` beta and `strong_convexity` mu are those of the objective of
+    every step (the sum over its batch divided by m, a last batch that is short too, plus the regulariser), which must
+    be convex. `noise`: standard deviation added to the iterate (or `fugu.Laplace` in each of `dimension` coordinates);
+    None to ask for it with `for_budget`. `domain`: the diameter of the convex set K, None without projection. `records`
+    in their public order (default: one pass), `batch_size` m. `prior`: what adversaries believe about the other
+    records. Raises `UsageError` and `BadNoise` for others. `sensitivity` C: how fast one record's gradient moves with
+    the record, for all points of K; normal priors need it.
 
     >>> sgd = NoisySGD(steps=10, learning_rate=1, lipschitz=1, smoothness=1, noise=1)
     >>> round(sgd.renyi(2).epsilon, 9), round(sgd.approx(1e-5).epsilon, 6)  # the last record: 2 alpha (eta L)^2 / s^2
@@ -77,6 +80,9 @@ class NoisySGD:
         for name in ("steps", "lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity", "records"):
             if isinstance(value := getattr(self, name), np.generic):
                 object.__setattr__(self, name, value.item())
+        for name in ("learning_rate", "noise"):
+            if isinstance(value := getattr(self, name), list | np.ndarray):
+                object.__setattr__(self, name, tuple(value) if isinstance(value, list) else fixed(value.copy()))
         for name, low in (("steps", 1), ("batch_size", 1), ("dimension", 1)):
             _whole(getattr(self, name), name, low)
         if self.records is not None:
@@ -103,6 +109,10 @@ class NoisySGD:
             )
         _ = self.contraction
 
+    def __repr__(self) -> str:
+        noise = "not chosen yet" if self.noise is None else brief(self.noise, 40)
+        return f"NoisySGD({self.steps} steps, {self._records} records, noise {noise}, {self.belief!r})"
+
     @cached_property
     def contraction(self) -> Floats:
         """c_t = max(|1 - eta_t mu|, |1 - eta_t beta|), rounded up and at most 1."""
@@ -114,7 +124,7 @@ class NoisySGD:
             )
         least_, most = float(mu) * rates, float(beta) * rates
         found = np.maximum(np.abs(1 - least_), np.abs(1 - most))
-        return np.minimum(1.0, found + 8 * UNIT) if mu else np.ones_like(found)
+        return fixed(np.minimum(1.0, found + 8 * UNIT) if mu else np.ones_like(found))
 
     @cached_property
     def _rates(self) -> Floats:
@@ -193,7 +203,7 @@ class NoisySGD:
         return prior_from(self.prior)
 
     def renyi(self, alpha: Real) -> Renyi:
-        """The Rényi guarantee at one order (alpha = inf: pure, for Laplace noise only)."""
+        """The Rényi guarantee at the order `alpha`, above 1 (infinity: pure, finite for Laplace noise only)."""
         check_alpha(alpha)
         order = math.inf if alpha == math.inf else above(alpha)
         if self.laplace:
@@ -226,12 +236,12 @@ class NoisySGD:
         return least(steps, read_diameter(self.domain), lambda some: price(some, order, self.dimension))
 
     def curve(self, alphas: Sequence[Real] | None = None) -> RenyiCurve:
-        """The guarantee at several orders."""
+        """The guarantee at the orders `alphas`; None: 22 of them from 1.1 to 256."""
         orders = (*ORDERS, math.inf) if self.laplace else ORDERS
         return RenyiCurve({a: self.renyi(a).epsilon for a in (orders if alphas is None else alphas)})
 
     def delta_at(self, epsilon: Real) -> float:
-        """A proved delta at this epsilon: exact normal curves for Gaussian noise, the best conversion for Laplace."""
+        """A proved delta at `epsilon` >= 0: exact normal curves for Gaussian noise, the best conversion for Laplace."""
         check_epsilon(epsilon)
         if math.isinf(epsilon):
             return 0.0
@@ -240,15 +250,18 @@ class NoisySGD:
         return outward(Fraction(max(case.delta(self._noise[0], exact(epsilon)) for case in self._squares)))
 
     def approx(self, delta: Real) -> Approx:
-        """The least epsilon found and proved at this delta."""
+        """The least epsilon found and proved at `delta`, in (0, 1)."""
         return self.curve().to_approx(delta) if self.laplace else Approx(least_epsilon(self, delta), delta)
 
     def for_budget(self, budget: Guarantee) -> NoisySGD:
-        """The same training with the least noise (to 10 digits) that is proved to meet the budget."""
+        """The same training with the least noise (to 10 digits) that is proved to meet the `budget`.
+
+        `Approx` with a delta, `Renyi` or `RenyiCurve`; with Laplace noise also `Pure`. Raises `NotProvable`
+        otherwise."""
         return least_noise(self, budget)
 
     def with_noise(self, noise: StepNoise) -> NoisySGD:
-        """The same training with other noise; what was worked out for unit noise is kept."""
+        """The same training with other `noise`; what was worked out for unit noise is kept."""
         made = replace(self, noise=noise)
         if "_squares" in self.__dict__ and is_number(noise) and self._noise[1].size == 1:
             made.__dict__["_squares"] = self._squares

@@ -89,7 +89,9 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         return weights
 
     def planned(self, records: int, weights: int, prior: Coupled) -> tuple[Approx, Objective, NoisySGD]:
-        """The budget, the objective and the accountant without noise: from public numbers only."""
+        """The budget, the objective and the accountant without noise: from public numbers only.
+
+        `records`, `weights`: how many there are; `prior`: how the records move."""
         budget, loss = Approx(self.epsilon, self.delta), self._loss()
         penalty, radius = penalty_and_radius(records, weights, self._reach, self.penalty, self.radius)
         width = Scaling.of(1, max_norm=1, intercept=self.fit_intercept).width

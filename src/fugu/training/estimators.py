@@ -1,18 +1,6 @@
 """Private linear models with the interface of scikit-learn: regression, logistic regression, support vectors.
 
-Parameters of all three:
-
-epsilon, delta: the budget; the least noise that is proved for it is added.
-prior: what adversaries believe about the other records: "independent", "group" (any dependence at all), "groups" (with
-    fit(groups=)), "ar1:0.3", "mixing:0.3", or a prior of `fugu.iterate`, a `fugu.MarkovChain`, a `ChainSet`.
-bounds (low, high) or max_norm: the declared range of the features, see `fugu.training.scaling`.
-target_bounds (of a regression): the declared range of the target.
-classes (of a classifier, needed): the two labels. `classes_` has them sorted. other: the one of them that any other
-    label, or a missing one, counts as; None: the one that stands first in `classes`.
-clip: the norm to which the gradient of each record is clipped. penalty |w|^2 / 2, epochs, batch_size, learning_rate,
-    radius (of the ball that holds the scaled weights): None chooses from the sizes of the data and epsilon alone.
-private: "both", or only the "features", or only the "target" of the records; the rest is public.
-ordered: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times, all different.
+The parameters are those of `LinearRegression`, with two labels in place of the range of the target.
 
 Every record is read by itself, whatever it holds, and no record decides how another one is read, or whether there is a
 model: numbers beyond the bounds count as the bound (a row longer than max_norm as one of that length); a cell that is
@@ -52,6 +40,22 @@ Private = Literal["both", "features", "target"]
 
 class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     """Least squares with residuals clipped at `clip` (in half ranges of the target), private for correlated records.
+
+    Parameters:
+
+    - `epsilon`, `delta`: the budget; the least noise that is proved for it is added.
+    - `prior`: what adversaries believe about the other records: "independent", "group" (any dependence at all),
+      "groups" (with fit(groups=)), "ar1:0.3", "mixing:0.3", a prior of `fugu.iterate`, a `MarkovChain`, a `ChainSet`.
+    - `bounds`, (low, high), or `max_norm`: the declared range of the features, see `fugu.training.scaling`.
+    - `target_bounds`: (low, high), the declared range of the target.
+    - `clip`: the norm to which the gradient of each record is clipped.
+    - `penalty` (times |w|^2 / 2), `epochs`, `batch_size`, `learning_rate`, `radius` (of the ball that holds the scaled
+      weights): None chooses from the sizes of the data and epsilon alone. `fit_intercept`: whether there is one.
+    - `private`: "both", or only the "features", or only the "target" of the records; the rest is public.
+    - `ordered`: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times.
+
+    After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate`), accountant_ (a `NoisySGD`),
+    noise_.
 
     >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
     >>> model = LinearRegression(epsilon=2, bounds=(-1, 1), target_bounds=(-3, 3)).fit(X, 2 * X[:, 0])
@@ -93,7 +97,11 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def fit(
         self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None
     ) -> LinearRegression:
-        """Train on rows X and numbers y."""
+        """Train on rows `X` and numbers `y`, once.
+
+        `X`: an array, a list of rows, or a frame; `y`: one number per row; `order`: the times of the rows, sorted, for
+        a prior that speaks of an order; `groups`: one public label per row, with prior="groups". Returns the model.
+        Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
         return self._fit(X, y, order, groups)
 
     def _fit(
@@ -108,7 +116,7 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         return self
 
     def predict(self, X: Samples) -> Floats:
-        """The fitted value of each row."""
+        """The fitted value of each row of `X`."""
         return self._linear(X)
 
 
@@ -118,7 +126,11 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     _reach = 4.0
 
     def fit(self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None) -> Self:
-        """Train on rows X and labels y."""
+        """Train on rows `X` and labels `y`, once.
+
+        `X`: an array, a list of rows, or a frame; `y`: one label per row; `order`: the times of the rows, sorted, for a
+        prior that speaks of an order; `groups`: one public label per row, with prior="groups". Returns the model.
+        Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
         return self._fit(X, y, order, groups)
 
     def _fit(
@@ -134,11 +146,11 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Samples) -> Floats:
-        """Positive for the second class."""
+        """One number per row of `X`, positive for the second class."""
         return self._linear(X)
 
     def predict(self, X: Samples) -> NDArray[np.generic]:
-        """The class of each row."""
+        """The class of each row of `X`."""
         second = self._linear(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
 
@@ -150,6 +162,11 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
 
 class LogisticRegression(_Classifier):
     """Logistic regression with clipped gradients for two classes, private for correlated records.
+
+    Parameters: `epsilon`, `delta`, `prior`, `bounds`, `max_norm`, `clip`, `penalty`, `epochs`, `batch_size`,
+    `learning_rate`, `radius`, `fit_intercept`, `private` and `ordered` as in `LinearRegression`; `classes`, needed, are
+    the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a missing one,
+    counts as, None for the one that stands first.
 
     >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
     >>> model = LogisticRegression(epsilon=2, bounds=(-1, 1), classes=("no", "yes"))
@@ -187,13 +204,20 @@ class LogisticRegression(_Classifier):
         return Logistic()
 
     def predict_proba(self, X: Samples) -> Floats:
-        """The chance of each class, as the model sees it; clipped gradients make it less extreme."""
+        """The chance of each class for each row of `X`, as the model sees it; clipped gradients make it less
+        extreme."""
         second = 0.5 * (1 + np.tanh(self._linear(X) / 2))
         return np.column_stack([1 - second, second])
 
 
 class LinearSVC(_Classifier):
-    """A linear support vector classifier, its hinge smoothed over `width`, private for correlated records."""
+    """A linear support vector classifier, its hinge smoothed over `width`, private for correlated records.
+
+    Parameters: `epsilon`, `delta`, `prior`, `bounds`, `max_norm`, `clip`, `penalty`, `epochs`, `batch_size`,
+    `learning_rate`, `radius`, `fit_intercept`, `private` and `ordered` as in `LinearRegression`; `classes`, needed, are
+    the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a missing one,
+    counts as, None for the one that stands first; `width` is a number above 0.
+    """
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ the least sum of squares that covers them (`allocation`). Given (X, X') the sequ
 D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md#2-data-with-a-joint-law). Both right sides
 are linear in pi: the best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and delta_G
 in the order of the pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the plain mean
-of B is no bound. What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
+of B is not a bound. What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
 """
 
 from __future__ import annotations
@@ -41,10 +41,16 @@ def joint_bound(
 ) -> Renyi:
     """D_alpha of the last iterate in both orders, for two finite joint laws of the whole data sequence.
 
-    first, second: the laws of (x_1, ..., x_T) given the two secrets, one atom for each sequence. noise: the standard
-    deviation at every step (or one for each step), `Gaussian` or `Laplace` (independent in `dimension` coordinates).
-    shift(x, x'): how far a step on x and a step on x' bring the same iterate apart, at most; arrays whose last axis is
-    the step. By default |x - x'|. alpha is finite.
+    Parameters:
+
+    - `first`, `second`: the laws of (x_1, ..., x_T) given the two secrets, one atom per sequence.
+    - `noise`: the standard deviation at every step (or one per step), `Gaussian` or `Laplace` (independent in
+      `dimension` coordinates). `alpha`: a finite number above 1. `contraction`: the Lipschitz constant of a step, at
+      most 1, or one per step.
+    - `shift`: a function of (x, x'), how far a step on x and a step on x' bring the same iterate apart, at most; arrays
+      whose last axis is the step. By default |x - x'|.
+
+    Returns `Renyi(alpha, epsilon)`, rounded up. Raises `NotProvable` where there are too many pairs of sequences.
 
     Each record of this pair has one law under both secrets, so a rule from single records would say 0:
 
@@ -67,9 +73,10 @@ def joint_delta(
     *,
     shift: Shift | None = None,
 ) -> float:
-    """delta(epsilon) of the last iterate in both orders, for Gaussian noise; the arguments are those of `joint_bound`.
+    """delta(epsilon) of the last iterate in both orders, for Gaussian noise, rounded up.
 
-    Never more than the divergences of `joint_bound` would give by conversion.
+    `first`, `second`, `noise`, `contraction` and `shift` are those of `joint_bound`; `epsilon` is a number >= 0. Never
+    more than the divergences of `joint_bound` would give by conversion.
 
     >>> same, opposite = Discrete([[-1, -1], [1, 1]]), Discrete([[-1, 1], [1, -1]])
     >>> round(joint_delta(same, opposite, 4.0, 0.5), 6)
@@ -92,6 +99,7 @@ def joint_mu(
 ) -> float:
     """The least mu for which some coupling has its shifts covered within mu^2 for sure (Gaussian noise), from above.
 
+    `first`, `second`, `noise`, `contraction` and `shift` are those of `joint_bound`.
     The outputs are then no easier to tell apart than N(0, 1) and N(mu, 1), at every epsilon and alpha at once. At one
     alpha or epsilon the best coupling, `joint_bound` or `joint_delta`, is at least as good.
 

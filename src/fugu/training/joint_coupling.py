@@ -34,9 +34,11 @@ _WEIGHT = 8.0
 class Joint(Coupled):
     """The joint law of all records, one axis of the table each (at most 2,048 combinations given one record's value).
 
+    `table`: a `JointTable`. Raises `UsageError` for other arguments.
+
     For every record and every pair of its values that have positive probability the two laws of all records are coupled
-    by one transport plan with exact marginals (`training.joint`). All plans are valid; which one is best depends on
-    the question. `noise` (standard deviation) with `alpha` or `epsilon`: best for that divergence or delta. sure=True:
+    by one transport plan with exact marginals (`training.joint`). All plans are valid; which one is best depends on the
+    question. `noise` (standard deviation) with `alpha` or `epsilon`: best for that divergence or delta. `sure`=True:
     the largest square is as small as it can be. By default something in between.
 
     `values`: the number each value stands for, one list for all records or one for each; two values are then their

@@ -139,7 +139,7 @@ class Pair:
         return mean_delta(self.squares(plan), plan, epsilon)
 
     def _require(self, plan: SubCoupling) -> None:
-        """Refuse what is no coupling of the two laws: its marginals are compared in integers."""
+        """Refuse what is not a coupling of the two laws: its marginals are compared in integers."""
         a, b, total = one_total(self.a, self.b)
         scale = Fraction(plan.total, total)
         if plan.kept != 1 or scale.denominator != 1:

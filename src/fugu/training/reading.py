@@ -26,7 +26,10 @@ _WRITTEN: tuple[type[Coupled], ...] = (Independent, WorstCase, Groups, AR1, Corr
 
 @singledispatch
 def prior_from(given: object) -> Coupled:
-    """A prior that says how records move, from a text, a `MarkovChain`, a `ChainSet`, a `JointTable` or such a prior.
+    """A prior that says how records move, from what a user gives.
+
+    `given`: a prior of `fugu.iterate`, which is returned as it is; a `MarkovChain`, a `ChainSet`, a `JointTable`; or
+    a text: "independent", "group", "ar1:0.3", "mixing:0.3". Raises `UsageError` for others.
 
     >>> prior_from("ar1:0.3")
     AR1(rho=Fraction(3, 10), distance=1)

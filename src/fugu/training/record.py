@@ -3,7 +3,7 @@
 It holds the budget, what was proved, every parameter of the training and of the prior, who is protected against whom,
 and what is taken for granted; no weight and no datum. The proof is never taken from the document: `verify` builds the
 accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
-document that says more than its numbers prove is refused. The digest detects edits; it is no signature.
+document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 
 
 class TrainingCertificate(Document):
-    """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`."""
+    """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`.
+
+    `body`: the document, JSON that cannot be changed. `TrainingCertificate.load(path)` reads one, `save` writes it."""
 
     SCHEMA = "fugu/training/1"
     REQUIRED = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
@@ -62,8 +64,9 @@ class TrainingCertificate(Document):
     ) -> TrainingCertificate:
         """State what the accountant proves at the budget's epsilon, and refuse if that is not the budget.
 
-        `more`: further assumptions, such as where a chain comes from. `reading`: how every record was read; without
-        one, that the data could be trained on is told to be public."""
+        `model`: its name; `budget`: what was asked for; `objective`: what was minimised; `accountant`: a `NoisySGD`
+        with its noise. `more`: further assumptions, such as where a chain comes from. `reading`: how every record was
+        read; without one, that the data could be trained on is told to be public."""
         proved = Approx(budget.epsilon, accountant.delta_at(budget.epsilon))
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
@@ -190,7 +193,7 @@ class TrainingCertificate(Document):
             if canonical_json(body[name]) != canonical_json(part):
                 raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
         if _READING in body and Schema.from_json(body[_READING]).to_json() != body[_READING]:
-            raise CertificateError("the part 'reading' of the certificate is no schema that fugu writes")
+            raise CertificateError("the part 'reading' of the certificate is not a schema that fugu writes")
         needed = list(assumptions(private, accountant.belief, _READING in body))
         said = body["assumptions"]
         if not isinstance(said, list) or said[: len(needed)] != needed or not all(isinstance(x, str) for x in said):

@@ -20,11 +20,16 @@ from fugu.translation.windows import VaryingWindows, Windows
 def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> InfluenceCurve:
     """a(b) = max over entries, ordered pairs of their values and priors of min over |H| <= b of the leakage.
 
+    Parameters: `prior` is a `MarkovChain`, a `ChainSet`, `DependentGroups`, `IndependentBlocks`, a `BayesianNetwork`, a
+    `JointTable`, a `HiddenMarkov`, or any object with `influence_curve` or `quilts`; `max_b` is how far the curve is
+    worth computing, a whole number of entries, and how far its `points` go (None: 64).
+
+    Returns an `InfluenceCurve`, whose values are computed when asked for. Raises `UsageError` for a prior without one.
+
     The leakage of H, which holds the entry i, is the largest log P(x_L | X_i = x) / P(x_L | X_i = x') over all x_L
     outside H that are possible given x; +inf if some of them is impossible given x' (Bai et al., Definition
     7 as corrected: the reading "possible under both" makes Theorem 6 false). H may differ by entry, pair and prior.
-    Exact for chains up to rounding, which is upwards; values of probability 0 are skipped. Values come lazily:
-    `max_b` says how far the curve is worth computing, and is how far `points` goes.
+    Exact for chains up to rounding, which is upwards; values of probability 0 are skipped.
 
     >>> curve = influence(MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100))
     >>> [round(curve(b), 9) for b in (1, 2, 3, 100)]

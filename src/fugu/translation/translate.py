@@ -49,15 +49,19 @@ def translate(prior: Believed, dp: RenyiCurve, *, delta: None = None) -> RenyiCu
 def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = None) -> float | Guarantee:
     """The least proved Pufferfish guarantee of a release that is `dp` per entry, for data that follow `prior`.
 
-    `dp` must hold on the whole product domain, also for datasets that the prior considers impossible. A number (pure
-    epsilon) gives a number; Pure, Approx, Renyi and RenyiCurve give their own kind. The answer is a proved upper
-    bound, rounded up, over every entry, both orders of every pair of its possible values, and every belief in the set.
+    Parameters:
 
-    prior: a MarkovChain, a ChainSet (any of them may be true), IndependentBlocks or a list or mapping of priors
-    (independent users: the worst one), DependentGroups, a network or joint table (quilts), or anything that
-    `fugu.influence` knows. (eps, d) with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)): the least
-    epsilon is returned whose delta does not exceed `delta` (default: any below 1). The contraction bound is proved for
-    pure epsilon only.
+    - `prior`: a `MarkovChain`, a `ChainSet` (any of them may be true), `IndependentBlocks` or a list or mapping of
+      priors (independent users: the worst one), `DependentGroups`, a network or joint table (quilts), or anything else
+      that `fugu.influence` knows.
+    - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi` or `RenyiCurve`. It
+      must hold on the whole product domain, also for datasets that the prior considers impossible.
+    - `delta`: with `Approx` only, the largest delta of the answer; None: any below 1. (eps, d) with window b gives
+      (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)), and the least such epsilon is returned.
+
+    Returns a number for a number, else a guarantee of the kind of `dp`: a proved upper bound, rounded up, over every
+    entry, both orders of every pair of its possible values, and every belief in the set. Raises `NotProvable` where no
+    bound is known, `UsageError` for what is not a prior. The contraction bound is proved for pure epsilon only.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000)
@@ -106,8 +110,11 @@ def _(dp: RenyiCurve, prior: Any) -> RenyiCurve:
 def dp_budget(prior: Believed, epsilon: Real) -> float:
     """The largest per-entry epsilon found whose translation is at most `epsilon`; rounded down, checked as returned.
 
-    The release that spends it must be private per entry on the whole product domain, also for datasets that the prior
-    considers impossible. Never below epsilon / n for n cells. The answer x satisfies translate(prior, x) <= epsilon.
+    Parameters: `prior` as in `translate`; `epsilon` is a finite number above 0. The release that spends the answer must
+    be private per entry on the whole product domain, also for datasets that the prior considers impossible.
+
+    Returns x with translate(prior, x) <= epsilon, never below epsilon / n for n cells. Raises `BadBudget` for another
+    epsilon, `NotProvable` where no x above 0 is proved.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> round(dp_budget(MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000), 1), 8)

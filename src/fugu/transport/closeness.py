@@ -21,10 +21,16 @@ from fugu.transport.space import in_plane, in_space
 def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
     """The least W such that some coupling has P(|X - Y| <= W) >= 1 - delta; for delta 0 it is W_inf.
 
+    Parameters: `p`, `q` are two `Discrete` laws of one dimension; `delta` is a number in [0, 1); `norm` is 1, 2 or
+    infinity, the distance of vectors (all norms agree in one dimension).
+
+    Returns a float at or above the exact value. Raises `BadBudget` for another delta, `BadLaw` for laws of different
+    dimensions.
+
     Laplace noise of scale W / epsilon then gives Approx(epsilon, delta) in both orders (Chen and Ohrimenko
     2023, Theorem 4.2). The mass left over never grows with W, so W is found by bisection over the lattice
-    steps, or over the doubles where there is no lattice. A float at or above the exact value; all norms agree
-    in one dimension. Vectors: norm 1, 2 or inf, by maximum flow (`bottleneck`).
+    steps, or over the doubles where there is no lattice. Vectors: by maximum flow
+    (`bottleneck`).
 
     >>> mu, nu = Discrete([1, 2, 100], [6, 2, 2]), Discrete([1, 2, 3, 100], [4, 3, 2, 1])
     >>> closeness(mu, nu, 0), closeness(mu, nu, 0.1), closeness(mu, nu, 0.3)

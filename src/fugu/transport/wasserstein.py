@@ -26,13 +26,18 @@ _BITS = 256
 def wasserstein(p: Discrete, q: Discrete, order: Real = math.inf, norm: Real = 2) -> float:
     """W_r = min over couplings of (E |X - Y|^r)^(1/r); for r = inf the least W with |X - Y| <= W for sure.
 
+    Parameters: `p`, `q` are two `Discrete` laws of one dimension; `order` is r, a number of at least 1, or infinity;
+    `norm` is 1, 2 or infinity, the distance of vectors (all norms agree in one dimension).
+
+    Returns a float at or above the exact value. Raises `UsageError` for other arguments, `BadLaw` for laws of
+    different dimensions.
+
     Laplace noise of scale W_inf / epsilon gives Pure(epsilon) (Song, Wang, Chaudhuri 2017, Theorem 3.2). In
     one dimension the monotone coupling attains every order at once, so the Kantorovich mechanism, which takes
     the largest distance on the support of that W_1-optimal plan (Ding 2022), is the same mechanism. The mean
-    cost itself, W_1 / epsilon, is not a scale that protects. The answer is a float at or above the exact
-    value; all norms agree in one dimension.
+    cost itself, W_1 / epsilon, is not a scale that protects.
 
-    Vectors: norm 1, 2 or inf. W_inf is exact (`bottleneck`), rounded up. A finite order is the cost of a plan with
+    Vectors: W_inf is exact (`bottleneck`), rounded up. A finite order is the cost of a plan with
     exact marginals, hence at or above W_r; how close depends on `optimal_plan`.
 
     >>> wasserstein(Discrete([0.1, 0.2], [0.9, 0.1]), Discrete([0.1, 0.4], [0.9, 0.1]))
