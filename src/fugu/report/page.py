@@ -12,7 +12,8 @@ from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.weakness import warnings_of
 from fugu.report import curves, figures, nearby, shell, style, text, words
-from fugu.report.facts import Facts, beliefs, facts, methods
+from fugu.report.facts import Facts, beliefs, facts
+from fugu.report.methods import methods
 from fugu.report.views import View, views
 from fugu.scenario.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.visible import visible

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fugu.report.curves import FLOOR, Laws, Ratio
+from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts
+from fugu.report.kernels import FLOOR
 from fugu.report.text import VALUE, clean, delta, epsilon, factor, number, percent, quoted
 from fugu.report.views import HIDDEN, View
 
@@ -22,10 +23,6 @@ METHODS = {
     "partial-transport": "the same average, leaving out the share of probability that δ allows",
     "cauchy-moments": "averages of powers of how far probability must be moved",
     "exact": "the least noise for which the promise holds, computed from the two laws themselves",
-}
-SHAPES = {
-    "Laplace": "Laplace noise, a sharp peak at zero with a scale of",
-    "Gaussian": "Gaussian noise, a bell curve with a scale (about its standard deviation) of",
 }
 UNLIMITED = {
     "only": "Here some values are possible under one answer only: whoever sees one of them knows.",
@@ -70,7 +67,7 @@ def accuracy(f: Facts) -> str:
         f"On average the noise moves a value by {number(f.error)}, and at least {percent(0.95)} of the time by "
         f"{number(f.half, 'up')} or less, in the units of {quoted(f.query)}."
     )
-    told = [f"{SHAPES[name]} {number(scale)}" for name, scale in f.noises]
+    told = [f"{shape} {number(scale)}" for shape, scale in f.noises]
     text += f" It is {told[0]}." if len(told) == 1 else f" It is one of: {'; '.join(told)}."
     if f.unchanged >= 0.05:
         text += f" With probability {percent(f.unchanged)} it does not move it at all."
@@ -173,7 +170,7 @@ def silence(f: Facts) -> str:
 
 def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
     """What the first figure shows, and the number that sums it up."""
-    a, b, noisy = clean(view.first, 40), clean(view.second, 40), view.steps > 0
+    a, b, noisy = clean(view.first, 40), clean(view.second, 40), view.noisy
     text = f"How likely each value is if the answer is “{a}” and if it is “{b}”, according to the stated beliefs"
     text += ": above before noise, which nobody sees, below with noise, as published. " if noisy else ". "
     text += (
@@ -200,7 +197,7 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
 def ratio_caption(view: View, curve: Ratio, f: Facts) -> str:
     """What the second figure shows."""
     a, b = clean(view.first, 40), clean(view.second, 40)
-    line = "The line is what remains once noise is added" if view.steps > 0 else "The points are what is published"
+    line = "The line is what remains once noise is added" if view.noisy else "The points are what is published"
     text = (
         f"How strongly a value speaks for “{a}” (upward) or “{b}” (downward): the natural logarithm of how many times "
         f"likelier it is under one than under the other. {line}; the shaded band is the promise, "
@@ -231,6 +228,6 @@ def _largest(view: View, curve: Ratio) -> str:
         return f"For the laws as computed it reaches {drawn}; they are known up to an error, so that no limit is known."
     if math.isinf(curve.largest):
         return "The largest shift for this pair is unlimited."
-    if view.gaussian and curve.drawn < curve.largest:
+    if not view.kernel.tight and curve.drawn < curve.largest:
         return f"The largest shift for this pair in the picture is {drawn}; for no value is it more than {most}."
     return f"The largest shift for this pair is {most}."
