@@ -145,8 +145,33 @@ def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
     return {"data": [bars, marks], "layout": layout}
 
 
+MOST_COVARIANCES = 60
+"""Coordinates up to which a covariance is drawn."""
+
+
+def covariance_figure(f: Facts, names: Sequence[str]) -> Figure | None:
+    """The covariance of correlated noise as a heat map, white at 0; None where there is none or it is too large.
+
+    Of a mixture, that of the first noise."""
+    if not f.covariances or len(names) > MOST_COVARIANCES:
+        return None
+    rows = f.covariances[0]
+    most = max((abs(x) for row in rows for x in row), default=0.0) or 1.0
+    shown = [f"{j + 1}. {plain(name)}" if name != str(j + 1) else name for j, name in enumerate(names)]
+    heat: Figure = {"type": "heatmap", "x": shown, "y": shown, "z": [_numbers(row) for row in rows]}
+    heat |= {"zmin": -most, "zmax": most, "xgap": 1, "ygap": 1, "colorbar": {"title": {"text": "covariance"}}}
+    heat |= {"colorscale": [[0, SECOND], [0.5, "#FFFFFF"], [1, FIRST]]}
+    heat["hovertemplate"] = "%{y} and %{x}: %{z}<extra></extra>"
+    layout = style.layout(220 + 26 * len(names), top=16)
+    layout["xaxis"] = style.axis("coordinate", type="category", showgrid=False)
+    layout["yaxis"] = style.axis("", type="category", autorange="reversed", showgrid=False)
+    return {"data": [heat], "layout": layout}
+
+
 def _value_title(view: View, f: Facts) -> str:
     name = "" if f.query == VALUE else f" of {plain(f.query, 40)}"
+    if view.coordinate is not None:
+        name += f", coordinate {view.coordinate + 1}"
     return f"value{name}" if view.lattice else f"possible values{name}, numbered in increasing order"
 
 
