@@ -8,7 +8,8 @@ import pytest
 
 import fugu
 from fugu.report import curves
-from fugu.report.facts import beliefs, facts, methods, posterior
+from fugu.report.facts import beliefs, facts, posterior
+from fugu.report.methods import methods
 from fugu.report.views import MOST, parts, secrets_of, views
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
@@ -174,7 +175,7 @@ def test_smaller_scale_than_the_one_used_is_not_called_proved():
     certificate = fugu.calibrate(STUDENT, fugu.Pure(0.3), method="wasserstein").certificate
     scales = {"l1": 10.0, "wasserstein": certificate.scales["wasserstein"], "relaxed": None, "exact": 0.4055136804}
     lines = methods(fugu.Certificate({**certificate.body, "scales": scales}))
-    assert {line.method: line.proved for line in lines} == {
+    assert {line.method: line.proved for line in lines if line.method in scales} == {
         "l1": True,
         "wasserstein": True,
         "relaxed": None,

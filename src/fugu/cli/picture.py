@@ -34,7 +34,7 @@ def _heights(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     inside = (points >= view.shown[0]) & (points <= view.shown[1])
     place = (points[inside] - first[0]) // group
     before = np.array([np.bincount(place, weights=row[inside], minlength=len(first)) for row in weights])
-    if view.steps == 0:
+    if not view.noisy:
         return before, before
     edges = np.append(first - 1, first[-1] + group - 1)
     return before, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)

@@ -1,12 +1,7 @@
-"""The numbers behind the figures: laws before and after noise, and how strongly each value speaks for a secret.
-
-Lattice noise with q = e^{-1/steps} turns a law p into f(k) = (1 - q)/(1 + q) sum_j p_j q^{|k - j|}. With the decayed
-sums L (left, j <= k) and R (right, j > k) its distribution function is F(k) = p(<= k) - q L_k/(1 + q) + R_k/(1 + q).
-"""
+"""The numbers behind the figures: laws before and after noise, and how strongly each value speaks for a secret."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,23 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.loss.search.laplace import delta_loss
-from fugu.loss.search.scan import decayed_sums
-from fugu.report.views import View, log_sums, spread
+from fugu.report.kernels import DRAWN, FLOOR, REACH, log_sums
+from fugu.report.views import View
 
-DRAWN = 400
-"""At most this many points are drawn for one curve."""
 FEW = 40
 """Up to this many atoms each is drawn by itself."""
 _BINS, _FINE = 64, 200
 """Groups in which laws before noise are gathered: with atoms, and without."""
-_REACH = 0.98
-"""How much of the noise is drawn beyond the outermost atoms."""
-_FAR = 0.9999
-"""The same for log-ratios under Gaussian noise, which tell more the farther out a value is."""
-FLOOR = 1e-12
-"""Log-ratios without a limit are drawn where both masses are above this share of the largest."""
-_FARTHEST = 2**60
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -93,9 +78,9 @@ def laws(view: View, most: int = DRAWN) -> Laws:
         place = (points - first[0]) // group
         heights = np.array([np.bincount(place, weights=row, minlength=len(first)) for row in weights])
         before = _histogram(view, first, group, heights)
-    if view.steps == 0:
+    if not view.noisy:
         return Laws(before, before)
-    first, group = groups(*_window(view, _REACH), most)
+    first, group = groups(*_window(view, REACH), most)
     edges = np.append(first - 1, first[-1] + group - 1)
     return Laws(before, _histogram(view, first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)))
 
@@ -117,41 +102,25 @@ def _width(view: View, group: int) -> float:
 
 def distribution(view: View, index: Indices) -> Floats:
     """F(k), the probability that the noised lattice index is at most k, at sorted indices; one row a law."""
-    if view.gaussian:
-        start, rows = view.noised
-        sums = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)), axis=1)
-        return np.asarray(sums[:, np.clip(index - start + 1, 0, rows.shape[1])])
-    points, weights = spread(view.pair, index, view.pair.weights)
-    q = math.exp(-1 / view.steps)
-    decayed = decayed_sums(points, weights, view.steps)
-    found = np.cumsum(weights, axis=1) - (q * decayed.left - (decayed.right - weights)) / (1 + q)
-    return np.asarray(found[:, np.searchsorted(points, index)])
+    return view.kernel.distribution(view, index)
 
 
 def ratio(view: View, most: int = DRAWN) -> Ratio:
-    """The log-ratio at every atom and on an even grid, thinned so that every peak of the curve stays.
+    """The log-ratio where the noise has it, thinned so that every peak of the curve stays; without noise at the atoms.
 
-    Between atoms the ratio under Laplace noise is monotone and outside them constant, so its extremes are at atoms
-    (docs/proofs/laplace.md#2-the-supremum-of-the-ratio-is-attained-at-an-atom). Under Gaussian noise it has no limit,
-    and is drawn where the two masses are not minute."""
+    Where it has no limit it is drawn where the two masses are not minute."""
     points, weights, plain = _plain(view)
     kinds = (np.isfinite(plain), plain == np.inf, plain == -np.inf)
     kept = [_thin(points[kind], plain[kind], most // 3) for kind in kinds]
     atoms, before = (np.concatenate(columns) for columns in zip(*kept, strict=True))
     largest = view.limit
-    if view.gaussian:
-        curve, after = _gaussian_curve(view, most)
-    elif view.steps > 0:
-        start, stop = _window(view, _REACH)
-        even = np.linspace(start, stop, 2 * most).astype(np.int64)
-        grid, logs = log_sums(view.pair, view.steps, even)
-        drawn = (grid >= start) & (grid <= stop)
-        curve, after = _thin(grid[drawn], (logs[0] - logs[1])[drawn], most)
-        largest = largest if any(view.endless) or view.unlimited else float(np.max(np.abs(after)))
+    if view.noisy:
+        curve, after = _broken(*view.kernel.curve(view, *_window(view, view.kernel.level), most), most)
     else:
         order = np.argsort(atoms, kind="stable")
         curve, after = atoms[order], before[order]
-        largest = largest if any(view.endless) or view.unlimited else float(np.max(np.abs(after)))
+    if view.kernel.tight and not any(view.endless) and not view.unlimited:
+        largest = float(np.max(np.abs(after)))
     return Ratio(
         view.values(curve), after, view.values(atoms), before, float(weights[0][kinds[1]].sum()),
         float(weights[1][kinds[2]].sum()), len(atoms) < len(points), largest)  # fmt: skip
@@ -172,16 +141,15 @@ def _plain(view: View) -> tuple[Indices, Floats, Floats]:
     return points[seen], weights[:, seen], plain[seen]
 
 
-def _gaussian_curve(view: View, most: int) -> tuple[Indices, Floats]:
-    """The log-ratio where both masses are above the floor; nan between two stretches of such values."""
-    start, rows = view.noised
-    index = start + np.arange(rows.shape[1], dtype=np.int64)
-    first, last = _window(view, _FAR)
-    seen = (index >= first) & (index <= last) & (rows > FLOOR * rows.max()).all(axis=0)
+def _broken(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:
+    """A curve thinned; nan between two stretches where heights are missing."""
+    seen = ~np.isnan(heights)
+    if seen.all():
+        return _thin(index, heights, most)
     if not seen.any():  # two laws that never meet
         return index[:0], np.zeros(0)
-    curve, after = _thin(index[seen], np.log(rows[0, seen]) - np.log(rows[1, seen]), 2 * most // 3)
-    missing = np.cumsum(~seen)[curve - start]
+    curve, after = _thin(index[seen], heights[seen], 2 * most // 3)
+    missing = np.cumsum(~seen)[curve - index[0]]
     breaks = np.flatnonzero(np.diff(missing)) + 1
     if len(breaks) > most // 3:
         return curve, after
@@ -193,20 +161,12 @@ def guess(view: View) -> tuple[float, float]:
 
     Before noise and after it, each rounded up."""
     before = delta_loss(view.pair, 0.0, 0.0, grid=1.0).value
-    if view.gaussian:
-        _, (p, q) = view.noised
-        apart = max(float(np.maximum(p - q, 0).sum()), float(np.maximum(q - p, 0).sum()))
-        after = min(1.0, apart + 1e-12 + sum(view.pair.errors))
-    else:
-        after = delta_loss(view.pair, view.steps, 0.0, grid=1.0).value
-    return (1 + before) / 2, (1 + after) / 2
+    return (1 + before) / 2, (1 + view.kernel.apart(view)) / 2
 
 
 def _window(view: View, level: float) -> tuple[int, int]:
     """The lattice indices drawn: all atoms of the pair, and what the noise adds on both sides."""
-    reach = 0
-    if view.steps > 0:
-        reach = max(1, min(_FARTHEST, round(view.noise.quantile(level) / float(view.noise.grid or 1))))
+    reach = view.kernel.window(view.noise, level)
     return view.shown[0] - reach, view.shown[1] + reach
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from fugu.report import style
 from fugu.report.curves import FEW, Histogram, Laws, Ratio
-from fugu.report.facts import Facts, Line
+from fugu.report.facts import Facts
+from fugu.report.methods import Line
 from fugu.report.style import FIRST, SECOND, Figure
 from fugu.report.text import VALUE, clean, factor, number
 from fugu.report.views import View
@@ -33,9 +34,9 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
     """Both laws, before noise above and after noise below; one panel if there is no noise."""
     panels = [("before noise (never published)", curve.before), ("with noise (what is published)", curve.after)]
     places = [(0.57, 1.0), (0.0, 0.43)]
-    if view.steps == 0:
+    if not view.noisy:
         panels, places = [("as published", curve.after)], [(0.0, 1.0)]
-    height = 340 if view.steps == 0 else 540
+    height = 340 if not view.noisy else 540
     layout = style.layout(height, top=64) | {"annotations": []}
     ticks = _ticks(view, curve.after.values, categories)
     data: list[Figure] = []
@@ -77,8 +78,8 @@ def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] =
     """The log-ratio after noise as a line inside the promised band, before noise as points; what is beyond the
     axis is drawn as a triangle at its edge."""
     top = max(2.0 * f.epsilon, 1.3 * curve.drawn, 1e-3)
-    data = _points(curve, top, noisy=view.steps > 0)
-    if view.steps > 0:
+    data = _points(curve, top, noisy=view.noisy)
+    if view.noisy:
         mode = "lines+markers" if len(curve.values) <= FEW else "lines"
         line: Figure = {"type": "scatter", "mode": mode, "name": "with noise (published)"}
         line |= {"x": _numbers(curve.values, 12), "y": _numbers(curve.after)} | _hover(curve.after)
@@ -120,7 +121,7 @@ def _points(curve: Ratio, top: float, noisy: bool) -> list[Figure]:
 
 def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
     """Expected absolute error (bars) and scale (diamonds) of each method on a log axis; None if none adds noise."""
-    drawn = [line for line in lines if 0 < line.error < math.inf]
+    drawn = [line for line in lines if line.error is not None and 0 < line.error < math.inf]
     if not drawn:
         return None
     sizes = [x for line in drawn for x in (line.error, line.scale)]
@@ -144,8 +145,33 @@ def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
     return {"data": [bars, marks], "layout": layout}
 
 
+MOST_COVARIANCES = 60
+"""Coordinates up to which a covariance is drawn."""
+
+
+def covariance_figure(f: Facts, names: Sequence[str]) -> Figure | None:
+    """The covariance of correlated noise as a heat map, white at 0; None where there is none or it is too large.
+
+    Of a mixture, that of the first noise."""
+    if not f.covariances or len(names) > MOST_COVARIANCES:
+        return None
+    rows = f.covariances[0]
+    most = max((abs(x) for row in rows for x in row), default=0.0) or 1.0
+    shown = [f"{j + 1}. {plain(name)}" if name != str(j + 1) else name for j, name in enumerate(names)]
+    heat: Figure = {"type": "heatmap", "x": shown, "y": shown, "z": [_numbers(row) for row in rows]}
+    heat |= {"zmin": -most, "zmax": most, "xgap": 1, "ygap": 1, "colorbar": {"title": {"text": "covariance"}}}
+    heat |= {"colorscale": [[0, SECOND], [0.5, "#FFFFFF"], [1, FIRST]]}
+    heat["hovertemplate"] = "%{y} and %{x}: %{z}<extra></extra>"
+    layout = style.layout(220 + 26 * len(names), top=16)
+    layout["xaxis"] = style.axis("coordinate", type="category", showgrid=False)
+    layout["yaxis"] = style.axis("", type="category", autorange="reversed", showgrid=False)
+    return {"data": [heat], "layout": layout}
+
+
 def _value_title(view: View, f: Facts) -> str:
     name = "" if f.query == VALUE else f" of {plain(f.query, 40)}"
+    if view.coordinate is not None:
+        name += f", coordinate {view.coordinate + 1}"
     return f"value{name}" if view.lattice else f"possible values{name}, numbered in increasing order"
 
 

@@ -60,7 +60,7 @@ class Curve:
 def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), certificate.budget.simplest()
-    if not running or any(part.noise.scale == 0 or part.lattice is None for part in running):
+    if certificate.runs != "additive" or any(part.noise.silent or part.lattice is None for part in running):
         return None
     try:
         binned = any(raw_edges(part.certificate) for part in running)

@@ -9,6 +9,7 @@
   }
   show(0);
   if (data.nearby) { draw("nearby", data.nearby); }
+  if (data.heat) { draw("covariance", data.heat); }
   if (data.bars) { draw("methods", data.bars); }
   var choice = document.getElementById("pair");
   if (choice) { choice.addEventListener("change", function () { show(Number(choice.value)); }); }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import singledispatch
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.weakness import warnings_of
 from fugu.report import curves, figures, nearby, shell, style, text, words
-from fugu.report.facts import Facts, beliefs, facts, methods
+from fugu.report.facts import Facts, beliefs, facts
+from fugu.report.methods import methods
 from fugu.report.views import View, views
 from fugu.scenario.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.visible import visible
@@ -30,6 +32,10 @@ def page(
     rows: int | None = None,
 ) -> str:
     """One self-contained HTML page about a release: what was published, what it means, figures, methods, limits.
+
+    For every kind of certificate of a release: one number, vectors with independent noise, normal vectors with
+    correlated noise, mixtures, and analyses of noise that is never released, which say so. Vectors are drawn one
+    coordinate at a time.
 
     Everything on it is computed from the certificate; the private column is never seen here. A certificate of beliefs
     fitted on the private table holds exact counts of it, and the page then says so in a box. `rows`, if given, is the
@@ -54,7 +60,8 @@ def page(
     template = environment.from_string(files("fugu.report").joinpath("page.html.j2").read_text("utf-8"))
     drawn = [_drawn(view, f, _categories(certificate)) for view in views(certificate)]
     bars, around = figures.methods_figure(lines, f), nearby.nearby_figure(losses, f)
-    data = shell.embedded({"views": drawn, "bars": bars, "nearby": around, "config": style.CONFIG})
+    heat = figures.covariance_figure(f, [line.name for line in f.coordinates[0]])
+    data = shell.embedded({"views": drawn, "bars": bars, "nearby": around, "heat": heat, "config": style.CONFIG})
     own = shell.script("page.js")
     html = template.render(
         title=title,
@@ -70,6 +77,7 @@ def page(
         compared=comparison is not None,
         bars=bars,
         nearby=around,
+        heat=heat,
         nearby_caption=nearby.nearby_caption(losses, f),
         private_numbers=IN_THE_BOX if holds_private_numbers(certificate.assumptions) else "",
         policy=Markup(shell.policy(shell.plotly(), own)),
@@ -92,12 +100,19 @@ def _seen(value: object) -> object:
     return visible(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+@singledispatch
 def _certificate(source: object) -> Certificate:
-    if isinstance(source, Mechanism):
-        return source.certificate
-    if isinstance(source, Certificate):
-        return source
     raise UsageError(f"a page is made from a mechanism or a certificate, got {type(source).__name__}")
+
+
+@_certificate.register
+def _(source: Mechanism) -> Certificate:
+    return source.certificate
+
+
+@_certificate.register
+def _(source: Certificate) -> Certificate:
+    return source
 
 
 def _drawn(view: View, f: Facts, categories: tuple[str, ...]) -> dict[str, Any]:
@@ -117,5 +132,5 @@ def _drawn(view: View, f: Facts, categories: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _categories(certificate: Certificate) -> tuple[str, ...]:
-    query = certificate.body.get("query")
-    return tuple(query.get("categories") or ()) if isinstance(query, dict) else ()
+    query = certificate.body.get("query") or {}
+    return tuple(query.get("categories") or ())

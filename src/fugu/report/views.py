@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.laws.masses import Masses
-from fugu.loss.search.scan import decayed_sums, log_decayed_sums
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.labels import secrets_named
-from fugu.noise import LatticeNoise
-from fugu.noise.gaussian import Gaussian
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
-from fugu.report.dense import atoms_of, drawable, limit, steps_of, why_unlimited, with_gaussian
+from fugu.report.amounts import Amount, amount_of
+from fugu.report.kernels import Floats, Kernel, kernel_of
+from fugu.report.shapes import NUMBERS, PICTURES, Margin
 
 MOST = 12
 HIDDEN = 1e-4
 """How much of a law that has no ends is left out on each side of a picture."""
-_TINY = 1e-280
-_MANY = 40_000_000
-
-Logs = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,10 +32,15 @@ class Part:
     share: Fraction
     certificate: Certificate
 
-    @property
-    def noise(self) -> LatticeNoise:
-        """The noise of this part."""
-        return self.certificate.noise
+    @cached_property
+    def noise(self) -> Any:
+        """The noise of this part, as the laws in lattice indices see it."""
+        return self.certificate.drawn
+
+    @cached_property
+    def amount(self) -> Amount:
+        """How much the noise moves what is published."""
+        return amount_of(self.certificate)
 
     @property
     def lattice(self) -> Lattice | None:
@@ -59,23 +58,30 @@ class View:
     pair: Family
     """The two laws, as a family of one pair."""
     lattice: Lattice | None
-    noise: LatticeNoise
+    noise: Any
     endless: tuple[bool, bool]
     """Which of the laws spread over the whole line; of these `pair` holds what doubles can see."""
     limit: float
     """max |ln(f_A / f_B)| over all values, drawn or not, from above; inf where no limit is known."""
     unlimited: str
-    """Why `limit` is inf: "only", "tails" or "error" (see `dense.why_unlimited`); "" where it is finite."""
+    """Why `limit` is inf: "only", "tails" or "error" (see `shapes.why_unlimited`); "" where it is finite."""
+    coordinate: int | None = None
+    """Which coordinate of a vector this is."""
 
     @property
     def steps(self) -> float:
         """The scale of the noise in lattice steps."""
-        return steps_of(self.noise)
+        return self.kernel.steps(self.noise)
 
     @property
-    def gaussian(self) -> bool:
-        """Whether Gaussian noise is added."""
-        return isinstance(self.noise, Gaussian) and self.noise.scale > 0
+    def kernel(self) -> Kernel:
+        """How the noise is drawn."""
+        return kernel_of(self.noise)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether anything is added."""
+        return self.kernel.adds
 
     @cached_property
     def shown(self) -> tuple[int, int]:
@@ -89,9 +95,9 @@ class View:
         return int(points[first]), int(points[min(last, len(points) - 1)])
 
     @cached_property
-    def noised(self) -> tuple[int, NDArray[np.float64]]:
-        """Both laws with Gaussian noise: the first lattice index and the masses from there on."""
-        return with_gaussian(self.pair.points, self.pair.weights, self.steps)
+    def noised(self) -> tuple[int, Floats]:
+        """Both laws with noise: the first lattice index and the masses from there on."""
+        return self.kernel.noised(self.pair, self.noise)
 
     def values(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """The column's values at lattice indices; 1, 2, 3, ... where the certificate only knows the order."""
@@ -100,7 +106,7 @@ class View:
 
 def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part, ...]:
     """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
-    if certificate.kind != "mixed":
+    if not certificate.parts:
         return (Part(share, certificate),) if share else ()
     first, second = certificate.parts
     coin = read_number(certificate.body["share"])
@@ -109,51 +115,29 @@ def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part
 
 def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
     """At most `most` views: the certificate's worst pair first, then the pairs by what they lose, largest first."""
-    found: list[tuple[bool, float, tuple[Item, int, Part, str]]] = []
+    listed: list[tuple[bool, float, tuple[Margin, str, Part, str]]] = []
     running = parts(certificate)
-    epsilon = float(getattr(certificate.budget, "epsilon", 0))
+    epsilon = float(certificate.budget.epsilon)
     for part in running:
-        chance = f"noise of scale {float(part.noise.scale):.4g}, " if len(running) > 1 else ""
-        for item in part.certificate.items:
-            labels = item.labels if isinstance(item, Family) else (item.label,)
-            losses = _losses(item, part.noise, epsilon)
-            marked = np.array([label == certificate.worst_pair for label in labels])
-            ranked = np.lexsort((-losses, ~marked))[:most].tolist()
-            found += [(not marked[k], -float(losses[k]), (item, k, part, chance)) for k in ranked]
-            found = sorted(found, key=lambda entry: entry[:2])[:most]
-    return tuple(_view(*chosen) for _, _, chosen in found)
+        chance = f"noise of scale {part.amount.scale:.4g}, " if len(running) > 1 else ""
+        for item in part.certificate.laws:
+            losses = PICTURES[item.shape].losses(item, part.noise, epsilon)
+            marked = np.array([label == certificate.worst_pair for label in item.labels])
+            for k in np.lexsort((-losses, ~marked))[:most].tolist():
+                label = item.labels[k] or f"pair {k + 1}"
+                for margin, loss in _margins(item, k, part, epsilon, float(losses[k])):
+                    listed.append((not marked[k], -loss, (margin, label, part, chance)))
+            listed = sorted(listed, key=lambda entry: entry[:2])[:most]
+    return tuple(_view(*chosen) for _, _, chosen in listed)
 
 
-def log_sums(family: Family, steps: float, extra: NDArray[np.int64] | None = None) -> tuple[NDArray[np.int64], Logs]:
-    """Points, and ln sum_j p_j e^{-|x_k - x_j| / steps} at them, one row a law; without noise it is ln p_k.
-
-    The points are the atoms, and `extra` ones if given. Right to about 1e-12."""
-    points, weights = family.points, family.weights
-    if steps == 0:
-        return points, _logs(family)
-    if extra is not None:
-        points, weights = spread(family, extra, weights)
-    total = decayed_sums(points, weights, steps).total(weights)
-    if not family.minute and float(total.min()) > _TINY:
-        return points, np.log(total)
-    logs = _logs(family)
-    if extra is not None:
-        points, logs = spread(family, extra, logs, empty=-np.inf)
-    return points, log_decayed_sums(points, logs, steps)
-
-
-def spread(
-    family: Family, extra: NDArray[np.int64], rows: NDArray[np.float64], empty: float = 0.0
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Atoms and extra points together, sorted; rows of numbers at the atoms continued by `empty` elsewhere."""
-    points = np.union1d(family.points, extra)
-    wide = np.full((len(rows), len(points)), empty)
-    wide[:, np.searchsorted(points, family.points)] = rows
-    return points, wide
-
-
-def _logs(family: Family) -> Logs:
-    return np.stack([law.logs() for law in family.laws])
+def _margins(item: Any, k: int, part: Part, epsilon: float, loss: float) -> Iterator[tuple[Margin, float]]:
+    """The pair itself with its loss, or its coordinates, each with what it loses by itself."""
+    for margin in PICTURES[item.shape].margins(item, k, part.noise, part.lattice):
+        if margin.coordinate is None:
+            yield margin, loss
+            continue
+        yield margin, float(PICTURES[margin.item.shape].losses(margin.item, margin.noise, epsilon)[0])
 
 
 def secrets_of(label: str) -> tuple[str, str]:
@@ -167,50 +151,16 @@ def secrets_of(label: str) -> tuple[str, str]:
     return "the first secret", "the second secret"
 
 
-def _losses(item: Item, noise: LatticeNoise, epsilon: float) -> NDArray[np.float64]:
-    """What each pair loses, to rank them: max over atoms of |ln(S_i / S_j)|, or under Gaussian noise delta(epsilon)."""
-    gaussian = isinstance(noise, Gaussian) and noise.scale > 0
-    if isinstance(item, Analytic) and not gaussian:
-        return np.array([limit(item, noise)])
-    item, noise, _ = drawable(item, noise)
-    steps = steps_of(noise)
-    family = item if isinstance(item, Family) else atoms_of(item, noise)
-    found = np.zeros(len(family.pairs))
-    if gaussian and len(family.laws) * int(family.points[-1] - family.points[0]) > _MANY:
-        return found  # as they come
-    rows = with_gaussian(family.points, family.weights, steps)[1] if gaussian else log_sums(family, steps)[1]
-    for k, (i, j) in enumerate(family.pairs):
-        if gaussian:
-            e = np.exp(min(epsilon, 700.0))
-            found[k] = max(np.maximum(rows[a] - e * rows[b], 0).sum() for a, b in ((i, j), (j, i)))
-        else:
-            with np.errstate(invalid="ignore"):
-                found[k] = np.nanmax(np.abs(rows[i] - rows[j]))
-    return found
-
-
-def _view(item: Item, k: int, part: Part, chance: str) -> View:
-    held = _alone(item, k) if isinstance(item, Family) else item
-    shown, noise, factor = drawable(held, part.noise)
+def _view(margin: Margin, label: str, part: Part, chance: str) -> View:
+    number = NUMBERS[margin.item.shape]
+    shown, noise, factor = number.drawable(margin.item, margin.noise)
     lattice = part.lattice
-    if factor > 1 and lattice is not None:
+    if factor != 1 and lattice is not None:
         lattice = Lattice(lattice.grid * factor, lattice.origin)
-    if isinstance(shown, Analytic):
-        pair, endless = atoms_of(shown, noise), (bool(shown.p.stds.any()), bool(shown.q.stds.any()))
-    else:
-        pair, endless = shown, (False, False)
-    label = pair.labels[0] or f"pair {k + 1}"
-    most = limit(held, part.noise)
+    pair, endless = number.atoms(shown, noise)
+    most = number.limit(margin.item, margin.noise)
+    which = "" if margin.coordinate is None else f", coordinate {margin.coordinate + 1}"
     return View(
-        chance + label, *secrets_of(label), pair=pair, lattice=lattice, noise=noise, endless=endless,
-        limit=most, unlimited=why_unlimited(held, part.noise) if np.isinf(most) else "")  # fmt: skip
-
-
-def _alone(family: Family, k: int) -> Family:
-    """One pair of a family on its own atoms: those of other laws say nothing of it."""
-    pair = family.pairs[k]
-    first, second = (family.laws[i] for i in pair)
-    held = (first.parts > 0) | (second.parts > 0)
-    both = Masses(first.parts[held], first.total), Masses(second.parts[held], second.total)
-    errors = tuple(family.errors[i] if family.blurred(pair) else 0.0 for i in pair)
-    return Family(family.points[held], both, ((0, 1),), (family.labels[k],), errors=errors)
+        chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise, endless=endless,
+        limit=most, unlimited=number.why_unlimited(margin.item, margin.noise) if np.isinf(most) else "",
+        coordinate=margin.coordinate)  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fugu.report.curves import FLOOR, Laws, Ratio
+from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts
+from fugu.report.kernels import FLOOR
 from fugu.report.text import VALUE, clean, delta, epsilon, factor, number, percent, quoted
 from fugu.report.views import HIDDEN, View
 
@@ -22,10 +23,13 @@ METHODS = {
     "partial-transport": "the same average, leaving out the share of probability that δ allows",
     "cauchy-moments": "averages of powers of how far probability must be moved",
     "exact": "the least noise for which the promise holds, computed from the two laws themselves",
-}
-SHAPES = {
-    "Laplace": "Laplace noise, a sharp peak at zero with a scale of",
-    "Gaussian": "Gaussian noise, a bell curve with a scale (about its standard deviation) of",
+    "group": "how far the whole data set can move the statistics",
+    "record-group": "how far the records that may differ can move the statistics",
+    "expected-value": "how far apart the middles of two bell curves lie, with the same noise in every direction",
+    "directional": "noise only along the line between the middles of two bell curves",
+    "directional-uncertainty": "the same, using how uncertain the values are by themselves",
+    "eigenvector": "noise along the directions in which values already vary",
+    "optimal": "the correlated noise of least total size for which the promise holds",
 }
 UNLIMITED = {
     "only": "Here some values are possible under one answer only: whoever sees one of them knows.",
@@ -45,16 +49,36 @@ NOT_PROMISED = {
 }
 
 
+ANALYSIS = (
+    "This is an analysis on paper. Its noise is a real number of unlimited precision, which no computer draws, and fugu "
+    "refuses to release anything with it. The numbers and figures say what such noise would do. To publish, choose "
+    "Laplace or Gaussian noise: it has a certificate and a page of its own."
+)
+
+
 def headline(f: Facts) -> str:
     """What was published, and under which guarantee."""
+    each = "value" if f.dimension == 1 else "coordinate"
     if f.silent == 1:
         how = "without any noise"
     elif f.silent:
         how = f"with random noise, but with probability {percent(f.silent)} without any"
     else:
-        how = "with random noise added to each value"
+        how = f"with random noise added to each {each}"
     slip = f", apart from a remainder {delta(f.delta)} explained below" if f.delta else ""
-    what = "A value" if f.query == VALUE else quoted(f.query)
+    if not f.released:
+        return (
+            f"Nothing was published. If {quoted(f.query)} were published {how}, which nobody can draw exactly, a "
+            f"published value could change the odds between two protected answers about {quoted(f.secret)} by at most "
+            f"a factor of {factor(f.epsilon)} ({epsilon(f.epsilon)}){slip}."
+        )
+    one = "A value" if f.dimension == 1 else f"A list of {f.dimension:,} numbers"
+    what = one if f.query == VALUE else quoted(f.query)
+    if f.dimension > 1:
+        return (
+            f"{what} was published {how}. All coordinates together can change the odds between two protected answers "
+            f"about {quoted(f.secret)} by at most a factor of {factor(f.epsilon)} ({epsilon(f.epsilon)}){slip}."
+        )
     return (
         f"{what} was published {how}. A published value can change the odds between two protected answers about "
         f"{quoted(f.secret)} by at most a factor of {factor(f.epsilon)} ({epsilon(f.epsilon)}){slip}."
@@ -66,14 +90,29 @@ def accuracy(f: Facts) -> str:
     if f.silent == 1:
         rounded = f" after rounding to steps of {number(f.grid)}" if f.grid else ""
         return f"There is no noise: each published value is the exact one{rounded}."
-    text = (
-        f"On average the noise moves a value by {number(f.error)}, and at least {percent(0.95)} of the time by "
-        f"{number(f.half, 'up')} or less, in the units of {quoted(f.query)}."
-    )
-    told = [f"{SHAPES[name]} {number(scale)}" for name, scale in f.noises]
+    if f.dimension > 1:
+        text = (
+            f"On average the noise moves the coordinates by {number(f.error)} in total, and at least {percent(0.95)} of "
+            f"the time every one of the {f.dimension:,} by {number(f.half, 'up')} or less, in the units of "
+            f"{quoted(f.query)}."
+        )
+    elif math.isinf(f.error):
+        text = (
+            "The average of what the noise does is unlimited, because far values are too likely; at least "
+            f"{percent(0.95)} of the time it moves a value by {number(f.half, 'up')} or less, in the units of "
+            f"{quoted(f.query)}."
+        )
+    else:
+        text = (
+            f"On average the noise moves a value by {number(f.error)}, and at least {percent(0.95)} of the time by "
+            f"{number(f.half, 'up')} or less, in the units of {quoted(f.query)}."
+        )
+    told = [f"{shape} {number(scale)}" for shape, scale in f.noises]
     text += f" It is {told[0]}." if len(told) == 1 else f" It is one of: {'; '.join(told)}."
     if f.unchanged >= 0.05:
-        text += f" With probability {percent(f.unchanged)} it does not move it at all."
+        text += (
+            f" With probability {percent(f.unchanged)} it does not move {'it' if f.dimension == 1 else 'any'} at all."
+        )
     if f.grid:
         most = number(f.grid / 2, "up")
         text += f" Values come in steps of {number(f.grid, digits=6)}; others are rounded first, by at most {most}."
@@ -171,9 +210,20 @@ def silence(f: Facts) -> str:
     )
 
 
+def together(f: Facts) -> str:
+    """How the noises of the coordinates hang together."""
+    if f.covariances:
+        return (
+            "The noises of the coordinates depend on each other. The table of covariances says how: a positive number "
+            "means that two coordinates tend to be moved the same way, a negative one that they are moved opposite ways, "
+            "and on the diagonal stand the squares of the standard deviations."
+        )
+    return f"Every one of the {f.dimension:,} coordinates gets noise of the same kind and scale, drawn by itself."
+
+
 def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
     """What the first figure shows, and the number that sums it up."""
-    a, b, noisy = clean(view.first, 40), clean(view.second, 40), view.steps > 0
+    a, b, noisy = clean(view.first, 40), clean(view.second, 40), view.noisy
     text = f"How likely each value is if the answer is “{a}” and if it is “{b}”, according to the stated beliefs"
     text += ": above before noise, which nobody sees, below with noise, as published. " if noisy else ". "
     text += (
@@ -182,6 +232,13 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
         "noise"
     )
     text += f", and {percent(right[1], 'up')} of the time from the published one." if noisy else "."
+    if view.coordinate is not None:
+        text += (
+            f" This is coordinate {view.coordinate + 1} by itself; all coordinates together may say more, and the "
+            "promise is for all of them together."
+        )
+    if view.kernel.about:
+        text += " The noise of this analysis has no steps; for drawing it was gathered into narrow ones."
     if len(view.pair.points) == 2 and bool((view.pair.weights.max(axis=1) == 1).all()):
         text += " Each answer has one value here. Of two laws known only to be shifted copies, this is the worst case."
     if any(view.endless):
@@ -200,12 +257,14 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
 def ratio_caption(view: View, curve: Ratio, f: Facts) -> str:
     """What the second figure shows."""
     a, b = clean(view.first, 40), clean(view.second, 40)
-    line = "The line is what remains once noise is added" if view.steps > 0 else "The points are what is published"
+    line = "The line is what remains once noise is added" if view.noisy else "The points are what is published"
     text = (
         f"How strongly a value speaks for “{a}” (upward) or “{b}” (downward): the natural logarithm of how many times "
         f"likelier it is under one than under the other. {line}; the shaded band is the promise, "
         f"±{number(f.epsilon, 'up', 6)}. {_largest(view, curve)}"
     )
+    if view.coordinate is not None:
+        text += f" It is for coordinate {view.coordinate + 1} by itself."
     if f.delta and curve.largest > f.epsilon:
         text += " Where it leaves the band, what is in excess adds up to at most δ."
     sure = [(p, x, y) for p, x, y in ((curve.only_first, a, b), (curve.only_second, b, a)) if p > 0]
@@ -231,6 +290,6 @@ def _largest(view: View, curve: Ratio) -> str:
         return f"For the laws as computed it reaches {drawn}; they are known up to an error, so that no limit is known."
     if math.isinf(curve.largest):
         return "The largest shift for this pair is unlimited."
-    if view.gaussian and curve.drawn < curve.largest:
+    if not view.kernel.tight and curve.drawn < curve.largest:
         return f"The largest shift for this pair in the picture is {drawn}; for no value is it more than {most}."
     return f"The largest shift for this pair is {most}."

@@ -22,9 +22,7 @@ _CUTS = re.compile(r"(?P<column>.+?)\s*:(?P<cuts>[^:]+)")
 
 Layers = tuple[NDArray[np.int64], ...]
 Condition = Mapping[str, Test] | Callable[[Any], object]
-ProtectLike = (
-    str | Sequence[str] | Mapping[str, Mapping[str, object] | Callable[[Mapping[str, NDArray[Any]]], object]]
-)
+ProtectLike = str | Sequence[str] | Mapping[str, Mapping[str, object] | Callable[[Mapping[str, NDArray[Any]]], object]]
 """A column, a comparison ("age<65"), cut points ("age:18,65"); several columns; or {secret: condition}, a condition
 being {column: value or (low, high)}, or a function of the columns that says where the secret holds."""
 
