@@ -123,6 +123,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("coupling unasked", "and coupled_within(item, loss.pair, noise.rate, epsilon)", ""),
     ("continuous delta for a lattice", "            grid = float(noise.grid / unit)\n", "            grid = None\n", f"loss/test_golden_losses.py {BOUNDS}"),
     ("continuous noise searched for the lattice", "float(ask.epsilon), 1.0).value", "float(ask.epsilon), None).value", "calibration/test_golden_tables.py"),
+    ("the end of a search for an exact root", "return min(far, coupled) if", "return far if"),
     ("no noise is some noise", "prove_delta(item, None if noise.silent else noise.rate, epsilon)", "prove_delta(item, Fraction(1) if noise.silent else noise.rate, epsilon)"),
     ["loss/table/line_gaussian.py", DOOR],
     ("gaussian noise is pure", "        return prove_pure(item, None)", "        return []"),

@@ -87,8 +87,9 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         """A scale that should suffice, to search downwards from."""
         raise self._unknown("scale")
 
-    def sure(self, item: Laws, ask: Ask) -> float:
-        """A scale that surely suffices, up to the rounding of doubles; inf where none is known."""
+    def sure(self, item: Laws, ask: Ask, steps: float) -> float:
+        """A scale that surely suffices, up to the rounding of doubles; inf where none is known. `steps` is the end of a
+        search, which may be a digit above an exact root."""
         return math.inf
 
     def leak(self, item: Laws, noise: Drawn) -> float | None:
