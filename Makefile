@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml
 	@touch $(STAMP)
 
 # After every change: all checks, and the tests that find most mistakes; less than a minute on two cores.
-QUICK := tests/test_guarantee.py tests/test_public_surface.py tests/test_regressions.py tests/test_stale_mutants.py \
+QUICK := tests/test_guarantee.py tests/test_public_surface.py tests/test_stale_mutants.py \
 	tests/guarantee/test_parallel.py tests/laws/test_discrete.py tests/laws/test_normal.py \
 	tests/noise/test_law_mutants.py tests/noise/test_correlated.py \
 	tests/loss/test_door_mutants.py tests/loss/test_bounds_mutants.py tests/loss/test_golden_losses.py \
