@@ -164,13 +164,17 @@ def test_a_short_length_is_about_the_length(length, folder):
     assert (code, message) == (2, f"--length must be a whole number of at least 2, got {length}")
 
 
-def test_a_certificate_of_sequences_is_called_what_it_is(folder):
+def test_a_certificate_of_sequences_is_proved_and_one_that_was_edited_is_refused(folder):
     assert charged()[0] == 0
     code, message = run("verify", "out.certificate.json")
-    assert code == 4 and "is about sequences" in message and "fugu.translate" in message
+    assert code == 0 and message.startswith("holds: the translated epsilon is within")
+    text = (folder / "out.certificate.json").read_text()
+    (folder / "edited.json").write_text(text.replace('"length": ', '"length": 1', 1))
+    code, message = run("verify", "edited.json")
+    assert code == 4 and "edited after sealing" in message
     (folder / "list.json").write_text("[1]")
     code, message = run("verify", "list.json")
-    assert code == 4 and "is about sequences" not in message
+    assert code == 4 and "not a certificate" in message
 
 
 def test_a_refusal_in_a_pipe_is_one_line(folder):

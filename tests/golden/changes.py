@@ -114,4 +114,10 @@ _COMPARISONS = (
     Change("atoms-pair/approx/compare*", "rows.exact gaussian.note", "said for every noise", "the beliefs alone *"),
 )  # fmt: skip
 
-EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS)
+_SHAPES = ("vectors", "normal-vectors", "property")
+_EVERY_SHAPE = (
+    *(Change(f"{laws}*/mix/*", "*", "mixtures of every shape of laws are proved") for laws in _SHAPES),
+    *(Change(f"{laws}*/guarantee-against/*", "*", "guarantee_against answers for every shape") for laws in _SHAPES),
+)
+
+EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS, *_EVERY_SHAPE)

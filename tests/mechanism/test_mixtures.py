@@ -17,6 +17,7 @@ from fugu.auditing import guarantee_against
 from fugu.errors import CertificateError, NotProvable
 from fugu.mechanism.document import digest_of
 from fugu.mechanism.mixed import join
+from fugu.report.page import page
 
 X = [0, 1, 4]
 PAIR = LawPair(Discrete(X, [97, 2, 1]), Discrete(X, [1, 2, 97]), "a vs b")
@@ -169,10 +170,15 @@ def test_forged_mixtures_of_vectors_and_divergences_do_not_hold():
     assert not fugu.verify(forged(lambda body: body["parts"].__setitem__(0, other), *vectors)).holds
     divergences = made(PAIR, Renyi(2, 0.1)), made(PAIR, Renyi(2, 0.2))
     assert fugu.verify(forged(lambda body: None, *divergences)).holds
-    for budget in (Renyi(2, 0.1), Renyi(3, 0.2), Renyi(1.5, 0.2), Pure(5), Approx(5, 0.5), RenyiCurve({2: 0.2, 3: 9})):
-        from fugu.guarantee.encoding import budget_json
-
-        assert not fugu.verify(forged(lambda body, b=budget: body.update(budget=budget_json(b)), *divergences)).holds
+    for budget in (
+        {"kind": "Renyi", "alpha": "2", "epsilon": "1/10", "delta": "0"},
+        {"kind": "Renyi", "alpha": "3", "epsilon": "1/5", "delta": "0"},
+        {"kind": "Renyi", "alpha": "3/2", "epsilon": "1/5", "delta": "0"},
+        {"kind": "RenyiCurve", "epsilons": "2: 1/5, 3: 9", "delta": "0"},
+        {"kind": "Pure", "epsilon": "5"},
+        {"kind": "Approx", "epsilon": "5", "delta": "1/2"},
+    ):
+        assert not fugu.verify(forged(lambda body, b=budget: body.update(budget=b), *divergences)).holds
     with_delta = made(PAIR, Renyi(2, 0.1, 0.01)), made(PAIR, Renyi(2, 0.2))
     less = {"kind": "Renyi", "alpha": "2", "epsilon": "1/5", "delta": "1/1000"}
     assert not fugu.verify(forged(lambda body: body.update(budget=less), *with_delta)).holds
@@ -194,6 +200,15 @@ def test_what_a_mixture_promises_against_other_beliefs_at_one_order():
     assert guarantee_against(mixture, PAIR) <= Renyi(2, 0.2)
     worse = LawPair(Discrete([0]), Discrete([4]))
     assert not guarantee_against(mixture, worse) <= Renyi(2, 0.2)
+
+
+def test_pages_are_for_mixtures_of_numbers():
+    """Rényi mixtures of numbers have one; those of vectors are refused by name, not by accident."""
+    halves = made(PAIR, Renyi(2, 0.1)), made(PAIR, Renyi(2, 0.2))
+    assert "<html" in page(fugu.mix(0.5, *halves))
+    with pytest.raises(NotProvable, match="vector"):
+        page(fugu.mix(0.5, made(PLANE, Pure(1.0)), made(PLANE, Pure(2.0))))
+    assert repr(fugu.mix(0.25, *halves)) == f"Mixed(1/4, {halves[0]!r}, {halves[1]!r})"
 
 
 def test_the_weaker_of_two_guarantees_is_implied_by_both():

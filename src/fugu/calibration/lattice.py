@@ -287,9 +287,9 @@ def _continuous(family: Family, ask: Ask) -> float:
     def loss(scale: float) -> float:
         return delta_loss(family, scale, epsilon, None).value if ask.delta else pure_loss(family, scale).value
 
-    (known := leakage("line", Laplace.name)).require(family, ask)
-    scale = least_scale(loss, ask.target, lambda: known.start(family, ask))
-    return min(scale, known.sure(family, ask, scale))
+    known = leakage("line", Laplace.name)
+    known.require(family, ask)
+    return min(least_scale(loss, ask.target, lambda: known.start(family, ask)), known.sure(family, ask))
 
 
 def short_step(x: float) -> Fraction:

@@ -34,7 +34,8 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import decimal_up
 
 _DIGITS = 10
-_NUDGES = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+_NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+"""Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
 _COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
 _REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
 _UNIT = Fraction(1)
@@ -79,7 +80,7 @@ class ScaleOffer(Offer):
         A proposal is a float: it may be a little short of what it stands for. More than 1e-5 of it is not made up
         for."""
         grid = self.where.lattice.grid
-        start = float(decimal_up(float(Fraction(self.proposal.steps) * grid), _DIGITS))
+        start = float(Fraction(self.proposal.steps) * grid)
         for scale in dict.fromkeys(decimal_up(start * (1 + nudge), _DIGITS) for nudge in _NUDGES):
             noise = self.kind.at(float(scale), grid)
             proof = bound(self.where.items if laws is None else laws, noise.in_steps(grid), ask)

@@ -27,7 +27,7 @@ def least(item: Shape, ask: Ask, kind: Kind) -> float:
     if ask.impossible:
         return math.inf
     found = least_scale(lambda steps: guess(item, kind, ask, steps), ask.target, lambda: known.start(item, ask))
-    return min(found, known.sure(item, ask, found))
+    return min(found, known.sure(item, ask))
 
 
 def least_scale(loss: Callable[[float], float], target: float, upper: float | Callable[[], float]) -> float:

@@ -87,9 +87,8 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         """A scale that should suffice, to search downwards from."""
         raise self._unknown("scale")
 
-    def sure(self, item: Laws, ask: Ask, steps: float) -> float:
-        """A scale that surely suffices, up to the rounding of doubles; inf where none is known. `steps` is the end of a
-        search, which may be a digit above an exact root."""
+    def sure(self, item: Laws, ask: Ask) -> float:
+        """A scale that surely suffices, up to the rounding of doubles; inf where none is known."""
         return math.inf
 
     def leak(self, item: Laws, noise: Drawn) -> float | None:

@@ -56,6 +56,9 @@ class Mixed(Mechanism):
         drawn = chosen._draw(column, source)
         return chosen._processed(drawn)
 
+    def __repr__(self) -> str:
+        return f"Mixed({self.share}, {self.first!r}, {self.second!r})"
+
 
 def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
     """Run m1 with probability p, m2 otherwise; the mixture keeps the weaker of the two guarantees.

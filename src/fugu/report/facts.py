@@ -97,8 +97,8 @@ class Belief:
 
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
     """Read a certificate; names not given come from the recipe in it, if it has one."""
-    if certificate.kind not in ("additive", "mixed"):
-        raise NotProvable(f"a page for certificates of kind {certificate.kind!r} is not available yet")
+    if certificate.runs != "additive":
+        raise NotProvable(f"a page for certificates of kind {certificate.runs!r} is not available yet")
     promise = certificate.budget.simplest()
     budget = _odds(promise)
     running = parts(certificate)

@@ -60,7 +60,7 @@ class LineGaussian(Line[Gaussian]):
             return divergence_start(item, ask)
         return lattice_start(item, line_range(item), ask)
 
-    def sure(self, item: Family, ask: Ask, steps: float) -> float:
+    def sure(self, item: Family, ask: Ask) -> float:
         """W_inf sqrt(alpha / (2 epsilon)) for divergences: for translates it is the exact root."""
         return gaussian_scale(farthest(item), ask)
 

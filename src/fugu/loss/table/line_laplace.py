@@ -19,14 +19,11 @@ from fugu.loss.stated import in_units, on_grid, require_lattice, steps_below
 from fugu.loss.table.line import Line, divergence_start
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.transport.coupling import monotone
 from fugu.transport.wasserstein import w_inf_index
 
 _FINE = 1e-9
 """Below this delta the error bound of the fast loss is no longer negligible: small problems are searched in balls."""
 _SMALL = 20_000
-_DIGIT = 1e-8
-"""How far above an exact root a search may end."""
 
 
 @final
@@ -84,17 +81,9 @@ class LineLaplace(Line[Laplace]):
         """l1 / epsilon, or l1 / delta when epsilon is tiny (a shift by D costs delta <= D / 2b)."""
         return divergence_start(item, ask) if isinstance(ask, Divergences) else upper(item, ask)
 
-    def sure(self, item: Family, ask: Ask, steps: float) -> float:
-        """l1 / epsilon where no delta is allowed; and W_inf / epsilon of the pair that needs most, where a search ends
-        next to it: for two points, and for sums with what others add, it is the exact root."""
-        if not ask.pure:
-            return math.inf
-        coupled = math.inf
-        if 0 < steps < math.inf:
-            i, j = pure_loss(item, steps).pair
-            coupled = over(monotone(item.points, item.laws[i], item.laws[j]).distances.max().item(), ask.epsilon)
-        far = over(l1_distance(item), ask.epsilon)
-        return min(far, coupled) if coupled >= steps * (1 - _DIGIT) else far
+    def sure(self, item: Family, ask: Ask) -> float:
+        """l1 / epsilon where no delta is allowed: for two points it is the exact root."""
+        return over(l1_distance(item), ask.epsilon) if ask.pure else math.inf
 
     def leak(self, item: Family, noise: Laplace) -> float:
         """The largest ratio at atoms."""

@@ -61,7 +61,7 @@ class SmoothGaussian(Leakage[Analytic, Gaussian]):
         distance = smooth_range(item)
         return first_guess(distance, ask) if ask.finite else lattice_start(item, distance, ask)
 
-    def sure(self, item: Analytic, ask: Ask, steps: float) -> float:
+    def sure(self, item: Analytic, ask: Ask) -> float:
         """Translates by whole steps stay so after rounding."""
         shift = item.shift()
         known = shift is not None and shift.denominator == 1
