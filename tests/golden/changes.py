@@ -117,6 +117,12 @@ _COMPARISONS = (
 _SHAPES = ("vectors", "normal-vectors", "property")
 _EVERY_SHAPE = (
     *(Change(f"{laws}*/mix/*", "*", "mixtures of every shape of laws are proved") for laws in _SHAPES),
+    Change(
+        "*/mix/renyi-pure", "message", "mixtures of Renyi guarantees are proved too, of one kind", "*not of one kind: *"
+    ),
+    Change(
+        "*/mix/*", "verify-other.reason", "what fails is said by itself", "a half does not hold, or is not within *"
+    ),
     *(Change(f"{laws}*/guarantee-against/*", "*", "guarantee_against answers for every shape") for laws in _SHAPES),
 )
 
