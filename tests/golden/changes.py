@@ -126,4 +126,15 @@ _EVERY_SHAPE = (
     *(Change(f"{laws}*/guarantee-against/*", "*", "guarantee_against answers for every shape") for laws in _SHAPES),
 )
 
-EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS, *_EVERY_SHAPE)
+_DECIMAL = "the decimal just below the end of a search is tried first, and proved"
+_A_DIGIT_LESS = (
+    *(Change(case, field, _DECIMAL, within=1e-6)
+      for case, fields in (
+          ("*/calibrate/*", ("*noise.scale", "*.absolute", "*.squared", "*.delta", "*.epsilon", "errors.interval*")),
+          ("*/mix/*", ("*noise.scale", "*.absolute", "*.squared", "*.delta")),
+          ("*/verify/*", ("delta",)), ("*/approx/compare*", ("rows.exact gaussian.*",)))
+      for field in fields),
+    Change("*/calibrate/*", "noise.tail", _DECIMAL, "<bound method *"),
+)  # fmt: skip
+
+EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS, *_EVERY_SHAPE, *_A_DIGIT_LESS)
