@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo`, `make test`. Both set up .venv by themselves.
+# Everything a newcomer needs: `make demo`, `make quick`, `make test`. All set up .venv by themselves.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
 
-.PHONY: demo install test hunt hunt-again hunt-report check mutants bench docs clean
+.PHONY: demo install quick test hunt hunt-again hunt-report check mutants bench docs clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -21,6 +21,19 @@ $(STAMP): pyproject.toml
 	@echo "installing fugu and its tools into $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	@touch $(STAMP)
+
+# After every change: all checks, and the tests that find most mistakes; less than a minute on two cores.
+QUICK := tests/test_guarantee.py tests/test_public_surface.py tests/test_stale_mutants.py \
+	tests/guarantee/test_parallel.py tests/laws/test_discrete.py tests/laws/test_normal.py \
+	tests/noise/test_law_mutants.py tests/noise/test_correlated.py \
+	tests/loss/test_door_mutants.py tests/loss/test_bounds_mutants.py tests/loss/test_golden_losses.py \
+	tests/calibration/test_prove_mutants.py tests/calibration/test_choices.py tests/calibration/test_golden_tables.py \
+	tests/mechanism/test_release.py tests/mechanism/test_certificate.py tests/mechanism/test_forgeries_mutants.py \
+	tests/transport/test_wasserstein.py tests/ledger/test_ledger_spend.py tests/data/test_schema.py \
+	tests/scenario/test_scenario.py tests/queries/test_groups.py
+
+quick: install check
+	@$(BIN)/python -m pytest -n $(JOBS) $(QUICK)
 
 test: install check
 	@$(BIN)/python -m pytest -n $(JOBS)
@@ -37,6 +50,7 @@ hunt-report: install
 
 check: install
 	@$(BIN)/ruff check src tests benchmarks examples
+	@$(BIN)/ruff format --check --quiet src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
 	@$(BIN)/python tests/mutants.py --stale

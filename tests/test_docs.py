@@ -3,6 +3,7 @@
 In one document all blocks run in the order of the page, in one namespace and one folder that holds the example tables.
 
 - ```python    is executed; a ```text block right after it is what it prints.
+- ```python noise/new.py   is a file that is added to the package, as far as this page can see.
 - ```console   holds `$ fugu ...` lines (a backslash continues one) and what they print; `$ echo $?` is the exit code of
   the command before, and a command without it must end with 0.
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib
 import io
 import os
 import re
@@ -20,6 +22,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,14 +30,19 @@ import pytest
 
 import structure
 from fugu import errors
+from fugu.calibration import registry
+from fugu.loss import door
+from fugu.noise import kind
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ("clinic_reference.csv", "clinic_today.csv")
-WITH_CODE = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/proofs/*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/proofs/*.md"))]
 DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
+ADDED_TO = ("noise", "loss.table", "calibration.methods", "priors", "queries")
 EXAMPLES = [path for path in sorted(ROOT.glob("examples/*.py")) if path.name != "make_clinic.py"]
 
-_FENCE = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(?P<kind>\w*)(?P<file>[^\n]*)\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)!?\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -47,6 +55,7 @@ class Block:
     body: str
     line: int
     prints: str | None = None
+    file: str = ""
 
 
 def blocks(page: str) -> list[Block]:
@@ -59,7 +68,11 @@ def blocks(page: str) -> list[Block]:
         after = fences[number + 1] if number + 1 < len(fences) else None
         adjacent = after is not None and after["kind"] == "text" and not page[fence.end() : after.start()].strip()
         line = page.count("\n", 0, fence.start()) + 2
-        found.append(Block(fence["kind"], fence["body"], line, after["body"] if after and adjacent else None))
+        found.append(
+            Block(
+                fence["kind"], fence["body"], line, after["body"] if after and adjacent else None, fence["file"].strip()
+            )
+        )
     return found
 
 
@@ -67,10 +80,52 @@ def run_page(page: str, name: str) -> None:
     """Execute the blocks of a page in order, the Python ones in one namespace."""
     namespace: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
-        if block.kind == "python":
+        if block.file:
+            add_file(block)
+        elif block.kind == "python":
             run_python(block, name, namespace)
         else:
             run_console(block, name)
+
+
+def add_file(block: Block) -> None:
+    """A new file of the package, in a folder beside it; registries look again."""
+    path = Path.cwd() / "added" / block.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.body, encoding="utf-8")
+    package = importlib.import_module(".".join(("fugu", *Path(block.file).parent.parts)))
+    assert not any((Path(place) / path.name).exists() for place in package.__path__), f"{block.file} is there already"
+    package.__path__ = [*package.__path__, str(path.parent)]
+    forget()
+
+
+def forget() -> None:
+    """Registries walk their folders again."""
+    importlib.invalidate_caches()
+    for walk in (registry.methods, kind.kinds, door.leakage, door.covers):
+        walk.cache_clear()
+
+
+@contextlib.contextmanager
+def own_package() -> Iterator[None]:
+    """Files that a page adds to the package are gone after it."""
+    rooms = [importlib.import_module(f"fugu.{name}") for name in ADDED_TO]
+    paths, modules = [list(room.__path__) for room in rooms], set(sys.modules)
+    methods, kinds = list(registry.methods()), dict(kind.kinds())
+    try:
+        yield
+    finally:
+        for room, path in zip(rooms, paths, strict=True):
+            room.__path__ = path
+        for name in set(sys.modules) - modules:
+            if "added" in Path(getattr(sys.modules[name], "__file__", None) or "").parts:
+                parent, _, child = name.rpartition(".")
+                del sys.modules[name]
+                vars(sys.modules[parent]).pop(child, None)
+        registry._METHODS[:] = methods
+        kind._KINDS.clear()
+        kind._KINDS.update(kinds)
+        forget()
 
 
 def run_python(block: Block, name: str, namespace: dict[str, object]) -> None:
@@ -137,7 +192,28 @@ def names(paths: list[Path]) -> list[str]:
 
 @pytest.mark.parametrize("path", WITH_CODE, ids=names(WITH_CODE))
 def test_the_code_of_a_document_runs_and_prints_what_it_says(path, folder):
-    run_page(path.read_text(encoding="utf-8"), path.name)
+    with own_package():
+        run_page(path.read_text(encoding="utf-8"), path.name)
+
+
+def test_things_are_added_in_as_many_files_as_the_page_says():
+    page = CONTRIBUTING.read_text(encoding="utf-8")
+    listed = {
+        name: int(count) for name, count in re.findall(r"^\| \[([\w ]+)\]\(#[\w-]+\) \| (\d) \|", page, re.MULTILINE)
+    }
+    assert listed == {"a method": 1, "a noise": 2, "a prior": 1, "a query": 1}
+    for name, count in listed.items():
+        section = page.split(f"## {name.capitalize()}\n", 1)[1].split("\n## ", 1)[0]
+        assert sum(bool(block.file) for block in blocks(section)) == count
+
+
+def test_what_a_page_adds_is_gone_after_it(folder):
+    before = [m.name for m in registry.methods()], list(kind.kinds())
+    with own_package():
+        run_page(CONTRIBUTING.read_text(encoding="utf-8"), "CONTRIBUTING.md")
+        assert "binomial" in kind.kinds() and "half-wasserstein" in [m.name for m in registry.methods()]
+    assert ([m.name for m in registry.methods()], list(kind.kinds())) == before
+    assert not door.covers("line", "binomial")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=names(EXAMPLES))

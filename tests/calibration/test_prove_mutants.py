@@ -31,6 +31,7 @@ from fugu.errors import NotProvable
 from fugu.laws.items import shapes
 from fugu.loss.door import bound
 from fugu.mechanism.context import Context
+from fugu.numbers.exact import decimal_up
 
 PAIR = LawPair(Discrete([0, 1, 4], [5, 3, 2]), Discrete([0, 1, 4], [2, 3, 5]), "a vs b")
 
@@ -224,3 +225,13 @@ def test_the_least_error_is_chosen():
         for noise in ("laplace", "gaussian"):
             named_one = calibrate(PAIR, Approx(0.4, 0.01), noise=noise, objective=objective)
             assert best.expected_error(objective) <= named_one.expected_error(objective)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.1, 0.3])
+def test_translates_get_the_plain_laplace_scale_to_the_digit(epsilon):
+    """W_inf / epsilon is the exact root; the end of a search would be a digit above it."""
+    masses = [1, 4, 6, 4, 1]
+    pair = LawPair(Discrete(range(5), masses), Discrete(range(1, 6), masses), "one more")
+    other = LawPair(Discrete(range(5), masses), Discrete(range(5), [2, 4, 6, 4, 2]), "near")
+    assert calibrate(pair, Pure(epsilon)).noise.scale == float(decimal_up(1 / epsilon, 10))
+    assert calibrate([other, pair], Pure(epsilon)).noise.scale == calibrate(pair, Pure(epsilon)).noise.scale

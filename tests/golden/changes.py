@@ -114,4 +114,27 @@ _COMPARISONS = (
     Change("atoms-pair/approx/compare*", "rows.exact gaussian.note", "said for every noise", "the beliefs alone *"),
 )  # fmt: skip
 
-EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS)
+_SHAPES = ("vectors", "normal-vectors", "property")
+_EVERY_SHAPE = (
+    *(Change(f"{laws}*/mix/*", "*", "mixtures of every shape of laws are proved") for laws in _SHAPES),
+    Change(
+        "*/mix/renyi-pure", "message", "mixtures of Renyi guarantees are proved too, of one kind", "*not of one kind: *"
+    ),
+    Change(
+        "*/mix/*", "verify-other.reason", "what fails is said by itself", "a half does not hold, or is not within *"
+    ),
+    *(Change(f"{laws}*/guarantee-against/*", "*", "guarantee_against answers for every shape") for laws in _SHAPES),
+)
+
+_DECIMAL = "the decimal just below the end of a search is tried first, and proved"
+_A_DIGIT_LESS = (
+    *(Change(case, field, _DECIMAL, within=1e-6)
+      for case, fields in (
+          ("*/calibrate/*", ("*noise.scale", "*.absolute", "*.squared", "*.delta", "*.epsilon", "errors.interval*")),
+          ("*/mix/*", ("*noise.scale", "*.absolute", "*.squared", "*.delta")),
+          ("*/verify/*", ("delta",)), ("*/approx/compare*", ("rows.exact gaussian.*",)))
+      for field in fields),
+    Change("*/calibrate/*", "noise.tail", _DECIMAL, "<bound method *"),
+)  # fmt: skip
+
+EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS, *_EVERY_SHAPE, *_A_DIGIT_LESS)

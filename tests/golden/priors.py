@@ -120,7 +120,7 @@ def _per_entry() -> dict[str, Callable[[], Any]]:
                 {
                     "guarantee": repr(made.guarantee),
                     "charge": repr(made.charge),
-                    "certificate": made.certificate,
+                    "certificate": {k: v for k, v in made.certificate.claims.items() if k != "schema"},
                     "value": release.value,
                     "release": repr(release.charge),
                     "second release": guarded(lambda: made.release([1, 2]).value),

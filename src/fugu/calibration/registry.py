@@ -16,6 +16,7 @@ from typing import Any
 from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee.asks import Ask
 from fugu.laws.items import Shape
+from fugu.loss.door import covers
 from fugu.noise.kind import Kind
 
 ARITHMETIC = (OverflowError, ZeroDivisionError, FloatingPointError)
@@ -66,7 +67,8 @@ class Method:
     """The shapes of laws it is for, one at a time or together."""
     finite: bool
     """Whether it is for divergences of finite order, or for ratios."""
-    noises: tuple[str, ...]
+    noises: tuple[str, ...] | None
+    """None: every noise that the table of losses has an entry for."""
     beaten_by: str | None = None
     """A method that never asks for more, where it knows a scale: then this one is tried only if asked for."""
     delta: bool = False
@@ -77,7 +79,10 @@ class Method:
     def suits(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> bool:
         """Whether it is for such laws, such a budget and such a noise."""
         known = {item.shape for item in items}
-        return kind.name in self.noises and self.finite == ask.finite and known <= set(self.shapes)
+        return self._knows(kind, known) and self.finite == ask.finite and known <= set(self.shapes)
+
+    def _knows(self, kind: Kind, shapes: set[str]) -> bool:
+        return all(covers(shape, kind.name) for shape in shapes) if self.noises is None else kind.name in self.noises
 
     def propose(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> Proposal:
         """The largest scale any item needs; a remark stays only if it is true of every item."""
@@ -96,7 +101,7 @@ def method(
     place: int,
     shapes: tuple[str, ...] = ONE_NUMBER,
     finite: bool = False,
-    noises: tuple[str, ...] = ("laplace",),
+    noises: tuple[str, ...] | None = ("laplace",),
     beaten_by: str | None = None,
     delta: bool = False,
     largest: float = math.inf,

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from fugu.laws.places import nearest
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.kind import Objective
+from fugu.noise.kind import Objective, Sampler
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
@@ -32,9 +30,9 @@ class Additive(Mechanism):
     """The atoms of all laws, sorted; None for translates of an unknown law, where only the lattice is known."""
 
     @cached_property
-    def sampler(self) -> LatticeLaplaceSampler | LatticeGaussianSampler:
+    def sampler(self) -> Sampler:
         """The exact sampler of this noise."""
-        return sampler_of(self.noise)
+        return self.noise.sampler
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2 of the noise."""
@@ -68,13 +66,6 @@ class Additive(Mechanism):
 
     def __repr__(self) -> str:
         return f"Additive({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r})"
-
-
-def sampler_of(noise: Laplace | Gaussian) -> LatticeLaplaceSampler | LatticeGaussianSampler:
-    """The exact sampler of a lattice noise."""
-    if isinstance(noise, Gaussian):
-        return LatticeGaussianSampler(noise.precision)
-    return LatticeLaplaceSampler(noise.rate)
 
 
 def rounding_error(lattice: Lattice | None, support: NDArray[np.float64] | None) -> float:

@@ -106,11 +106,19 @@ class Certificate(Document):
         return noise
 
     @property
-    def noise(self) -> LatticeNoise:
-        """The noise that is drawn."""
+    def released_noise(self) -> Noise:
+        """The noise that is drawn, of any kind that can be."""
         noise = noise_from(self.body["noise"])
-        if not isinstance(noise, LatticeNoise):
+        if not noise.released:
             raise CertificateError(f"this version of fugu draws no noise {noise.name!r}")
+        return noise
+
+    @property
+    def noise(self) -> LatticeNoise:
+        """The noise that is drawn, for what is known of Laplace and Gaussian noise beyond the proof."""
+        noise = self.released_noise
+        if not isinstance(noise, LatticeNoise):
+            raise CertificateError(f"this is known for Laplace and Gaussian noise, not for {noise.name} noise")
         return noise
 
     @property

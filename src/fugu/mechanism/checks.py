@@ -14,8 +14,7 @@ from fugu.errors import CertificateError
 from fugu.laws.vectors import reached
 from fugu.mechanism.labels import misnamed
 from fugu.mechanism.shares import check_shares
-from fugu.noise.gaussian import Gaussian
-from fugu.noise.laplace import Laplace
+from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 
@@ -45,7 +44,7 @@ def check_labels(certificate: Certificate) -> None:
         raise CertificateError(f"the certificate's labels are wrong: {wrong}")
 
 
-def check_lattice(noise: Laplace | Gaussian, lattice: Lattice | None) -> None:
+def check_lattice(noise: Noise, lattice: Lattice | None) -> None:
     """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
     if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
         raise CertificateError("the noise of the certificate is not on its lattice")
@@ -109,7 +108,7 @@ _LABELS: Check = ("labels", "each label names the two secrets that its pair comp
 _LATTICE: Check = (
     "noise and lattice",
     "noise is drawn on the lattice that values are rounded onto",
-    lambda certificate: check_lattice(certificate.noise, certificate.lattice),
+    lambda certificate: check_lattice(certificate.released_noise, certificate.lattice),
 )
 PROPERTY = "property"
 """Named in a verdict where the secret is a property of the whole."""

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.laws.places import nearest
-from fugu.mechanism.additive import rounding_error, sampler_of
+from fugu.mechanism.additive import rounding_error
 from fugu.mechanism.intake import as_rows
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.kind import Objective
+from fugu.noise.kind import Objective, Sampler
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
@@ -36,9 +34,9 @@ class VectorAdditive(Mechanism):
     """The atoms of all laws, one per row; None for translates of an unknown law."""
 
     @cached_property
-    def sampler(self) -> LatticeLaplaceSampler | LatticeGaussianSampler:
+    def sampler(self) -> Sampler:
         """The exact sampler of one coordinate's noise."""
-        return sampler_of(self.noise)
+        return self.noise.sampler
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E ||N||_1 or E ||N||_2^2: the sum over coordinates."""

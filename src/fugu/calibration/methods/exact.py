@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from fugu.calibration.methods.wasserstein import least_excess, reach
-from fugu.calibration.registry import EVERY, RELEASED, Proposal, method
+from fugu.calibration.registry import Proposal, method
 from fugu.calibration.search import least, least_scale
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.guarantee.order import pure_as_renyi
@@ -32,7 +32,7 @@ _VECTORS = "the largest ratio on the product grid of coordinates (docs/proofs/ve
     "exact",
     "the tight loss of the noise that is drawn: proved in docs/proofs/laplace.md and docs/proofs/gaussian.md",
     place=100,
-    noises=RELEASED,
+    noises=None,
 )
 def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:
     """scale = min { b : loss(b) <= budget }; 0 when the beliefs alone suffice."""
@@ -47,7 +47,7 @@ def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:
     "the tight divergence of the two noised laws, proved in docs/proofs/renyi.md",
     place=100,
     finite=True,
-    noises=EVERY,
+    noises=None,
     largest=50_000,
 )
 def divergences(item: Item, ask: Divergences, kind: Kind) -> Proposal:
