@@ -81,7 +81,8 @@ class ScaleOffer(Offer):
         for."""
         grid = self.where.lattice.grid
         start = float(Fraction(self.proposal.steps) * grid)
-        for scale in dict.fromkeys(decimal_up(start * (1 + nudge), _DIGITS) for nudge in _NUDGES):
+        nudges = _NUDGES[1:] if ask.finite and ask.delta else _NUDGES  # no event is left out for a last digit
+        for scale in dict.fromkeys(decimal_up(start * (1 + nudge), _DIGITS) for nudge in nudges):
             noise = self.kind.at(float(scale), grid)
             proof = bound(self.where.items if laws is None else laws, noise.in_steps(grid), ask)
             if proof.holds:
