@@ -180,7 +180,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("equal masses are equal laws", "if self.blurred(pair) or not", "if not", BLUR),
     ("one inexact law is exact", "> 0 or self.errors[j]", "> 0 and self.errors[j]", BLUR),
     ("rounding forgets the error", "return replace(self, points=places)", "return replace(self, points=places, errors=())", BLUR),
-    ["laws/sums.py", "laws/test_sums.py::TestManyDifferentUsers"],
+    ["laws/adding.py", "laws/test_sums.py::TestManyDifferentUsers"],
     ("errors of the parts", "(n * Fraction(law.error) for", "(0 * Fraction(law.error) for"),
     ["noise/lattice.py", "src/fugu/noise/lattice.py laws/test_discrete.py noise/test_law_mutants.py"],
     ("truncated to the lattice", "float(1 / self.grid) + 0.5", "float(1 / self.grid)"),

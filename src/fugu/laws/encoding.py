@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
-from fugu.laws.family import Family
+from fugu.laws.components import Components
+from fugu.laws.family import Family, distinct
 from fugu.laws.items import Item, Shape
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.laws.normal import Components, NormalMixture, components
-from fugu.laws.vectors import VectorFamily, distinct
+from fugu.laws.normal import NormalMixture, components
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import float_up, read_number, read_whole
 
@@ -54,20 +54,20 @@ def _components_from(found: dict[str, list[str]]) -> Components:
     return components(NormalMixture(weights, means, stds))
 
 
-def vectors_json(family: VectorFamily) -> dict[str, Any]:
+def vectors_json(family: Family) -> dict[str, Any]:
     """A family of laws of vectors on lattice indices, one row a point."""
     rows = family_json(family)
     return {"kind": "vectors", **rows, "translates": family.translates}
 
 
-def vectors_from(found: dict[str, Any]) -> VectorFamily:
+def vectors_from(found: dict[str, Any]) -> Family:
     """The family that `vectors_json` wrote, checked: distinct points of one dimension, laws that are laws."""
     points = _points(found["points"])
     if found.get("kind") != "vectors" or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
         raise CertificateError("the certificate's laws are no laws of vectors in order")
     errors = tuple(_error_from(law) for law in found["laws"])
     laws, pairs, labels = _laws_and_pairs(found, len(points))
-    return VectorFamily(points, laws, pairs, labels, bool(found["translates"]), errors)
+    return Family(points, laws, pairs, labels, bool(found["translates"]), errors)
 
 
 def normal_pair_json(pair: NormalPair) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _normal_from(found: dict[str, Any]) -> MultivariateNormal:
     )
 
 
-def family_json(family: Family | VectorFamily) -> dict[str, Any]:
+def family_json(family: Family) -> dict[str, Any]:
     """A family on lattice indices."""
     return {
         "points": family.points.astype(np.int64).tolist(),

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw, BadNoise
+from fugu.laws.components import Described
 from fugu.laws.places import Digest
 from fugu.noise.lattice import Lattice
+from fugu.numbers.checks import is_number, listed
 from fugu.numbers.exact import as_fraction
 
 Row = tuple[Fraction, ...]
@@ -22,7 +24,7 @@ Matrix = tuple[Row, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class MultivariateNormal:
+class MultivariateNormal(Described):
     """N(mean, cov). Entries are read as the decimals they are written as; cov must be symmetric positive semidefinite.
 
     >>> law = MultivariateNormal([0, 1], [[2, 0.5], [0.5, 1]])
@@ -32,6 +34,7 @@ class MultivariateNormal:
 
     mean: Row
     cov: Matrix
+    normal_vector: ClassVar[bool] = True
 
     def __init__(self, mean: ArrayLike | Sequence[object], cov: ArrayLike | Sequence[Sequence[object]]) -> None:
         object.__setattr__(self, "mean", _row(mean, "the mean"))
@@ -82,6 +85,7 @@ class NormalPair:
     atoms: ClassVar[bool] = False
     translates: ClassVar[bool] = False
     inexact: ClassVar[bool] = False
+    point_masses: ClassVar[bool] = False
 
     @property
     def dimension(self) -> int:
@@ -125,6 +129,10 @@ class NormalPair:
         """Add what is stated to a digest."""
         digest.update(repr((self.p.mean, self.p.cov, self.q.mean, self.q.cov)).encode())
 
+    def differs(self, number: int, other: Any, its: int, comparable: bool) -> bool:  # noqa: ARG002
+        """Whether this law of the pair is surely not that one of another."""
+        return bool(other.shape == self.shape and (self.p, self.q)[number] != (other.p, other.q)[its])
+
     @property
     def difference(self) -> Row:
         """mean of p - mean of q, exactly."""
@@ -161,17 +169,16 @@ def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
 
 
 def _rows(cov: Any) -> list[Any]:
-    rows = cov.tolist() if isinstance(cov, np.ndarray) else list(cov)
+    rows = listed(cov)
     if not all(isinstance(row, Sequence | np.ndarray) for row in rows):
         raise BadLaw("a covariance is a square table of numbers, one row a coordinate")
     return rows
 
 
 def _row(values: Any, what: str) -> Row:
-    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     found = []
-    for x in listed:
-        if isinstance(x, bool) or not isinstance(x, int | float | Fraction):
+    for x in listed(values):
+        if not is_number(x):
             raise BadLaw(f"{what} must hold numbers, found {type(x).__name__}")
         try:
             found.append(as_fraction(x))

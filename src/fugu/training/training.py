@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.numbers import is_number
+from fugu.numbers.checks import is_number
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
 from fugu.training.draw import NormalStream
