@@ -50,9 +50,9 @@ def sequence_schema(reference: object, by: str, order: str, state: str, schema: 
             raise ColumnNotFound(name, named)
     found = told.with_field(by, Field("identifier")).with_field(order, Field("time")).completed(reference, (state,))
     known = found.fields[state]
-    if known.kind not in ("number", "category", "ordered"):
+    if known.public:
         raise BadTable(f"column {state!r} must hold states: categories or numbers, not times or identifiers")
-    if known.kind == "ordered" and known.outside != "nearest":  # the order of states means nothing here
+    if known.ordered and not known.nearest:  # the order of states means nothing here
         return found.with_field(state, replace(known, kind="category", typical=None))
     return found
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from numbers import Real as AnyReal
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -19,6 +21,11 @@ def is_number(x: object) -> TypeGuard[Real]:
     (True, True, False, False)
     """
     return isinstance(x, int | float | Fraction) and not isinstance(x, bool)
+
+
+def is_real(x: object) -> TypeGuard[Any]:
+    """A real number of any library (numpy's too), and not a truth value."""
+    return isinstance(x, AnyReal) and not isinstance(x, bool)
 
 
 def is_finite(x: object) -> TypeGuard[Real]:
@@ -52,6 +59,20 @@ def is_list(x: object) -> TypeGuard[Sequence[Any]]:
 def is_iterable(x: object) -> TypeGuard[Iterable[Any]]:
     """Something to go through one by one, and not a text."""
     return isinstance(x, Iterable) and not isinstance(x, str)
+
+
+def is_texts(x: object) -> TypeGuard[Iterable[str]]:
+    """Texts one by one, and not one text.
+
+    >>> is_texts(["a", "b"]), is_texts("ab"), is_texts(["a", 1]), is_texts([])
+    (True, False, False, True)
+    """
+    return is_iterable(x) and all(isinstance(item, str) for item in x)
+
+
+def is_path(x: object) -> TypeGuard[str | os.PathLike[str]]:
+    """The name of a file."""
+    return isinstance(x, str | os.PathLike)
 
 
 def listed(x: Any) -> list[Any]:
