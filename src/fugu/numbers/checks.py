@@ -75,6 +75,11 @@ def is_path(x: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(x, str | os.PathLike)
 
 
+def is_row(x: object) -> TypeGuard[list[Any] | tuple[Any, ...] | np.ndarray[Any, Any]]:
+    """A list, a tuple or an array: what holds cells side by side."""
+    return isinstance(x, list | tuple | np.ndarray)
+
+
 def listed(x: Any) -> list[Any]:
     """The items as a list; those of an array as plain numbers."""
     return x.tolist() if isinstance(x, np.ndarray) else list(x)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from fugu.data.schema import Schema
 from fugu.errors import UnknownName, UsageError
 from fugu.laws import Law, LawPair
+from fugu.numbers.checks import is_list
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 
@@ -18,9 +19,22 @@ if TYPE_CHECKING:
     from fugu.scenario.property_model import PropertyModel
 
 Beliefs = Mapping[str, Law]
+F = TypeVar("F", bound=Callable[..., Any])
 INDEPENDENT = "rows are independent given their own secret"
+_NAMED: dict[str, Callable[[Iterable[str]], Iterable[tuple[str, str]]]] = {
+    "all": lambda secrets: combinations(secrets, 2),
+    "adjacent": pairwise,
+}
+_BUILDERS: dict[str, Callable[..., Scenario]] = {}
+"""By name, how scenarios are made from tables, users, groups and the like: each module of this room adds its own."""
 _NOTHING = Report()
 _BY_HAND = ("beliefs: the law of the published value given each secret, as stated", INDEPENDENT)
+
+
+def builder(function: F) -> F:
+    """Make a function known as the way behind the method of `Scenario` of the same name."""
+    _BUILDERS[function.__name__] = function
+    return function
 
 
 @final
@@ -100,9 +114,7 @@ class Scenario:
         >>> scenario.law_pairs()[0].p.weights, scenario.law_pairs()[0].q.weights
         (array([0.5, 0.5]), array([0., 1.]))
         """
-        from fugu.scenario.table import from_table
-
-        return from_table(
+        return _BUILDERS["from_table"](
             reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema=schema,
             components=components,
         )  # fmt: skip
@@ -110,39 +122,29 @@ class Scenario:
     @staticmethod
     def takes_part(user: Any, others: Any, count: int | None = None) -> Scenario:
         """A total over independent users: "takes part" against "stays away"; see `fugu.scenario.users`."""
-        from fugu.scenario.users import takes_part
-
-        return takes_part(user, others, count)
+        return _BUILDERS["takes_part"](user, others, count)
 
     @staticmethod
     def reports(first: Any, second: Any, others: Any, count: int | None = None) -> Scenario:
         """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`."""
-        from fugu.scenario.users import reports
-
-        return reports(first, second, others, count)
+        return _BUILDERS["reports"](first, second, others, count)
 
     @staticmethod
     def group(diameter: Any) -> Scenario:
         """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`."""
-        from fugu.scenario.groups import group
-
-        return group(diameter)
+        return _BUILDERS["group"](diameter)
 
     @staticmethod
     def weakly_dependent(distance: Any, sensitivity: Any, cross_records: bool = False) -> Scenario:
         """Records within W_inf `distance` of independence; see `fugu.scenario.dependent`."""
-        from fugu.scenario.dependent import weakly_dependent
-
-        return weakly_dependent(distance, sensitivity, cross_records)
+        return _BUILDERS["weakly_dependent"](distance, sensitivity, cross_records)
 
     @staticmethod
     def langevin(
         strong_convexity: Any, times: Sequence[Any], diameter: Any, lipschitz: Any = 1, norm: str = "sum"
     ) -> Scenario:
         """Where a Langevin diffusion began, seen at later times; see `fugu.scenario.diffusion`."""
-        from fugu.scenario.diffusion import langevin
-
-        return langevin(strong_convexity, times, diameter, lipschitz, norm)
+        return _BUILDERS["langevin"](strong_convexity, times, diameter, lipschitz, norm)
 
     @staticmethod
     def gaussian_attributes(
@@ -156,9 +158,7 @@ class Scenario:
         pairs: str | Iterable[tuple[str, str]] = "all",
     ) -> Scenario:
         """Linear statistics of a Gaussian record, published and protected; see `fugu.scenario.attributes`."""
-        from fugu.scenario.attributes import gaussian_attributes
-
-        return gaussian_attributes(covariance, release, protect, values, box, radius, mean, pairs)
+        return _BUILDERS["gaussian_attributes"](covariance, release, protect, values, box, radius, mean, pairs)
 
     @staticmethod
     def attribute_summary(
@@ -174,9 +174,9 @@ class Scenario:
         pairs: str | Iterable[tuple[str, str]] = "all",
     ) -> Scenario:
         """Means or sums of attributes over Gaussian records; see `fugu.scenario.attributes`."""
-        from fugu.scenario.attributes import attribute_summary
-
-        return attribute_summary(covariance, release, protect, count, statistic, values, box, radius, mean, pairs)
+        return _BUILDERS["attribute_summary"](
+            covariance, release, protect, count, statistic, values, box, radius, mean, pairs
+        )
 
     @staticmethod
     def from_property(
@@ -191,16 +191,14 @@ class Scenario:
         missing: str = "error",
     ) -> Scenario:
         """Statistics of `size` records, given the share that has a property; see `fugu.scenario.property`."""
-        from fugu.scenario.property import from_property
-
-        return from_property(reference, statistics, property, size, values, tolerance, bounds, replacement, missing)
+        return _BUILDERS["from_property"](
+            reference, statistics, property, size, values, tolerance, bounds, replacement, missing
+        )
 
     @staticmethod
     def from_recipe(reference: object, recipe: Mapping[str, Any]) -> Scenario:
         """The scenario that a recipe (perhaps read from a certificate) makes of this reference."""
-        from fugu.scenario.table import from_recipe
-
-        return from_recipe(reference, recipe)
+        return _BUILDERS["from_recipe"](reference, recipe)
 
     def law_pairs(self) -> tuple[LawPair, ...]:
         """Every pair of laws that must look alike: all pairs of secrets asked for, under every adversary."""
@@ -224,7 +222,7 @@ class Scenario:
 
     def _pairs_under(self, laws: Beliefs) -> Iterable[tuple[str, str]]:
         if isinstance(self.pairs, str):
-            return combinations(laws, 2) if self.pairs == "all" else pairwise(laws)
+            return _NAMED[self.pairs](laws)
         return [(a, b) for a, b in self.pairs if a in laws and b in laws]
 
     def _check_covered(self) -> None:
@@ -258,14 +256,14 @@ def _beliefs(laws: object) -> Beliefs:
 def _pairs(pairs: object, secrets: tuple[str, ...]) -> str | tuple[tuple[str, str], ...]:
     """The pairs asked for, each once whatever its order: a pair is protected in both."""
     if isinstance(pairs, str):
-        if pairs not in ("all", "adjacent"):
-            raise UnknownName("choice of pairs", pairs, ("all", "adjacent"))
+        if pairs not in _NAMED:
+            raise UnknownName("choice of pairs", pairs, tuple(_NAMED))
         return pairs
     if not isinstance(pairs, Iterable):
         raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs, got {type(pairs).__name__}')
     found: dict[frozenset[str], tuple[str, str]] = {}
     for pair in pairs:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        if not is_list(pair) or len(pair) != 2:
             raise UsageError(f"each of the pairs must be two names of secrets, got {pair!r}")
         a, b = str(pair[0]), str(pair[1])
         for name in (a, b):

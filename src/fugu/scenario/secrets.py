@@ -17,6 +17,8 @@ from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets,
 from fugu.scenario.conditions import Mask, Test, Within, called, read_test
 
 MAX_SECRETS = 1000
+_SIGNS = {**dict.fromkeys(("<", ">="), ("<", ">=", False)), **dict.fromkeys(("<=", ">"), ("<=", ">", True))}
+"""The two sides that a comparison tells apart, and whether the number itself lies below the cut."""
 _COMPARISON = re.compile(r"(?P<column>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[^<>=]+)")
 _CUTS = re.compile(r"(?P<column>.+?)\s*:(?P<cuts>[^:]+)")
 
@@ -124,10 +126,10 @@ def _number(text: str) -> float:
 
 
 def _comparison(text: str, column: str, sign: str, number: float) -> Protect:
-    if sign in ("<=", ">") and abs(number) > 2**53:
+    below, above, beyond = _SIGNS[sign]
+    if beyond and abs(number) > 2**53:
         raise UsageError(f"the number in {text!r} is too large for {sign}; use < or >=")
-    cut = number if sign in ("<", ">=") else math.nextafter(number, math.inf)
-    below, above = ("<", ">=") if sign in ("<", ">=") else ("<=", ">")
+    cut = math.nextafter(number, math.inf) if beyond else number
     tests: dict[str, Condition] = {
         f"{column} {below} {number}": {column: Within(None, cut)},
         f"{column} {above} {number}": {column: Within(cut, None)},
