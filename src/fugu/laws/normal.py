@@ -160,7 +160,7 @@ def _number(x: object, name: str) -> Real:
     """A finite number in plain form, or BadLaw."""
     if isinstance(x, bool | np.bool_) or not isinstance(x, Integral | float | Fraction | np.floating):
         raise BadLaw(f"a {name} must be a number, got {x!r}")
-    if isinstance(x, np.floating) or not isinstance(x, Integral | Fraction):
+    if not isinstance(x, Integral | Fraction):
         x = float(x)
         if not math.isfinite(x):
             raise BadLaw(f"a {name} must be a finite number, got {x}")

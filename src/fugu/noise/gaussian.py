@@ -79,6 +79,16 @@ class Gaussian(Noise):
             raise BadNoise("only lattice noise of positive scale has a precision")
         return self.grid**2 / (2 * as_fraction(self.scale) ** 2)
 
+    @property
+    def decay(self) -> Fraction:
+        """The mass of k steps is proportional to exp(-decay k^2)."""
+        return self.precision
+
+    @property
+    def spread_in_steps(self) -> float:
+        """The standard deviation, in steps of the lattice."""
+        return math.sqrt(0.5 / float(self.precision))
+
     def expected_error(self, objective: str = "absolute") -> float:
         """E|N| or E N^2. Continuous: scale sqrt(2 / pi), scale^2. Lattice: the sums, to some 14 digits.
 

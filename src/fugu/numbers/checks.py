@@ -23,6 +23,11 @@ def is_number(x: object) -> TypeGuard[Real]:
     return isinstance(x, int | float | Fraction) and not isinstance(x, bool)
 
 
+def is_numeric(x: object) -> TypeGuard[Any]:
+    """A number of Python or of numpy, and not a truth value."""
+    return isinstance(x, int | float | np.number) and not isinstance(x, bool)
+
+
 def is_real(x: object) -> TypeGuard[Any]:
     """A real number of any library (numpy's too), and not a truth value."""
     return isinstance(x, AnyReal) and not isinstance(x, bool)

@@ -10,6 +10,7 @@ from fugu.errors import UsageError
 _COLUMNS = {"count": 0, "sum": 1, "mean": 1, "histogram": 1, "crosstab": 2}
 """How many columns stand in the brackets; 0 for a condition."""
 KINDS = tuple(_COLUMNS)
+_TABLES = {"histogram", "crosstab"}
 _LOOKS = "a query looks like mean(chol), count(smoker=yes) or crosstab(ward, sex)"
 
 
@@ -40,6 +41,16 @@ class Statistic:
         if len(columns) != wanted:
             raise UsageError(f"{kind} takes {wanted} column{'s' if wanted > 1 else ''}, got {len(columns)}")
         return Statistic(kind, columns)
+
+    @property
+    def tabulated(self) -> bool:
+        """Whether it is one count for each of several cells."""
+        return self.kind in _TABLES
+
+    @property
+    def averaged(self) -> bool:
+        """Whether a sum is divided by the number of rows."""
+        return self.kind == "mean"
 
     def __str__(self) -> str:
         inside = f"{self.columns[0]}={self.equals}" if self.equals is not None else ", ".join(self.columns)

@@ -22,6 +22,7 @@ from fugu.data.field import Field, canonical
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
+from fugu.numbers.checks import is_row, is_texts
 from fugu.training.scaling import Scaling, TargetScaling
 
 Floats = NDArray[np.float64]
@@ -57,7 +58,7 @@ class Features:
     @property
     def texts(self) -> list[str]:
         """A name for each column: its own where all are texts, else x0, x1, ..."""
-        if self.names and all(isinstance(name, str) for name in self.names):
+        if self.names and is_texts(self.names):
             return list(self.names)
         return [f"x{j}" for j in range(len(self.columns))]
 
@@ -113,7 +114,7 @@ def _from_rows(rows: list[Any] | tuple[Any, ...]) -> list[Any]:
 
 def _sized(rows: Iterable[Any]) -> Iterable[Any]:
     """The rows; what is neither a list nor an array has no length here."""
-    return (row if isinstance(row, list | tuple | np.ndarray) else 0 for row in rows)
+    return (row if is_row(row) else 0 for row in rows)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Labels:
         instead = names[0] if other is None else canonical(other)
         if instead not in names:
             raise UsageError("other, the class that any other label counts as, must be one of classes")
-        return Labels(np.unique(classes if isinstance(classes, np.ndarray) else np.asarray(given)), str(instead))
+        return Labels(np.unique(np.asarray(classes if isinstance(classes, np.ndarray) else given)), str(instead))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -176,7 +177,7 @@ def rules(names: list[str], scaling: Scaling, target: TargetScaling | Labels) ->
     name = "target"
     while name in fields:
         name += "_"
-    fields[name] = target.field if isinstance(target, Labels) else _number(target.low, target.high)
+    fields[name] = target.field
     return Schema(fields, absent=()), name  # a label may be "NA", and no text that means "missing" is a number
 
 
