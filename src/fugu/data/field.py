@@ -67,13 +67,14 @@ class Field:
         """Checked: what a user or a document says of column `name`."""
         if isinstance(told, Field):
             return told
-        if not isinstance(told, Mapping) or told.get("kind") not in KINDS:
-            found = told.get("kind") if isinstance(told, Mapping) else told
-            raise UnknownName(f"kind of column {name!r}", found, KINDS)
-        kind = str(told["kind"])
-        spare = [key for key in told if key not in ("kind", *_KEYS[kind])]
+        stated = told.get("kind") if isinstance(told, Mapping) else told
+        if not isinstance(told, Mapping) or stated not in KINDS:
+            raise UnknownName(f"kind of column {name!r}", stated, KINDS)
+        kind = str(stated)
+        parts = ("kind", *_KEYS[kind])
+        spare = [key for key in told if key not in parts]
         if spare:
-            raise UnknownName(f"part of column {name!r}, of kind {kind},", spare[0], ("kind", *_KEYS[kind]))
+            raise UnknownName(f"part of column {name!r}, of kind {kind},", spare[0], parts)
         given = {key: told.get(key) for key in _KEYS[kind]}
         return _MAKERS[kind](name, **given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.analytic import Analytic
@@ -23,11 +23,11 @@ def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
 
 
 def _normal(pair: LawPair, dimension: int) -> NormalPair:
-    if not isinstance(pair.p, MultivariateNormal) or not isinstance(pair.q, MultivariateNormal):
+    if not (pair.p.normal_vector and pair.q.normal_vector):
         raise NotProvable("MultivariateNormal laws pair only with each other; give all laws of one kind")
     if pair.dimension != dimension:
         raise UsageError("all pairs must speak of vectors of one dimension")
-    return NormalPair(pair.p, pair.q, pair.label)
+    return NormalPair(cast(MultivariateNormal, pair.p), cast(MultivariateNormal, pair.q), pair.label)
 
 
 def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:

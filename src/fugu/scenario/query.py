@@ -21,7 +21,7 @@ from fugu.numbers.exact import is_whole
 from fugu.scenario.bins import equal_bins, middles
 
 _MAX_BINS = 100_000
-_REFUSE, _DROP = "error", "drop"
+REFUSE, _DROP = "error", "drop"
 _KEYS = ("publish", "edges", "categories", "missing")
 
 
@@ -63,7 +63,7 @@ class Query:
         """The query that `bins` stands for; a number of bins is laid over the range of this (public) column.
 
         What the schema declares (`known`) counts where `bins` and `missing` say nothing."""
-        if known is not None and missing == _REFUSE and known.missing is not None and not known.unordered:
+        if known is not None and missing == REFUSE and known.missing is not None and not known.unordered:
             missing = float(known.missing == "True") if known.values == TRUTH else known.missing
         if known is not None and bins is None and known.ordered and not column.numeric:
             return Query(publish, categories=known.values, missing=missing)
@@ -94,7 +94,7 @@ class Query:
         read = Column.of(self.publish, column)
         numbers = self._numbers(read) if self.categories is None else self._places(read)
         gone = np.isnan(numbers)
-        if self.missing == _REFUSE and gone.any():
+        if self.missing == REFUSE and gone.any():
             raise MissingValues(
                 f"column {self.publish!r} has {int(gone.sum())} missing values; say what they mean: missing='drop' "
                 "leaves them out (which rows is then public), missing=<a number or category> replaces them"
@@ -120,7 +120,7 @@ class Query:
             numbers[numbers < 0] = 0.0 if self.typical is None else self.typical
         if self.drops:
             numbers[column.missing] = np.nan
-        elif self.missing != _REFUSE:
+        elif self.missing != REFUSE:
             numbers[column.missing] = self._replacement()
         return self._binned(numbers)
 
@@ -212,7 +212,7 @@ def _categories(categories: Sequence[object]) -> tuple[str, ...]:
 
 def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float:
     if isinstance(missing, str):
-        known = (_REFUSE, _DROP, *(categories or ()))
+        known = (REFUSE, _DROP, *(categories or ()))
         if missing not in known:
             raise UnknownName("way to treat missing values", missing, known)
         return missing

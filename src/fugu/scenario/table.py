@@ -92,7 +92,9 @@ def from_table(
             f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
             "at least two with rows are needed"
         )
-    _check_pairs(pairs, dict(skipped))
+    named = [] if isinstance(pairs, str) else pairs
+    _check_pairs(named, dict(skipped))
+    said = [[str(name) for name in pair] for pair in named] or pairs
     report = Report(
         rows=len(table),
         used=int((known & (covered > 0)).sum()),
@@ -113,7 +115,7 @@ def from_table(
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, pairs, unit, prior, public_prior, components, schema),
+        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema),
     )
 
 
@@ -235,8 +237,8 @@ _FITS: dict[str, Callable[[Columns, int | str | None], Mapping[str, Law]]] = {
 }
 
 
-def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) -> None:
-    for pair in [] if isinstance(pairs, str) else pairs:
+def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
+    for pair in pairs:
         for name in pair:
             if str(name) in skipped:
                 raise UsageError(f"secret {str(name)!r} is in the pairs, but the reference has {skipped[str(name)]}")
@@ -261,7 +263,7 @@ def _assumptions(
 def _recipe(
     query: Query,
     spec: Protect,
-    pairs: str | list[tuple[str, str]],
+    pairs: str | Sequence[Sequence[str]],
     unit: str | None,
     prior: str,
     public_prior: bool,
@@ -274,7 +276,7 @@ def _recipe(
     return {
         "publish": query.publish,
         "protect": spec.json,
-        "pairs": pairs if isinstance(pairs, str) else [[str(name) for name in pair] for pair in pairs],
+        "pairs": pairs,
         "prior": prior,
         "bins": None if bins is None else list(bins),
         "missing": query.missing,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import narwhals as nw
@@ -22,7 +23,7 @@ from fugu.data.field import Field, canonical
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
-from fugu.numbers.checks import is_row, is_texts
+from fugu.numbers.checks import is_texts
 from fugu.training.scaling import Scaling, TargetScaling
 
 Floats = NDArray[np.float64]
@@ -104,7 +105,7 @@ def _array(data: Any, name: str) -> NDArray[Any]:
 def _from_rows(rows: list[Any] | tuple[Any, ...]) -> list[Any]:
     if not rows:
         raise BadTable("Found array with 0 sample(s) while a minimum of 2 is required")
-    lengths = {len(row) if isinstance(row, list | tuple) or np.ndim(row) == 1 else -1 for row in _sized(rows)}
+    lengths = {_length(row) for row in rows}
     if lengths == {-1}:
         raise BadTable(_TWO)
     if len(lengths) > 1:
@@ -112,9 +113,20 @@ def _from_rows(rows: list[Any] | tuple[Any, ...]) -> list[Any]:
     return [list(column) for column in zip(*rows, strict=True)] if lengths != {0} else []
 
 
-def _sized(rows: Iterable[Any]) -> Iterable[Any]:
-    """The rows; what is neither a list nor an array has no length here."""
-    return (row if is_row(row) else 0 for row in rows)
+@singledispatch
+def _length(row: Any) -> int:  # noqa: ARG001
+    """How many cells a row has; -1 for what is neither a list nor an array of one dimension."""
+    return -1
+
+
+@_length.register
+def _(row: list | tuple) -> int:  # type: ignore[type-arg]
+    return len(row)
+
+
+@_length.register
+def _(row: np.ndarray) -> int:
+    return len(row) if row.ndim == 1 else -1
 
 
 @dataclass(frozen=True)
@@ -164,8 +176,19 @@ def _listed(classes: Any) -> list[Any]:
     return list(classes)
 
 
-def _sort(label: Any) -> str:
-    return "text" if isinstance(label, str) else "truth" if isinstance(label, bool | np.bool_) else "number"
+@singledispatch
+def _sort(label: Any) -> str:  # noqa: ARG001
+    return "number"
+
+
+@_sort.register
+def _(label: str) -> str:  # noqa: ARG001
+    return "text"
+
+
+@_sort.register
+def _(label: bool | np.bool_) -> str:  # noqa: ARG001
+    return "truth"
 
 
 def rules(names: list[str], scaling: Scaling, target: TargetScaling | Labels) -> tuple[Schema, str]:

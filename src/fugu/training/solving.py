@@ -38,7 +38,7 @@ def least_epsilon(sgd: NoisySGD, delta: Real) -> float:
 
 def least_noise(sgd: NoisySGD, budget: Guarantee) -> NoisySGD:
     """The training with the least noise, to 10 digits, whose guarantee is proved to imply the budget."""
-    laplace = isinstance(sgd.noise, Laplace)
+    laplace = sgd.laplace
     budget = _checked(budget, laplace)
     slack = not (budget.pure or budget.renyi)
 
