@@ -72,9 +72,7 @@ class Additive(Mechanism):
 
 def sampler_of(noise: Laplace | Gaussian) -> LatticeLaplaceSampler | LatticeGaussianSampler:
     """The exact sampler of a lattice noise."""
-    if isinstance(noise, Gaussian):
-        return LatticeGaussianSampler(noise.precision)
-    return LatticeLaplaceSampler(noise.rate)
+    return noise.sampler
 
 
 def rounding_error(lattice: Lattice | None, support: NDArray[np.float64] | None) -> float:
