@@ -20,15 +20,19 @@ from fugu.auditing.bounds import accuracy_implies, clopper_pearson, implied_epsi
 from fugu.auditing.guessers import DecoderGuess, Score, likelihood_ratio, logistic
 from fugu.auditing.shadows import Floats, Hypothesis, Protection, draw, hypotheses, protect
 from fugu.errors import UnknownName, UsageError
-from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
+from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact, outward
 from fugu.laws.pair import LawPair
 from fugu.mechanism.mechanism import Mechanism
+from fugu.numbers.checks import is_count, is_share
 from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
 
 AttackName = Literal["logistic", "likelihood-ratio", "decoder"]
 ATTACKS: tuple[AttackName, ...] = ("logistic", "likelihood-ratio", "decoder")
+_CLEAN = "clean"
+Guess = tuple[Score, str]
+"""A score and a note on how it was made."""
 _LEAST = 100
 _THRESHOLDS = 400
 
@@ -89,21 +93,24 @@ def attack(
     clean = tuple(draw(law, shadow, rng) for law in laws)
     if clean[0].shape != clean[1].shape:
         raise UsageError(f"the hypotheses give {_size(clean[0])} and {_size(clean[1])} statistics; they must agree")
-    train = clean if shadows == "clean" else tuple(protect(mechanism, values, rng) for values in clean)
+    unprotected = shadows == _CLEAN
+    train = clean if unprotected else tuple(protect(mechanism, values, rng) for values in clean)
     right = int(rng.binomial(test, 0.5))
     fresh = [protect(mechanism, draw(law, n, rng), rng) for law, n in zip(laws, (right, test - right), strict=True)]
     if len({x.shape[1:] for x in (*train, *fresh)}) != 1:
         raise UsageError("the outputs under the two hypotheses have different dimensions; they must agree")
+
+    def decoder(one: Floats, other: Floats) -> Guess:
+        ends = _widened(np.concatenate(clean)) if bounds is None else bounds
+        return DecoderGuess(directions, steps, ends).fit(one, other)  # type: ignore[arg-type]
+
+    def ratio(one: Floats, other: Floats) -> Guess:
+        return likelihood_ratio(one, other, None if unprotected else laws, mechanism)
+
+    guessers = dict(zip(ATTACKS, (logistic, ratio, decoder), strict=True))
     attempts = []
     for name in names:
-        if name == "logistic":
-            score, note = logistic(train[0], train[1])
-        elif name == "decoder" and directions is not None and steps is not None:
-            ends = _widened(np.concatenate(clean)) if bounds is None else bounds
-            score, note = DecoderGuess(directions, steps, ends).fit(train[0], train[1])
-        else:
-            known = None if shadows == "clean" else laws
-            score, note = likelihood_ratio(train[0], train[1], known, mechanism)
+        score, note = guessers[name](train[0], train[1])
         attempts.append(_attempt(name, note, score, train, fresh, level, at))
     known_epsilon = None if promised is None else promised.to_approx(at).epsilon
     return AttackReport(tuple(attempts), promised, known_epsilon, at, confidence, shadow, test)
@@ -154,9 +161,9 @@ def _delta(promised: Guarantee | None, delta: Real | None) -> Real:
     """The delta asked for, else that of the guarantee; a Rényi guarantee implies something only above its own."""
     if delta is not None:
         return delta
-    if isinstance(promised, Renyi | RenyiCurve):
-        return outward(exact(promised.delta) + Fraction(1, 1000))
-    return promised.delta if isinstance(promised, Approx) else 0.0
+    if promised is None or promised.pure:
+        return 0.0
+    return outward(exact(promised.delta) + Fraction(1, 1000)) if promised.renyi else promised.delta
 
 
 def _names(attacks: str | Iterable[str], directions: object, steps: object) -> tuple[str, ...]:
@@ -181,10 +188,10 @@ def _checked(
     if mechanism is not None and not isinstance(mechanism, Mechanism) and not callable(mechanism):
         raise UsageError(f"expected a Mechanism, a function (values, rng) or None, got {type(mechanism).__name__}")
     for name, size in (("shadow", shadow), ("test", test)):
-        if isinstance(size, bool) or not isinstance(size, int) or size < _LEAST:
+        if not is_count(size, _LEAST):
             raise UsageError(f"{name} must be a whole number of at least {_LEAST}, got {size!r}")
-    if shadows not in ("protected", "clean"):
-        raise UnknownName("kind of shadows", shadows, ("protected", "clean"))
+    if shadows not in (known := ("protected", _CLEAN)):
+        raise UnknownName("kind of shadows", shadows, known)
     if rng is None:
         return np.random.Generator(np.random.PCG64())
     if not isinstance(rng, np.random.Generator):
@@ -193,7 +200,7 @@ def _checked(
 
 
 def _share(confidence: Real) -> Fraction:
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float | Fraction) or not 0 < confidence < 1:
+    if not is_share(confidence):
         raise UsageError(f"a confidence lies strictly between 0 and 1, got {confidence!r}")
     return 1 - as_fraction(confidence)
 

@@ -14,7 +14,6 @@ from fugu.errors import MissingExtra
 from fugu.laws.discrete import Discrete
 from fugu.laws.places import nearest
 from fugu.mechanism.additive import Additive
-from fugu.noise.gaussian import Gaussian
 
 Score = Callable[[Floats], Floats]
 _MOST_VALUES = 200
@@ -99,7 +98,7 @@ def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score 
     if not isinstance(mechanism, Additive) or mechanism.post or mechanism.lattice is None or not mechanism.noise.scale:
         return None
     lattice, support, noise = mechanism.lattice, mechanism.support, mechanism.noise
-    rate = float(noise.precision if isinstance(noise, Gaussian) else noise.rate)
+    rate = float(noise.decay)
 
     def log_mass(law: Discrete, y: Floats) -> Floats:
         from scipy.special import logsumexp
@@ -109,8 +108,7 @@ def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score 
         at, weights, found = at[weights > 0], weights[weights > 0], []
         for part in np.array_split(lattice.index(y), 1 + len(y) * len(at) // _BLOCK):
             steps = np.abs(part[:, None] - at[None, :]).astype(np.float64)
-            power = steps * steps if isinstance(noise, Gaussian) else steps
-            found.append(logsumexp(-rate * power, axis=1, b=weights))
+            found.append(logsumexp(-rate * steps**noise.norm, axis=1, b=weights))
         return np.concatenate(found)
 
     return lambda y: _difference(log_mass(p, y), log_mass(q, y))

@@ -15,7 +15,7 @@ from fugu.guarantee.numbers import outward
 from fugu.laws.items import Item
 from fugu.loss.door import divergence_bounds as bounds
 from fugu.loss.search.divergence import fast_renyi
-from fugu.noise import Laplace, LatticeNoise
+from fugu.noise import LatticeNoise
 from fugu.numbers.exact import Real, as_fraction, meant_up
 
 Distance = Callable[[Real], float]
@@ -75,10 +75,8 @@ def _estimate(
     there, back = distance(ahead), distance(behind)
     if math.isinf(there) or math.isinf(back):
         return math.inf
-    kind = "laplace" if isinstance(noise, Laplace) else "gaussian"
-    steps = float(1 / noise.rate) if isinstance(noise, Laplace) else math.sqrt(0.5 / float(noise.precision))
     try:
-        epsilon = fast_renyi(item, kind, steps, float(order))
+        epsilon = fast_renyi(item, noise.name, noise.spread_in_steps, float(order))
     except NotProvable:
         return math.inf
     return theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back) if math.isfinite(epsilon) else math.inf

@@ -46,7 +46,7 @@ def moved_delta(item: Item, noise: LatticeNoise, epsilon: Fraction, reach: Reach
     if noise.scale == 0 or known is None:
         return 1.0
     found = max(mean_delta(cells, noise, epsilon, reach) for cells in known)
-    slack = largest_slack(item, epsilon) if isinstance(item, Family) else 0.0
+    slack = largest_slack(item, epsilon) if item.atoms else 0.0  # type: ignore[arg-type]
     return min(1.0, float_up(Fraction(found) + Fraction(slack)))
 
 

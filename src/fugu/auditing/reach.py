@@ -27,6 +27,7 @@ from fugu.errors import NotProvable, UsageError
 from fugu.laws.places import nearest
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.lattice import Lattice
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.scenario.bins import middles
 
@@ -51,7 +52,7 @@ class Reach:
 
 def checked(distance: object) -> Fraction:
     """A distance as an exact number >= 0."""
-    if not isinstance(distance, int | float | Fraction) or isinstance(distance, bool) or not 0 <= distance < math.inf:
+    if not is_number(distance) or not 0 <= distance < math.inf:
         raise UsageError(f"a distance must be a finite number >= 0, got {distance!r}")
     return as_fraction(distance)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from fugu.errors import UnknownName, UsageError
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
-from fugu.laws.normal import components
 from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.mixed import Mixed
+from fugu.numbers.checks import is_row
 from fugu.scenario.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ def hypotheses(first: object, second: object, pair: Sequence[str] | None) -> tup
     both: tuple[Any, Any] = (first, second)
     if second is None and isinstance(first, LawPair):
         both = (first.p, first.q)
-    elif second is None and isinstance(first, tuple | list) and len(first) == 2:
+    elif second is None and is_row(first) and len(first) == 2:
         both = (first[0], first[1])
     for given in both:
         if not isinstance(given, Law) and not callable(given):
@@ -95,18 +96,28 @@ def protect(mechanism: Protection, values: Floats, rng: np.random.Generator) -> 
     return _rows(mechanism.simulate(values, rng).values, len(values))
 
 
+@singledispatch
 def _from_law(law: Law, count: int, rng: np.random.Generator) -> Floats:
-    if isinstance(law, Discrete):
-        return np.asarray(law.values[rng.choice(len(law.values), size=count, p=law.weights / law.weights.sum())])
-    if isinstance(law, MultivariateNormal):
-        values, vectors = np.linalg.eigh(law.cov_array)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(law.mean_array + rng.standard_normal((count, law.dimension)) @ root.T)
-    if isinstance(law, Shifted):
-        return _rows(np.tile([float(x) for x in law.exact], (count, 1)), count)
-    view = components(law)
+    view = law.components()
     which = rng.choice(len(view.weights), size=count, p=view.weights / view.weights.sum())
     return np.asarray(view.means[which] + view.stds[which] * rng.standard_normal(count))
+
+
+@_from_law.register
+def _(law: Discrete, count: int, rng: np.random.Generator) -> Floats:
+    return np.asarray(law.values[rng.choice(len(law.values), size=count, p=law.weights / law.weights.sum())])
+
+
+@_from_law.register
+def _(law: MultivariateNormal, count: int, rng: np.random.Generator) -> Floats:
+    values, vectors = np.linalg.eigh(law.cov_array)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(law.mean_array + rng.standard_normal((count, law.dimension)) @ root.T)
+
+
+@_from_law.register
+def _(law: Shifted, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001 - a point, its worst case
+    return _rows(np.tile([float(x) for x in law.exact], (count, 1)), count)
 
 
 def _takes_count(sampler: Sampler) -> bool:

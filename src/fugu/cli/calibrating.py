@@ -58,7 +58,7 @@ def compare(
     budget = options.budget(epsilon, delta, alpha)
     if figure is not None:
         options.target(figure, table)
-        if isinstance(budget, fugu.Renyi):
+        if budget.renyi:
             raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
         scenario = scenario_of(
@@ -66,7 +66,7 @@ def compare(
             schema=options.schema(schema, no_header),
         )  # fmt: skip
         found = fugu.compare(scenario, budget, grid=grid)
-        if figure is not None and not isinstance(budget, fugu.Renyi):
+        if figure is not None and not budget.renyi:
             _figure(scenario, budget, publish, figure)
     said = weaknesses(budget, scenario.report.rows)
     if as_json:
@@ -77,13 +77,13 @@ def compare(
     warn(said)
 
 
-def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx, publish: str, path: str) -> None:
+def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx | fugu.Renyi, publish: str, path: str) -> None:
     from fugu.report import write
     from fugu.report.trade import trade_page
 
     beliefs = scenario.empirical or scenario.adversaries[0]
     laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
-    delta = float(budget.delta) if isinstance(budget, fugu.Approx) else 0.0
+    delta = float(budget.delta)
     write(path, trade_page(scenario, laws or None, float(budget.epsilon), delta, publish))
 
 

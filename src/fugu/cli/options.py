@@ -71,9 +71,13 @@ def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | A
     """The budget that the texts stand for, exactly: "0.1" is 1/10."""
     if alpha is not None:
         return Renyi(number("alpha", alpha), number("epsilon", epsilon), number("delta", delta))
-    return (
-        Approx(number("epsilon", epsilon), number("delta", delta)) if delta != "0" else Pure(number("epsilon", epsilon))
-    )
+    return odds(epsilon, delta)
+
+
+def odds(epsilon: str, delta: str = "0") -> Pure | Approx:
+    """The budget without an order."""
+    found = number("epsilon", epsilon)
+    return Approx(found, number("delta", delta)) if delta != "0" else Pure(found)
 
 
 def number(name: str, text: str) -> Real:

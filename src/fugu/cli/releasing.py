@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import fugu
 from fugu.cli import options
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.charging import UNCHARGED, account_of
@@ -123,14 +122,15 @@ def release(
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
-        if isinstance(budget, fugu.Renyi):
+        if alpha is not None:
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid,
         )  # fmt: skip
         statistic = Asks(
-            table, query, protect, budget, reference, by, bounds_of(bounds), step, bins, unit, reading,
+            table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
+            reading,
             None if missing == "error" else options.missing(missing), allow_no_noise,
         )  # fmt: skip
         release_query(statistic, account, files["column"], force, dry_run, as_json)

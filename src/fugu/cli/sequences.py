@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -110,27 +111,34 @@ def query_of(asked: Asked, chain: fugu.MarkovChain, reading: Reading) -> Sequenc
     """The query that a text stands for; its domain is that of the reference or declared, never that of the data."""
     found = _QUERY.fullmatch(asked.query)
     name, k, of = (found["name"], found["k"], found["of"]) if found else ("", None, None)
-    if name in ("mean", "sum") and k is None and of:
+    if name in _AVERAGES and k is None and of:
         if of != asked.state:
             raise UsageError(
                 f"the prior is about column {asked.state!r} and says nothing of {of!r}; give --state {of!r}"
             )
         if asked.other is not None:
             raise UsageError("--other is for states; numbers are clipped to --bounds")
-        return (Mean if name == "mean" else Sum)(_numbers(chain, reading.schema.fields[of], of, asked.bounds))
+        return _AVERAGES[name](_numbers(chain, reading.schema.fields[of], of, asked.bounds))
     if asked.bounds is not None:
         raise UsageError("--bounds are for mean(COLUMN) and sum(COLUMN)")
     domain = States(chain.states, reading.other)
-    if name == "top" and k is not None:
-        return TopK(int(k), domain)
-    if name == "count" and k is None and of:
-        return Count(domain.names[domain.code(of)], domain)
-    if name in ("histogram", "transitions") and k is None and of is None:
-        return Histogram(domain) if name == "histogram" else Transitions(domain, 2 if chain.length == 2 else None)
+    made = _OF_STATES.get((name, k is not None, bool(of)))
+    if made is not None and (of is None or of):
+        return made(domain, k or of, chain.length)
     raise UsageError(
         f"no query {asked.query!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
         "mean(COLUMN) and sum(COLUMN)"
     )
+
+
+_AVERAGES: dict[str, Callable[[Numbers], SequenceQuery]] = {"mean": Mean, "sum": Sum}
+_OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int], SequenceQuery]] = {
+    ("top", True, False): lambda domain, k, _: TopK(int(k), domain),
+    ("count", False, True): lambda domain, of, _: Count(domain.names[domain.code(of)], domain),
+    ("histogram", False, False): lambda domain, *_: Histogram(domain),
+    ("transitions", False, False): lambda domain, _, length: Transitions(domain, 2 if length == 2 else None),
+}
+"""Queries of states by name, whether a number follows it, and whether something stands in brackets."""
 
 
 def _prior(asked: Asked, reading: Reading) -> fugu.MarkovChain:

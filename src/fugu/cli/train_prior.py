@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fugu.priors.coupling import Coupled as Prior
 
 PRIVATE = ("both", "features", "target")
+_NEEDING = ("groups", "markov")
+"""Priors that need a column: of groups, of states."""
+_FITTED = "fitted"
 
 
 @dataclass(frozen=True)
@@ -35,24 +38,25 @@ class Belief:
         state: str | None,
         smoothing: float,
         source: str | None,
-        start: str = "fitted",
+        start: str = _FITTED,
     ) -> Belief:
         """Checked: what the prior needs is there, and nothing that it does not know."""
         from fugu.training.reading import prior_from
 
         name = text.strip()
-        if (name == "groups") != (by is not None):
+        grouped, chained = (name == needing for needing in _NEEDING)
+        if grouped != (by is not None):
             raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
-        if (name == "markov") != (state is not None):
+        if chained != (state is not None):
             raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
-        if name != "markov" and (smoothing or start != "fitted"):
+        if not chained and (smoothing or start != _FITTED):
             raise UsageError("--smoothing and --start are for --prior markov; leave them out")
-        if name == "markov" and source is None:
+        if chained and source is None:
             raise UsageError(
                 "--prior markov is fitted on --reference rows, never on the private ones; give --reference"
             )
         try:
-            ordered = name == "markov" or (name != "groups" and prior_from(name).ordered)
+            ordered = chained or (not grouped and prior_from(name).ordered)
         except UsageError as error:
             more = ', "groups" (with --by), "markov" (with --state)' if str(error).startswith("no prior") else ""
             raise UsageError(f"{error}{more}") from None

@@ -21,6 +21,7 @@ from fugu.errors import BadTable, UnknownName, UsageError
 
 MODELS = ("linear", "logistic", "svc")
 _NUMERIC = ("number", "ordered")
+_LINEAR = "linear"
 _TRUTHS = ("False", "True")
 
 
@@ -66,7 +67,7 @@ class Reading:
         seen = _seen(told, public)
         wanted = _filled(told, seen, public)
         kind = _kind(told, seen, public)
-        labels = None if kind == "linear" else _labels(told, seen, public)
+        labels = None if kind == _LINEAR else _labels(told, seen, public)
         fields = {name: _feature(name, seen.fields.get(name), told.bounds) for name in wanted.features}
         _check_bounds(told, wanted, kind)
         if labels is None:
@@ -132,13 +133,12 @@ def _filled(told: Told, seen: Schema, public: Public | None) -> Wanted:
 def _kind(told: Told, seen: Schema, public: Public | None) -> str:
     """The model asked for, or the one that fits what is declared, or shown by public rows, of the target."""
     target, model = told.wanted.target, told.model
-    if told.classes is not None and model == "linear":
+    if told.classes is not None and model == _LINEAR:
         raise UsageError("--classes are the labels of a classifier; with --model linear give --bounds of the target")
     if told.classes is not None:
         return model or "logistic"
     known = seen.fields.get(target)
-    undecided = known is None or (known.kind == "number" and public is None)
-    if model is not None and (model == "linear" or undecided):
+    if model is not None and (model == _LINEAR or _undecided(known, public)):
         return model
     if known is None and target not in told.bounds:
         raise UsageError(
@@ -149,13 +149,18 @@ def _kind(told: Told, seen: Schema, public: Public | None) -> str:
     two = known is not None and target not in told.bounds and _two(known, told, seen, public)
     if model is not None and not two:
         raise BadTable(f"column {target!r} has more than two values; --model {model} is for two labels")
-    return model or ("logistic" if two else "linear")
+    return model or ("logistic" if two else _LINEAR)
+
+
+def _undecided(known: Field | None, public: Public | None) -> bool:
+    """Whether nobody said yet if the target is a number or a label: numbers may be labels, and no public row shows."""
+    return known is None or (known.numeric and public is None)
 
 
 def _two(known: Field, told: Told, seen: Schema, public: Public | None) -> bool:
     """Whether a target is to be taken as two labels, rather than as numbers."""
     target = told.wanted.target
-    if known.kind == "number":
+    if known.numeric:
         return public is not None and len(_values(seen, public, target)) == 2
     if len(known.values or ()) != 2:
         raise BadTable(f"column {target!r} holds more than two labels, or one; models are for two, or for numbers")
@@ -180,13 +185,13 @@ def _labels(told: Told, seen: Schema, public: Public | None) -> list[Any]:
             raise UsageError(f"--classes are two labels with a comma between them, got {told.classes!r}")
     else:
         known = seen.fields.get(target)
-        if known is None or (known.kind == "number" and public is None):
+        if known is None or _undecided(known, public):
             raise UsageError(
                 f'give --classes, the two labels of {target!r}, such as "no,yes": fugu does not take them from the '
                 "private table, where a rare label belongs to single people. --reference TABLE takes them from public "
                 "or past rows, --schema FILE may name them"
             )
-        if known.kind == "number" and public is not None:
+        if known.numeric and public is not None:
             found = _values(seen, public, target)
         else:
             found = [value == "True" for value in known.values] if known.values == _TRUTHS else list(known.values or ())
@@ -231,7 +236,7 @@ def _feature(name: str, known: Field | None, bounds: Bounds) -> Field:
         low, high = bounds[name]
         if known is not None and (known.bounds is not None or known.kind not in _NUMERIC):
             raise UsageError(f"column {name!r} has --bounds, and --schema says something else; leave out one of them")
-        typical = known.typical if known is not None and known.kind == "number" else None
+        typical = known.typical if known is not None and known.numeric else None
         inside = None if typical is None else min(max(float(typical), low), high)
         return Field("number", bounds=(low, high), missing=_within(known, low, high), typical=inside)
     if known is None:
@@ -242,13 +247,13 @@ def _feature(name: str, known: Field | None, bounds: Bounds) -> Field:
 
 
 def _within(known: Field | None, low: float, high: float) -> float | None:
-    if known is None or known.kind != "number" or known.missing is None:
+    if known is None or not known.numeric or known.missing is None:
         return None
     return min(max(float(known.missing), low), high)
 
 
 def _check_bounds(told: Told, wanted: Wanted, kind: str) -> None:
-    if wanted.target in told.bounds and kind != "linear":
+    if wanted.target in told.bounds and kind != _LINEAR:
         raise UsageError(
             f"--bounds for {wanted.target!r}, which holds two labels; leave them out, or give --model linear"
         )
@@ -262,7 +267,7 @@ def _check_bounds(told: Told, wanted: Wanted, kind: str) -> None:
 
 def _bounded(schema: Schema, needed: tuple[str, ...], public: Public | None) -> Schema:
     """With bounds for every number needed: as declared, or from the public rows."""
-    short = [name for name in needed if schema.fields[name].kind == "number" and schema.fields[name].bounds is None]
+    short = [name for name in needed if schema.fields[name].numeric and schema.fields[name].bounds is None]
     if short and public is None:
         raise UsageError(
             f'give public bounds for {_listed(short)}: --bounds "{short[0]}:LOW:HIGH" with commas between columns. '
@@ -276,7 +281,7 @@ def _bounded(schema: Schema, needed: tuple[str, ...], public: Public | None) -> 
         _check_public(column, found, public.where)
         schema = schema.with_field(name, replace(schema.fields[name], bounds=(float(found.min()), float(found.max()))))
     for name, known in schema.fields.items():
-        if known.kind == "number" and known.missing is None and known.typical is None:
+        if known.numeric and known.missing is None and known.typical is None:
             schema = schema.with_field(name, replace(known, missing=float(known.replacement)))  # said, not understood
     return schema
 

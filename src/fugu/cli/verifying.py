@@ -15,7 +15,7 @@ from fugu.auditing.verify import document_of
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, warn
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee import Guarantee, Pure, Renyi, RenyiCurve, weaknesses
+from fugu.guarantee import Guarantee, Pure, weaknesses
 from fugu.mechanism import Certificate
 from fugu.mechanism.document import Document
 from fugu.mechanism.per_entry import PerEntryCertificate
@@ -117,11 +117,11 @@ def _(document: TrainingCertificate) -> tuple[str, ...]:
 
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:
     """A guarantee for programs; an epsilon of inf becomes null."""
-    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(getattr(guarantee, "delta", 0))}
-    if isinstance(guarantee, RenyiCurve):
-        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.epsilons.items()}}
-    if isinstance(guarantee, Renyi):
-        told["alpha"] = float(guarantee.alpha)
+    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
+    if guarantee.several:
+        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
+    if guarantee.renyi:
+        told["alpha"] = float(guarantee.orders[0][0])
     return told | {"epsilon": float(guarantee.epsilon)}
 
 

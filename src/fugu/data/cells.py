@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any, final
 
 import numpy as np
@@ -26,46 +27,84 @@ _LONGEST = 1000
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
 _TRUTHS = {"false": 0.0, "true": 1.0}
 _SCALARS = (np.number, np.bool_, np.character, Decimal, Fraction, bytes)
+ABSENT = ("", "na", "n/a", "null", "none")
+"""Words that mean "missing" wherever no schema says which do."""
 _TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
 
+@singledispatch
 def is_missing(cell: object) -> bool:
     """None, NaN in any type, and the marks of numpy and pandas; a text is missing only if the schema says so."""
-    if cell is None or type(cell).__name__ in _MISSING_TYPES:
-        return True
-    if isinstance(cell, Decimal):
-        return cell.is_nan()
-    if isinstance(cell, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(cell))
-    if isinstance(cell, complex | np.complexfloating):
-        return cell.imag == 0 and is_missing(cell.real)
-    return isinstance(cell, float | np.floating) and bool(np.isnan(cell))
+    return cell is None or type(cell).__name__ in _MISSING_TYPES
 
 
-def number_of(cell: object, decimal: str = ".") -> float:  # noqa: PLR0911 - one return for each kind of cell
+@is_missing.register
+def _(cell: Decimal) -> bool:
+    return cell.is_nan()
+
+
+@is_missing.register
+def _(cell: np.datetime64 | np.timedelta64) -> bool:
+    return bool(np.isnat(cell))
+
+
+@is_missing.register
+def _(cell: complex | np.complexfloating) -> bool:
+    return cell.imag == 0 and is_missing(cell.real)
+
+
+@is_missing.register
+def _(cell: float | np.floating) -> bool:
+    return bool(np.isnan(cell))
+
+
+@singledispatch
+def number_of(cell: object, decimal: str = ".") -> float:  # noqa: ARG001 - the mark of texts
     """The double nearest to the number that a cell is or spells; NaN if it is none. Never raises.
 
     >>> number_of("1e3"), number_of(" 2,5 ", decimal=","), number_of(True), number_of("V27.0")
     (1000.0, 2.5, 1.0, nan)
     """
-    if isinstance(cell, str):
-        return _spelt(str.strip(cell), decimal)
-    if isinstance(cell, np.timedelta64):  # which numpy counts among the integers
-        return math.nan
-    if isinstance(cell, np.floating):
-        return float(str(cell)) if cell.itemsize < 8 else float(cell)  # a short float means its shortest decimal
-    if isinstance(cell, bool | int | float | np.bool_ | np.integer | Fraction):
-        try:
-            return float(cell)
-        except OverflowError:
-            return math.inf if cell > 0 else -math.inf
-    if isinstance(cell, complex | np.complexfloating):  # one complex cell makes complex numbers of all in an array
-        return number_of(cell.real) if cell.imag == 0 else math.nan
-    if isinstance(cell, Decimal):
-        return math.nan if cell.is_nan() else float(cell)
-    if isinstance(cell, bytes):
-        return _spelt(cell.decode("utf-8", "replace").strip(), decimal)
     return math.nan
+
+
+@number_of.register
+def _(cell: str, decimal: str = ".") -> float:
+    return _spelt(str.strip(cell), decimal)
+
+
+@number_of.register
+def _(cell: bytes, decimal: str = ".") -> float:
+    return _spelt(cell.decode("utf-8", "replace").strip(), decimal)
+
+
+@number_of.register
+def _(cell: bool | int | float | np.bool_ | np.integer | Fraction, decimal: str = ".") -> float:  # noqa: ARG001
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
+
+
+@number_of.register
+def _(cell: np.floating, decimal: str = ".") -> float:  # noqa: ARG001
+    return float(str(cell)) if cell.itemsize < 8 else float(cell)  # a short float means its shortest decimal
+
+
+@number_of.register
+def _(cell: np.timedelta64, decimal: str = ".") -> float:  # noqa: ARG001 - numpy counts it among the integers
+    return math.nan
+
+
+@number_of.register
+def _(cell: complex | np.complexfloating, decimal: str = ".") -> float:  # noqa: ARG001
+    """One complex cell makes complex numbers of all in an array."""
+    return number_of(cell.real) if cell.imag == 0 else math.nan
+
+
+@number_of.register
+def _(cell: Decimal, decimal: str = ".") -> float:  # noqa: ARG001
+    return math.nan if cell.is_nan() else float(cell)
 
 
 def meant(cell: object, decimal: str = ".") -> float:
@@ -74,30 +113,55 @@ def meant(cell: object, decimal: str = ".") -> float:
     >>> meant("True"), meant("false"), meant("yes")
     (1.0, 0.0, nan)
     """
-    truth = _TRUTHS.get(text_of(cell).lower()) if isinstance(cell, str | bytes) else None
+    truth = _TRUTHS.get(text_of(cell).lower())
     return number_of(cell, decimal) if truth is None else truth
 
 
-def text_of(cell: object) -> str:  # noqa: PLR0911 - one return for each kind of cell
+@singledispatch
+def text_of(cell: object) -> str:
     """A cell that is not missing, as the text of a category; numbers in the one form of `number_text`. Never raises.
 
     >>> text_of(" F "), text_of(2.0), text_of(2), text_of(0.1), text_of([1, 2])
     ('F', '2', '2', '0.1', '(other)')
     """
-    if isinstance(cell, str):
-        return str.strip(cell)
-    if isinstance(cell, bool | np.bool_):
-        return str(bool(cell))
-    if isinstance(cell, np.datetime64 | np.timedelta64 | timedelta):  # numpy counts the second among the integers
-        return str(cell)
-    if isinstance(cell, int | np.integer):
-        whole = int(cell)
-        return str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace").strip()
-    if isinstance(cell, date | time):
-        return cell.isoformat()
-    if isinstance(cell, Decimal) and not cell.is_nan() and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
+    number = number_of(cell)
+    return OTHER if math.isnan(number) else number_text(number)
+
+
+@text_of.register
+def _(cell: str) -> str:
+    return str.strip(cell)
+
+
+@text_of.register
+def _(cell: bytes) -> str:
+    return cell.decode("utf-8", "replace").strip()
+
+
+@text_of.register
+def _(cell: bool | np.bool_) -> str:
+    return str(bool(cell))
+
+
+@text_of.register
+def _(cell: int | np.integer) -> str:
+    whole = int(cell)
+    return str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
+
+
+@text_of.register
+def _(cell: np.datetime64 | np.timedelta64 | timedelta) -> str:  # numpy counts the second among the integers
+    return str(cell)
+
+
+@text_of.register
+def _(cell: date | time) -> str:
+    return cell.isoformat()
+
+
+@text_of.register
+def _(cell: Decimal) -> str:
+    if cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
         exact = format(cell, "f")
         return (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
     number = number_of(cell)
@@ -155,7 +219,7 @@ class Categories:
     def place(self, text: str, number: float | None = None) -> int:
         """The place of one text, -1 if it is none of the categories; `number` is given if the cell was one."""
         found = self._place.get(text, -1)
-        if found < 0 and (word := text.lower()) in ("true", "false"):
+        if found < 0 and (word := text.lower()) in _TRUTHS:
             found = max(self._place.get(word.capitalize(), -1), self._place.get(word, -1))
         if found < 0 and self._numbers:
             found = self._numbers.get(meant(text, self.decimal) if number is None else number, -1)
@@ -195,7 +259,8 @@ def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     found: list[Any] = []
     codes = []
     for item in cells:
-        cell = _plain(item)
+        kind = type(item)
+        cell = item if kind is str or kind is int else _plain(item)
         kind = type(cell)
         key: Any = cell if kind is str else (kind, text_of(cell) if isinstance(cell, _TIMES) else cell)
         number = place.setdefault(key, len(found))
@@ -205,26 +270,46 @@ def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     return found, np.array(codes, dtype=np.int64)
 
 
-def _plain(cell: Any) -> Any:  # noqa: PLR0911 - one return for each kind of cell
+@singledispatch
+def _plain(cell: Any) -> Any:
     """None if missing (NaN equals nothing, and a signalling one cannot be hashed); OTHER if not a plain value.
 
     A subclass of text or of numbers (an enumeration) is what it holds, whatever it says of itself."""
-    kind = type(cell)
-    if kind is str or kind is int or kind is bool:
-        return cell
-    if isinstance(cell, complex | np.complexfloating):  # what an engine makes of all numbers if one of them is complex
-        return OTHER if cell.imag != 0 else None if np.isnan(cell.real) else float(cell.real)
-    if is_missing(cell):
-        return None
-    if kind is float or isinstance(cell, _TIMES):
-        return cell
-    if isinstance(cell, str):
-        return str.__str__(cell)
-    if isinstance(cell, _SCALARS):
-        return cell
-    if isinstance(cell, int):
-        return int.__add__(cell, 0)
-    return float.__add__(cell, 0.0) if isinstance(cell, float) else OTHER
+    return None if is_missing(cell) else OTHER
+
+
+@_plain.register
+def _(cell: bool) -> Any:
+    return cell
+
+
+@_plain.register
+def _(cell: str) -> Any:
+    return str.__str__(cell)
+
+
+@_plain.register
+def _(cell: int) -> Any:
+    return int.__pos__(cell)
+
+
+@_plain.register
+def _(cell: float) -> Any:
+    return None if is_missing(cell) else float.__pos__(cell)
+
+
+@_plain.register
+def _(cell: complex | np.complexfloating) -> Any:
+    """What an engine makes of all numbers if one of them is complex."""
+    return OTHER if cell.imag != 0 else None if np.isnan(cell.real) else float(cell.real)
+
+
+def _as_it_is(cell: Any) -> Any:
+    return None if is_missing(cell) else cell
+
+
+for _kind in (*_SCALARS, *_TIMES):
+    _plain.register(_kind, _as_it_is)
 
 
 def is_time(cell: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -14,14 +14,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import is_missing, number_of
-from fugu.data.raw import Raw
+from fugu.data.cells import ABSENT, is_missing, number_of
+from fugu.data.raw import Raw, handed_over
 from fugu.errors import BadTable
 
-_ABSENT = ("", "na", "n/a", "nan", "null", "none", "?", ".")
+_ABSENT = {*ABSENT, "nan", "?", "."}
 """Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _NUMBERS = (bool, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
+_TRUTHS = (bool, np.bool_)
 _LARGEST_EXACT = 2.0**53
 
 
@@ -50,16 +51,7 @@ class Column:
             return Column(name, data.values, data.missing, data.exact)
         if isinstance(data, Raw):
             return _from_texts(name, data)
-        if isinstance(data, np.ndarray):
-            return _from_array(name, data)
-        series = nw.from_native(data, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return _from_series(name, series)
-        if hasattr(data, "to_pylist"):
-            return _from_list(name, data.to_pylist())
-        if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-            raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
-        return _from_list(name, list(data))
+        return handed_over(name, data, _from_array, _from_series, _from_arrow, _from_items)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -135,6 +127,14 @@ def _from_texts(name: str, raw: Raw) -> Column:
     return Column(name, each[codes] + dtype(0), missing[codes], exact)
 
 
+def _from_arrow(name: str, data: Any) -> Column:
+    return _from_list(name, data.to_pylist())
+
+
+def _from_items(name: str, data: Iterable[Any]) -> Column:
+    return _from_list(name, list(data))
+
+
 def _from_series(name: str, series: nw.Series[Any]) -> Column:
     if series.dtype.is_temporal():
         raise _dates(name)
@@ -149,24 +149,40 @@ def _from_array(name: str, array: NDArray[Any]) -> Column:
         raise BadTable(f"column {name!r} must have one dimension, got shape {array.shape}")
     masked = np.ma.getmaskarray(array).copy()
     plain = np.asarray(np.ma.getdata(array))
-    kind = plain.dtype.kind
-    if kind == "b":
-        return Column(name, plain, masked)
-    if kind in "iu":
-        return Column(name, plain.astype(np.int64 if kind == "i" else np.uint64), masked)
-    if kind == "f":
-        with np.errstate(over="ignore"):
-            numbers = plain.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
-        missing = masked | np.isnan(numbers)
-        numbers[missing] = 0.0
-        return Column(name, numbers, missing, exact=plain.dtype.itemsize <= 8)
-    if kind in "Mm":
-        raise _dates(name)
-    if kind in "UTO":
-        items = plain.astype(object)
-        items[masked] = None
-        return _from_list(name, items.tolist())
+    if (dtype := _WHOLES.get(plain.dtype.kind)) is not None:
+        return Column(name, plain.astype(dtype), masked)
+    return _READERS.get(plain.dtype.kind, _unread)(name, plain, masked)
+
+
+def _from_floats(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:
+    with np.errstate(over="ignore"):
+        numbers = plain.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
+    missing = masked | np.isnan(numbers)
+    numbers[missing] = 0.0
+    return Column(name, numbers, missing, exact=plain.dtype.itemsize <= 8)
+
+
+def _from_times(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:  # noqa: ARG001
+    raise _dates(name)
+
+
+def _from_objects(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:
+    items = plain.astype(object)
+    items[masked] = None
+    return _from_list(name, items.tolist())
+
+
+def _unread(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:  # noqa: ARG001
     raise BadTable(f"column {name!r} must hold numbers or text, got {plain.dtype}")
+
+
+_WHOLES: dict[str, type[np.generic]] = {"b": np.bool_, "i": np.int64, "u": np.uint64}
+_READERS: dict[str, Callable[[str, NDArray[Any], NDArray[np.bool_]], Column]] = {
+    "f": _from_floats,
+    **dict.fromkeys("Mm", _from_times),
+    **dict.fromkeys("UTO", _from_objects),
+}
+"""How an array is read, by the letter that numpy has for its kind."""
 
 
 def _from_list(name: str, items: list[Any]) -> Column:
@@ -179,17 +195,17 @@ def _from_list(name: str, items: list[Any]) -> Column:
         missing = np.fromiter((is_missing(v) for v in items), dtype=bool, count=len(items))
         present = [v for v, gone in zip(items, missing.tolist(), strict=True) if not gone]
         kinds = set(map(type, present))
-    if kinds and all(issubclass(k, str) for k in kinds):
+    if kinds and _only(kinds, str):
         text = np.full(len(items), None, dtype=object)
         text[~missing] = present
         text.setflags(write=False)
         return Column(name, text, missing)
-    if all(issubclass(k, _NUMBERS) for k in kinds):
+    if _only(kinds, *_NUMBERS):
         numbers, exact = _numbers(present, kinds)
         values = np.zeros(len(items), dtype=numbers.dtype)
         values[~missing] = numbers
         return Column(name, values, missing, exact)
-    if all(issubclass(k, (*_NUMBERS, str)) for k in kinds):
+    if _only(kinds, *_NUMBERS, str):
         raise BadTable(f"column {name!r} mixes numbers and text; make all of it numbers, or all of it text")
     if any(hasattr(k, "isoformat") or hasattr(k, "total_seconds") for k in kinds):
         raise _dates(name)
@@ -197,11 +213,15 @@ def _from_list(name: str, items: list[Any]) -> Column:
     raise BadTable(f"column {name!r} must hold numbers or text, got {found}")
 
 
+def _only(kinds: Iterable[type], *classes: type) -> bool:
+    return all(issubclass(kind, classes) for kind in kinds)
+
+
 def _numbers(present: list[Any], kinds: set[type]) -> tuple[NDArray[Any], bool]:
     """The narrowest exact array for these numbers, else the nearest doubles and whether they still differ."""
-    if kinds and all(issubclass(k, bool | np.bool_) for k in kinds):
+    if kinds and _only(kinds, *_TRUTHS):
         return np.array(present, dtype=bool), True
-    if kinds and all(issubclass(k, bool | np.bool_ | int | np.integer) for k in kinds):
+    if kinds and _only(kinds, *_TRUTHS, int, np.integer):
         low, high = int(min(present)), int(max(present))
         for dtype in (np.int64, np.uint64):
             if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:

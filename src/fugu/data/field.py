@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from numbers import Real as AnyReal
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, num
 from fugu.data.column import Column
 from fugu.data.raw import Raw
 from fugu.errors import BadTable, UnknownName, UsageError
+from fugu.numbers.checks import is_iterable, is_real
 from fugu.numbers.exact import as_fraction
 
 KINDS = ("number", "category", "ordered", "time", "identifier")
@@ -28,6 +28,9 @@ _KEYS = {
     "time": (),
     "identifier": (),
 }
+_OUTSIDE = ("clip", "missing")
+_NEAREST = "nearest"
+_OUT, _MISSING, _UNRULED = "outside its values", "that is missing", "without a rule"
 TRUTH = ("False", "True")
 """A column of truth values: an ordering whose places are the numbers 0 and 1."""
 _PLAIN = re.compile(r"\d{1,100}(?:[./]\d{1,100})?", re.ASCII)
@@ -64,22 +67,46 @@ class Field:
         """Checked: what a user or a document says of column `name`."""
         if isinstance(told, Field):
             return told
-        if not isinstance(told, Mapping) or told.get("kind") not in KINDS:
-            found = told.get("kind") if isinstance(told, Mapping) else told
-            raise UnknownName(f"kind of column {name!r}", found, KINDS)
-        kind = str(told["kind"])
-        spare = [key for key in told if key not in ("kind", *_KEYS[kind])]
+        stated = told.get("kind") if isinstance(told, Mapping) else told
+        if not isinstance(told, Mapping) or stated not in KINDS:
+            raise UnknownName(f"kind of column {name!r}", stated, KINDS)
+        kind = str(stated)
+        parts = ("kind", *_KEYS[kind])
+        spare = [key for key in told if key not in parts]
         if spare:
-            raise UnknownName(f"part of column {name!r}, of kind {kind},", spare[0], ("kind", *_KEYS[kind]))
+            raise UnknownName(f"part of column {name!r}, of kind {kind},", spare[0], parts)
         given = {key: told.get(key) for key in _KEYS[kind]}
-        if kind == "number":
-            return _number(name, **given)
-        return Field(kind) if kind in ("time", "identifier") else _category(name, kind, **given)
+        return _MAKERS[kind](name, **given)
 
     @property
     def numeric(self) -> bool:
         """Whether the cells are numbers."""
         return self.kind == "number"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the cells are categories from low to high."""
+        return self.kind == "ordered"
+
+    @property
+    def unordered(self) -> bool:
+        """Whether the cells are categories in no order."""
+        return self.kind == "category"
+
+    @property
+    def public(self) -> bool:
+        """Whether the cells are times or identifiers, which are taken as they are."""
+        return not (self.numeric or self.ordered or self.unordered)
+
+    @property
+    def nearest(self) -> bool:
+        """Whether a cell outside becomes the category of the nearest number."""
+        return self.outside == "nearest"
+
+    @property
+    def drops_outside(self) -> bool:
+        """Whether a number outside the bounds counts as missing."""
+        return self.outside == "missing"
 
     @cached_property
     def categories(self) -> Categories:
@@ -92,7 +119,7 @@ class Field:
         >>> Field("number").label("1.0"), Field("category", ("1.0", "x")).label(1), Field("number").label("x")
         ('1', '1.0', None)
         """
-        if self.kind == "number":
+        if self.numeric:
             number = number_of(said)
             return None if math.isnan(number) else number_text(number)
         text = canonical(said)
@@ -103,7 +130,7 @@ class Field:
 
     def read(self, name: str, raw: Raw, decimal: str = ".", absent: Iterable[str] = ("",)) -> Column:
         """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
-        if self.kind == "number":
+        if self.numeric:
             return self._numbers(name, raw, decimal, frozenset(absent))
         if raw.typed and self.values is not None and self.categories.twins:
             raise BadTable(
@@ -114,7 +141,7 @@ class Field:
 
     def filled(self, column: Column) -> Column:
         """With every missing cell replaced by what the schema says, or by the middle of the domain, or by "(other)"."""
-        if self.kind in ("time", "identifier") or not column.missing.any():
+        if self.public or not column.missing.any():
             return column
         values = column.values.copy()
         values[column.missing] = self.replacement == "True" if values.dtype == bool else self.replacement
@@ -127,10 +154,10 @@ class Field:
             return self.missing
         if self.typical is not None:
             return self.typical
-        if self.kind == "number":
+        if self.numeric:
             low, high = self.bounds or (0.0, 0.0)
             return float(self._rounded(np.array([low / 2 + high / 2]))[0])
-        return OTHER if self.kind == "category" or not self.values else self.values[(len(self.values) - 1) // 2]
+        return OTHER if self.unordered or not self.values else self.values[(len(self.values) - 1) // 2]
 
     def to_json(self) -> dict[str, Any]:
         """The field in JSON types; only what was said."""
@@ -151,9 +178,9 @@ class Field:
             numbers[np.asarray(raw.masked)] = np.nan
         else:
             cells, codes = raw.factors()
-            each = [math.nan if _gone(cell, absent) else meant(cell, decimal) for cell in cells]
+            each = [math.nan if is_gone(cell, absent) else meant(cell, decimal) for cell in cells]
             numbers = np.array(each, dtype=np.float64)[codes] + 0.0
-        if self.bounds is not None and self.outside == "missing":
+        if self.bounds is not None and self.drops_outside:
             with np.errstate(invalid="ignore"):
                 numbers[(numbers < self.bounds[0]) | (numbers > self.bounds[1])] = np.nan
         missing = np.isnan(numbers)
@@ -174,28 +201,28 @@ class Field:
 
     def _texts(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         cells, codes = raw.factors()
+        known = self.categories if decimal == "." else Categories(self.values or (), decimal)
         texts = np.empty(len(cells) + 1, dtype=object)
-        texts[:-1] = [None if _gone(cell, absent) else self._text(cell, decimal) for cell in cells]
+        texts[:-1] = [None if is_gone(cell, absent) else self._text(cell, known) for cell in cells]
         values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
-        if self.values == TRUTH and self.kind == "ordered":
+        if self.values == TRUTH and self.ordered:
             return Column(name, values == "True", missing)
         return Column(name, values, missing)
 
-    def _text(self, cell: object, decimal: str) -> str:
+    def _text(self, cell: object, known: Categories) -> str:
         text = text_of(cell)
         if self.values is None:
             return text
         number = None if isinstance(cell, str | bytes) else number_of(cell)
-        known = self.categories if decimal == "." else _categories(self.values, decimal)
         place = known.place(text, number)
-        if place < 0 and self.outside == "nearest":
-            place = _nearest(known.numbers, number_of(cell, decimal))
+        if place < 0 and self.nearest:
+            place = _nearest(known.numbers, number_of(cell, known.decimal))
         return self.values[place] if place >= 0 else self._elsewhere()
 
     def _elsewhere(self) -> str:
-        if self.outside is not None and self.outside != "nearest":
+        if self.outside is not None and not self.nearest:
             return self.outside
-        return OTHER if self.kind == "category" else str(self.replacement)
+        return OTHER if self.unordered else str(self.replacement)
 
 
 def _nearest(known: tuple[float, ...], number: float) -> int:
@@ -206,12 +233,8 @@ def _nearest(known: tuple[float, ...], number: float) -> int:
     return int(np.argmin([abs(value - inside) for value in known]))
 
 
-@lru_cache(maxsize=64)
-def _categories(values: tuple[str, ...], decimal: str) -> Categories:
-    return Categories(values, decimal)
-
-
-def _gone(cell: object, absent: frozenset[str]) -> bool:
+def is_gone(cell: object, absent: frozenset[str]) -> bool:
+    """Whether a cell is missing, as it stands or by a word that means so."""
     return str.strip(cell) in absent if isinstance(cell, str) else is_missing(cell)
 
 
@@ -225,8 +248,8 @@ def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typic
         if not low < high:
             raise UsageError(f"the bounds of column {name!r} must be increasing, such as (0, 400)")
         ends = (low, high)
-    if outside not in (None, "clip", "missing"):
-        raise UnknownName(f"choice for numbers of column {name!r} outside its bounds", outside, ("clip", "missing"))
+    if outside is not None and outside not in _OUTSIDE:
+        raise UnknownName(f"choice for numbers of column {name!r} outside its bounds", outside, _OUTSIDE)
     width = None
     if step is not None:
         try:
@@ -242,7 +265,7 @@ def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typic
 def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float | None:
     if missing is None:
         return None
-    if isinstance(missing, bool) or not isinstance(missing, AnyReal) or not math.isfinite(missing):
+    if not is_real(missing) or not math.isfinite(missing):
         raise UsageError(f"what a missing cell of column {name!r} becomes must be a finite number")
     found = float(missing)
     if ends is not None and not ends[0] <= found <= ends[1]:
@@ -250,32 +273,63 @@ def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float 
     return found
 
 
-def _category(name: str, kind: str, values: Any, outside: Any, missing: Any, typical: Any = None) -> Field:
+def _category(name: str, values: Any, outside: Any, missing: Any) -> Field:
+    if values is None and outside is None and missing is None:
+        return Field("category")
+    named = _named(name, values)
+    rules = [_rule(name, *told, (*named, OTHER)) for told in ((_OUT, outside), (_MISSING, missing))]
+    return Field("category", named, None, None, *rules)
+
+
+def _ordered(name: str, values: Any, outside: Any, missing: Any, typical: Any) -> Field:
+    named = _named(name, values)
+    near = outside == _NEAREST
+    told = ((_OUT, None if near else outside), (_MISSING, missing), (_UNRULED, typical))
+    beyond, *rules = (_rule(name, *one, named) for one in told)
+    if near and any(math.isnan(number_of(v)) for v in named):
+        raise UsageError(f"column {name!r} has values that are no numbers, so no cell is near one; name a category")
+    return Field("ordered", named, None, None, _NEAREST if near else beyond, *rules)
+
+
+def _rule(name: str, where: str, choice: Any, allowed: tuple[str, ...]) -> str | None:
+    """The category that some cells become, if one is named."""
+    if choice is None:
+        return None
+    if (found := canonical(choice)) not in allowed:
+        raise UnknownName(f"category of column {name!r} for a cell {where}", choice, allowed)
+    return found
+
+
+def _named(name: str, values: Any) -> tuple[str, ...]:
+    """The categories that are declared."""
     if values is None:
-        if kind == "ordered" or outside is not None or missing is not None:
-            raise UsageError(f"column {name!r} needs values=[...], its categories")
-        return Field(kind)
-    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UsageError(f"column {name!r} needs values=[...], its categories")
+    if not is_iterable(values):
         raise UsageError(f"the values of column {name!r} must be a list of categories")
     named = tuple(canonical(value) for value in values)
     if not named or len(set(named)) < len(named) or any(v is None for v in named):
         raise UsageError(f"the values of column {name!r} must be different categories: texts or numbers")
-    allowed = (*named, OTHER) if kind == "category" else named
-    for key, choice in (("outside its values", outside), ("that is missing", missing), ("without a rule", typical)):
-        nearest = key.startswith("outside") and choice == "nearest" and kind == "ordered"
-        if choice is not None and not nearest and canonical(choice) not in allowed:
-            raise UnknownName(f"category of column {name!r} for a cell {key}", choice, tuple(map(str, allowed)))
-    if outside == "nearest" and any(math.isnan(number_of(v)) for v in named):
-        raise UsageError(f"column {name!r} has values that are not numbers, so no cell is near one; name a category")
-    chosen = (None if c is None else c if c == "nearest" else canonical(c) for c in (outside, missing, typical))
-    return Field(kind, tuple(map(str, named)), None, None, *chosen)
+    return tuple(map(str, named))
+
+
+def _as_it_is(kind: str) -> Callable[[str], Field]:
+    return lambda name: Field(kind)  # noqa: ARG005
+
+
+_MAKERS: dict[str, Callable[..., Field]] = {
+    "number": _number,
+    "category": _category,
+    "ordered": _ordered,
+    "time": _as_it_is("time"),
+    "identifier": _as_it_is("identifier"),
+}
 
 
 def canonical(value: object) -> str | None:
     """A category as a user declares it: a text as it is, a number in its one form; None if it is neither."""
     if isinstance(value, str):
         return value.strip() or None
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
     number = number_of(value)
-    return None if math.isnan(number) else text_of(value) if isinstance(value, int) else number_text(number)
+    if math.isnan(number):
+        return None
+    return text_of(value) if isinstance(value, bool | np.bool_ | int) else number_text(number)

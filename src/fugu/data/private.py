@@ -85,11 +85,11 @@ def open_private(table: TableLike, schema: Schema, columns: Iterable[str], publi
 def numbers(schema: Schema, table: Table, name: str) -> Floats:
     """A column of a table that was read through the schema, as numbers: the same function on both tables."""
     known, column = schema.fields[name], table.exact(name)
-    if known.kind == "number":
+    if known.numeric:
         found = column.floats()
         found[column.missing] = known.replacement
         return np.clip(found, -_LARGEST, _LARGEST)  # infinite is as far as a double goes
-    if known.kind != "ordered":
+    if not known.ordered:
         raise BadTable(
             f"column {name!r} holds categories; give an ordering of them, bins=[...] from low to high, or declare it a "
             "number in the schema"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import narwhals as nw
 import numpy as np
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, distinct
 from fugu.errors import BadTable
+from fugu.numbers.checks import is_iterable
+
+T = TypeVar("T")
 
 
 @final
@@ -36,18 +39,7 @@ class Raw:
         """From a list, a numpy array (a mask means missing) or a series of any engine; looks at no cell's meaning."""
         if isinstance(data, Raw):
             return data
-        if isinstance(data, np.ndarray):
-            return _from_array(name, data)
-        if isinstance(data, list | tuple):
-            return _from_cells(data)
-        series = nw.from_native(data, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return _from_series(name, series)
-        if hasattr(data, "to_pylist"):
-            return _pylist(data)
-        if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-            raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
-        return _from_cells(data)
+        return handed_over(name, data, _from_array, _from_series, _from_arrow, _from_items)
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())
@@ -69,6 +61,29 @@ class Raw:
         """The cells, row by row, None where masked."""
         cells, codes = self.factors()
         return [cells[code] for code in codes.tolist()]
+
+
+def handed_over(
+    name: str,
+    data: Any,
+    array: Callable[[str, NDArray[Any]], T],
+    series: Callable[[str, nw.Series[Any]], T],
+    arrow: Callable[[str, Any], T],
+    items: Callable[[str, Iterable[Any]], T],
+) -> T:
+    """What one of four readers makes of a column: that of arrays, of series, of pyarrow's arrays, of other lists."""
+    if isinstance(data, np.ndarray):
+        return array(name, data)
+    if isinstance(data, list | tuple):
+        return items(name, data)
+    known = nw.from_native(data, series_only=True, pass_through=True)
+    if isinstance(known, nw.Series):
+        return series(name, known)
+    if hasattr(data, "to_pylist"):
+        return arrow(name, data)
+    if isinstance(data, bytes) or not is_iterable(data):
+        raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
+    return items(name, data)
 
 
 def _from_series(name: str, series: nw.Series[Any]) -> Raw:
@@ -96,7 +111,11 @@ def _numbered(native: Any) -> bool:
     return kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
 
 
-def _pylist(data: Any) -> Raw:
+def _from_items(name: str, data: Iterable[Any]) -> Raw:  # noqa: ARG001
+    return _from_cells(data)
+
+
+def _from_arrow(name: str, data: Any) -> Raw:  # noqa: ARG001
     try:
         return _from_cells(data.to_pylist())
     except (ValueError, OverflowError, TypeError, ArithmeticError):

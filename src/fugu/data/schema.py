@@ -20,7 +20,7 @@ import numpy as np
 from fugu.data.cells import is_missing, is_time, number_of, text_of
 from fugu.data.column import Column
 from fugu.data.dialect import Dialect
-from fugu.data.field import TRUTH, Field
+from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import read_table
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
@@ -29,9 +29,11 @@ from fugu.data.toml import schema_text
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
 from fugu.fixed import Fixed
+from fugu.numbers.checks import is_path, is_texts
 from fugu.visible import Json, brief
 
 ABSENT = ("", "NA")
+_MARKS = (".", ",")
 _MOST_CATEGORIES = 10_000
 _EXACT = 2.0**53
 
@@ -68,20 +70,20 @@ class Schema:
     fields: Mapping[str, Field] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
+        if not isinstance(self.columns, Mapping) or not is_texts(self.columns):
             raise UsageError('a schema is a dict of columns, such as {"age": {"kind": "number", "bounds": (0, 110)}}')
-        if self.decimal not in (".", ","):
+        if self.decimal not in _MARKS:
             raise UsageError(f'the decimal mark of a schema is "." or ",", got {self.decimal!r}')
-        if isinstance(self.absent, str) or not all(isinstance(code, str) for code in self.absent):
+        if not is_texts(self.absent):
             raise UsageError("absent must be a list of texts that mean that a cell is missing")
-        names = () if isinstance(self.header, bool) else self.header
-        if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
+        own = isinstance(self.header, bool)
+        if not own and not is_texts(self.header):
             raise UsageError("header is true, false, or a list of the names of all columns")
         object.__setattr__(self, "fields", Fixed({name: Field.of(name, told) for name, told in self.columns.items()}))
         written = {name: Fixed(known.to_json()) for name, known in self.fields.items()}
         object.__setattr__(self, "columns", Fixed(written))
         object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))
-        object.__setattr__(self, "header", self.header if isinstance(self.header, bool) else tuple(self.header))
+        object.__setattr__(self, "header", self.header if own else tuple(self.header))  # type: ignore[arg-type]
         self.dialect  # noqa: B018 - checked now
 
     def __repr__(self) -> str:
@@ -137,7 +139,7 @@ class Schema:
 
     def open(self, table: TableLike) -> Table:
         """The cells of `table`, a path, a dict of columns or a frame, as they stand; nothing is converted."""
-        if isinstance(table, str | os.PathLike):
+        if is_path(table):
             return read_table(table, self.dialect)
         return table if isinstance(table, Table) else Table(table)
 
@@ -190,13 +192,13 @@ class Schema:
 
     def _ruled(self, name: str, known: Field, raw: Raw) -> Field:
         """With the reference's median for cells that no rule was given for."""
-        if known.typical is not None or known.kind not in ("number", "ordered"):
+        if known.typical is not None or not (known.numeric or known.ordered):
             return known
         column = known.read(name, raw, self.decimal, self.absent)
         present = column.values[~column.missing]
         if not len(present):
             return known
-        if known.kind == "number":
+        if known.numeric:
             return replace(known, typical=float(np.sort(present)[(len(present) - 1) // 2]))
         places = np.sort(known.categories.places(map(str, present.tolist())))
         return replace(known, typical=(known.values or ())[int(places[(len(places) - 1) // 2])])
@@ -204,16 +206,17 @@ class Schema:
 
 def _settled(known: Field) -> bool:
     """Whether a field says all about its domain; categories may be left to the reference."""
-    return known.kind != "category" or known.values is not None
+    return known.values is not None or not known.unordered
 
 
 def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
     """The field that a public column shows."""
     raw = public.raw(name)
-    present = [cell for cell in raw.cells or () if not (isinstance(cell, str) and cell.strip() in schema.absent)]
+    gone = frozenset(schema.absent)
+    present = [cell for cell in raw.cells or () if is_missing(cell) or not is_gone(cell, gone)]
     if any(map(is_time, present)):
         return Field("time")
-    comma = schema.decimal != "." and present and all(isinstance(cell, str) for cell in present)
+    comma = schema.decimal != "." and present and is_texts(present)
     if comma and not any(math.isnan(number_of(cell, schema.decimal)) for cell in present):
         return Field("number")
     column = public.exact(name)

@@ -51,9 +51,9 @@ def sequence_schema(reference: TableLike, by: str, order: str, state: str, schem
             raise ColumnNotFound(name, named)
     found = told.with_field(by, Field("identifier")).with_field(order, Field("time")).completed(reference, (state,))
     known = found.fields[state]
-    if known.kind not in ("number", "category", "ordered"):
+    if known.public:
         raise BadTable(f"column {state!r} must hold states: categories or numbers, not times or identifiers")
-    if known.kind == "ordered" and known.outside != "nearest":  # the order of states means nothing here
+    if known.ordered and not known.nearest:  # the order of states means nothing here
         return found.with_field(state, replace(known, kind="category", typical=None))
     return found
 

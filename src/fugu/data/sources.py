@@ -87,8 +87,7 @@ class Frame:
 
     @property
     def names(self) -> tuple[str, ...]:
-        frame = self.frame
-        return tuple(frame.collect_schema().names() if isinstance(frame, nw.LazyFrame) else frame.columns)
+        return tuple(self.frame.collect_schema().names())
 
     def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
         if not isinstance(self.frame, nw.LazyFrame):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any
 
 
@@ -29,12 +30,24 @@ def _lines(part: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {_value(value)}" for key, value in part.items() if value is not None]
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return repr(value) if isinstance(value, int | float) else _text(str(value))
+@singledispatch
+def _value(value: object) -> str:
+    return _text(str(value))
+
+
+@_value.register
+def _(value: bool) -> str:
+    return str(value).lower()
+
+
+@_value.register
+def _(value: int | float) -> str:
+    return repr(value)
+
+
+@_value.register
+def _(value: list | tuple) -> str:  # type: ignore[type-arg]
+    return "[" + ", ".join(map(_value, value)) + "]"
 
 
 def _text(text: str) -> str:

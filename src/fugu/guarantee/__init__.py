@@ -23,6 +23,7 @@ from fugu.guarantee.kinds import Approx as Approx
 from fugu.guarantee.kinds import Pure as Pure
 from fugu.guarantee.kinds import Renyi as Renyi
 from fugu.guarantee.order import implies as implies
+from fugu.guarantee.order import is_guarantee as is_guarantee
 from fugu.guarantee.order import pure_as_renyi as pure_as_renyi
 from fugu.guarantee.parallel import independent as independent
 from fugu.guarantee.parallel import parallel as parallel

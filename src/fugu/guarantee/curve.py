@@ -37,6 +37,9 @@ class RenyiCurve(Ordered):
     RenyiCurve({2: 0.5, 4: 0.5})
     """
 
+    renyi = True
+    several = True
+
     points: tuple[tuple[Real, Real], ...]
     delta: Real
 
@@ -70,6 +73,23 @@ class RenyiCurve(Ordered):
     def epsilon(self) -> Real:
         """The least epsilon of any order, which is that of the smallest one."""
         return self.points[0][1]
+
+    def with_epsilons(self, epsilons: Mapping[Real, Real]) -> RenyiCurve:
+        """The same orders with other epsilons and no delta."""
+        return RenyiCurve(epsilons)
+
+    def divergence_at(self, alpha: Real) -> Real:
+        """The epsilon that is listed, or what the others imply: the lesser."""
+        listed = (e for a, e in self.points if exact(a) == exact(alpha))  # a dict would take Fraction(1.1) for 1.1
+        return min(next(listed, math.inf), self(alpha), key=exact)
+
+    def epsilon_at(self, delta: Real) -> Real:
+        """At its own delta only the order infinity says something."""
+        return self(math.inf) if exact(self.delta) == exact(delta) else super().epsilon_at(delta)
+
+    def implied_by(self, other: Ordered) -> bool:
+        """Every order by itself."""
+        return all(other <= Renyi(a, e, self.delta) for a, e in self.points)
 
     def simplest(self) -> RenyiCurve:
         """Itself; a curve that lists the order infinity is refused, since it is two guarantees."""

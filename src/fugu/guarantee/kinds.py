@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fugu.errors import BadBudget, NotProvable
@@ -26,6 +26,8 @@ class Pure(Ordered):
     >>> Pure(0.5) <= Pure(1) <= Approx(1, 1e-6)
     True
     """
+
+    pure = True
 
     epsilon: Real
 
@@ -117,6 +119,8 @@ class Renyi(Ordered):
     True
     """
 
+    renyi = True
+
     alpha: Real
     epsilon: Real
     delta: Real = 0.0
@@ -130,6 +134,32 @@ class Renyi(Ordered):
     def orders(self) -> tuple[tuple[Real, Real], ...]:
         """(order, epsilon)."""
         return ((self.alpha, self.epsilon),)
+
+    def as_ratio(self) -> Approx | Renyi:
+        """Of infinite order it is an approximate guarantee."""
+        return Approx(self.epsilon, self.delta) if math.isinf(self.alpha) else self
+
+    def with_epsilons(self, epsilons: Mapping[Real, Real]) -> Renyi:
+        """The same order with another epsilon and no delta."""
+        return Renyi(self.alpha, epsilons[self.alpha])
+
+    def divergence_at(self, alpha: Real) -> Real:
+        """Its epsilon at every order up to its own."""
+        return self.epsilon if exact(self.alpha) >= exact(alpha) else math.inf
+
+    def epsilon_at(self, delta: Real) -> Real:
+        """At its own delta a divergence of finite order says nothing of an event."""
+        if math.isinf(self.alpha):
+            return Approx(self.epsilon, self.delta).epsilon_at(delta)
+        return math.inf if exact(self.delta) == exact(delta) else super().epsilon_at(delta)
+
+    def implied_by(self, other: Ordered) -> bool:
+        """By a bound on the divergence of the same order, outside events that are no likelier."""
+        if math.isinf(self.alpha):
+            return super().implied_by(other)
+        if exact(other.delta) > exact(self.delta):
+            return False
+        return math.isinf(self.epsilon) or exact(other.divergence_at(self.alpha)) <= exact(self.epsilon)
 
     def simplest(self) -> Pure | Approx | Renyi:
         """Of infinite order it is a pure or approximate guarantee."""

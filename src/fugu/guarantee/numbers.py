@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import BadBudget
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up
 
 
@@ -36,11 +37,6 @@ def outward(x: Fraction) -> float:
     while math.isfinite(found) and as_fraction(found) < x:
         found = math.nextafter(found, math.inf)
     return found
-
-
-def is_number(x: object) -> bool:
-    """A real number, and not a truth value."""
-    return isinstance(x, int | float | Fraction) and not isinstance(x, bool)
 
 
 def check_alpha(x: Any) -> None:

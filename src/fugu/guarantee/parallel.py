@@ -19,7 +19,7 @@ from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi
 from fugu.guarantee.numbers import exact, plain
-from fugu.guarantee.order import pure_as_renyi
+from fugu.guarantee.order import is_guarantee
 from fugu.numbers.exact import Real
 
 Join = Callable[[list[Fraction]], Fraction]
@@ -72,9 +72,9 @@ def _either(deltas: list[Fraction]) -> Fraction:
 def _checked(guarantees: Iterable[object]) -> list[Guarantee]:
     found: list[Guarantee] = []
     for g in guarantees:
-        if not isinstance(g, Pure | Approx | Renyi | RenyiCurve):
+        if not is_guarantee(g):
             raise UsageError(f"expected a guarantee (Pure, Approx, Renyi, RenyiCurve), got {type(g).__name__}")
-        found.append(Approx(g.epsilon, g.delta) if isinstance(g, Renyi) and math.isinf(g.alpha) else g)
+        found.append(g.as_ratio())
     if not found:
         raise UsageError("give at least one guarantee")
     return found
@@ -82,43 +82,25 @@ def _checked(guarantees: Iterable[object]) -> list[Guarantee]:
 
 def _join(guarantees: list[Guarantee], epsilon: Join, delta: Join) -> Guarantee:
     """In the strongest language that all of them speak: pure, approximate, or Rényi at common orders."""
-    total = plain(delta([exact(getattr(g, "delta", 0)) for g in guarantees]))
-    simple = [g for g in guarantees if isinstance(g, Pure | Approx)]
+    total = plain(delta([exact(g.delta) for g in guarantees]))
+    simple = [g for g in guarantees if not g.renyi]
     if len(simple) == len(guarantees):
         together = _total([g.epsilon for g in simple], epsilon)
-        return Pure(together) if all(isinstance(g, Pure) for g in simple) else Approx(together, total)
-    if any(g.delta for g in simple if isinstance(g, Approx)):
+        return Pure(together) if all(g.pure for g in simple) else Approx(together, total)
+    if any(g.delta for g in simple):
         raise NotProvable(
             "an Approx guarantee with delta > 0 bounds no Rényi divergence; convert the others with to_approx first"
         )
-    listed = {exact(a): a for g in guarantees for a in _orders(g)}  # 1.1 and 11/10 are one order
-    points = [(a, _total([_at(g, a) for g in guarantees], epsilon)) for _, a in sorted(listed.items())]
+    listed = {exact(a): a for g in guarantees if g.renyi for a, _ in g.orders}  # 1.1 and 11/10 are one order
+    points = [(a, _total([g.divergence_at(a) for g in guarantees], epsilon)) for _, a in sorted(listed.items())]
     # the float 1.1 and Fraction(1.1) are one key but two orders: the lower one stays, with the bound at the higher
     known = {a: e for a, e in points if not math.isinf(e)}
     if not known:
         raise NotProvable("the guarantees have no order at which all of them are finite; convert with to_approx first")
-    if len(known) == 1 and not any(isinstance(g, RenyiCurve) for g in guarantees):
+    if len(known) == 1 and not any(g.several for g in guarantees):
         return Renyi(*known.popitem(), total)
     return RenyiCurve(known, total)
 
 
 def _total(epsilons: list[Real], join: Join) -> Real:
     return math.inf if any(math.isinf(e) for e in epsilons) else plain(join([exact(e) for e in epsilons]))
-
-
-def _orders(g: Guarantee) -> list[Real]:
-    if isinstance(g, RenyiCurve):
-        return list(g.epsilons)
-    return [g.alpha] if isinstance(g, Renyi) else []
-
-
-def _at(g: Guarantee, alpha: Real) -> Real:
-    """A proved bound on D_alpha under g, or inf."""
-    if isinstance(g, RenyiCurve):
-        given = [e for a, e in g.points if exact(a) == exact(alpha)]
-        return min(*given, g(alpha), key=exact) if given else g(alpha)
-    if isinstance(g, Renyi):
-        return g.epsilon if exact(g.alpha) >= exact(alpha) else math.inf
-    if math.isinf(alpha) or math.isinf(g.epsilon):
-        return g.epsilon
-    return min(g.epsilon, Fraction(pure_as_renyi(exact(g.epsilon), exact(alpha))), key=exact)

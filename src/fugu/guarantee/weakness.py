@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fugu.guarantee.curve import Guarantee, RenyiCurve
-from fugu.guarantee.kinds import Renyi
+from fugu.guarantee.curve import Guarantee
 from fugu.numbers.exact import as_fraction
 
 MOST_EPSILON = 10
@@ -22,13 +21,12 @@ def weaknesses(guarantee: Guarantee, rows: int | None = None) -> tuple[str, ...]
     ((), 2)
     """
     found = []
-    renyi = isinstance(guarantee, Renyi | RenyiCurve)
-    least = min(guarantee.epsilons.values()) if isinstance(guarantee, RenyiCurve) else guarantee.epsilon
+    least = min(epsilon for _, epsilon in guarantee.orders)
     if least > MOST_EPSILON:
-        what = "a Rényi divergence of" if renyi else "epsilon"
+        what = "a Rényi divergence of" if guarantee.renyi else "epsilon"
         factor = f", {math.exp(least):,.0f}-fold" if least < 30 else f" by a factor of e^{float(least):g}"
         found.append(f"{what} {float(least):g} is hardly any protection: the odds of a secret may change{factor}")
-    delta = as_fraction(getattr(guarantee, "delta", 0))
+    delta = as_fraction(guarantee.delta)
     if delta * (2 if rows is None else max(1, rows)) > 1:
         many = "whatever the number of rows" if rows is None else f"the table has {rows:,} rows"
         found.append(

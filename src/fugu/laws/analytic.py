@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.laws.places import Digest, spread
 from fugu.noise.lattice import Lattice
 
@@ -29,6 +29,7 @@ class Analytic:
     atoms: ClassVar[bool] = False
     translates: ClassVar[bool] = False
     inexact: ClassVar[bool] = False
+    point_masses: ClassVar[bool] = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -71,6 +72,10 @@ class Analytic:
         """Add what is stated to a digest."""
         for law in (self.p, self.q):
             digest.update(repr(_exact(law)).encode())
+
+    def differs(self, number: int, other: Any, its: int, comparable: bool) -> bool:  # noqa: ARG002
+        """Whether this law of the pair is surely not that one of another."""
+        return bool(other.shape == self.shape and self.exact[number] != other.exact[its])
 
     def shift(self) -> Fraction | None:
         """If the two laws are translates of one normal law: by how much, in steps of the lattice if there is one."""

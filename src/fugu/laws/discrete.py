@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, final
@@ -10,14 +10,16 @@ from typing import Any, Literal, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.fixed import fixed
+from fugu.laws.adding import METHODS, added
+from fugu.laws.components import Components, Described
 from fugu.laws.masses import Masses, masses
-from fugu.numbers.exact import Real, VectorLike, as_fraction
+from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
 
 
 @final
-class Discrete:
+class Discrete(Described):
     """P(X = values[k]) = weights[k]; atoms are sorted, equal atoms are joined exactly, nothing is merged by tolerance.
 
     Parameters:
@@ -83,9 +85,9 @@ class Discrete:
         >>> Discrete([0, 1]).iid_sum(2).weights
         array([0.25, 0.5 , 0.25])
         """
-        from fugu.laws.sums import iid_sum
-
-        return iid_sum(self, n, method)
+        if not is_whole(n, least=1):
+            raise UsageError(f"a sum needs a whole number of draws of at least 1, got {n!r}")
+        return self if n == 1 and method in METHODS else Discrete._with_error(*added({self: int(n)}, method))
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -96,6 +98,23 @@ class Discrete:
     def dimension(self) -> int:
         """1 for numbers, d for vectors."""
         return 1 if self.values.ndim == 1 else int(self.values.shape[1])
+
+    def components(self) -> Components:
+        """The law as a mixture of normals without spread."""
+        if self.dimension != 1:
+            raise BadLaw(f"only laws of numbers are mixtures of normals, got vectors of dimension {self.dimension}")
+        if self.error:
+            raise NotProvable("a law known up to an error pairs only with laws that have atoms; use method='exact'")
+        kept = self.masses.parts != 0
+        values = self.values[kept]
+        return Components(self, self.weights[kept], values, np.zeros_like(values))
+
+    def parts(self) -> Iterator[tuple[Fraction, Real, Real]]:
+        """(weight, mean, std) of every atom that has mass, exactly."""
+        numerators, total = self.masses.whole()
+        for part, value in zip(numerators, self.values.tolist(), strict=True):
+            if part:
+                yield Fraction(part, total), value, 0
 
     def mean(self) -> NDArray[np.float64] | float:
         """E X: a number, or a vector."""

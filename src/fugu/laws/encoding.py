@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
-from fugu.laws.family import Family
+from fugu.laws.components import Components
+from fugu.laws.family import Family, distinct
 from fugu.laws.items import Item, Shape
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.laws.normal import Components, NormalMixture, components
-from fugu.laws.vectors import VectorFamily, distinct
+from fugu.laws.normal import NormalMixture, components
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import float_up, read_number, read_whole
 
+_SMOOTH, _VECTORS, _NORMAL = "analytic", "vectors", "normal-vectors"
+"""The kinds of laws that say so; a family of numbers does not."""
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
 
@@ -31,12 +33,12 @@ def shape_json(item: Shape) -> dict[str, Any]:
 
 def smooth_json(item: Analytic) -> dict[str, Any]:
     """A pair of laws with Gaussian components."""
-    return {"kind": "analytic", "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
+    return {"kind": _SMOOTH, "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
 
 
 def item_from(found: dict[str, Any], lattice: Lattice | None) -> Item:
     """What `item_json` wrote."""
-    if found.get("kind") != "analytic":
+    if found.get("kind") != _SMOOTH:
         return family_from(found)
     if lattice is None:
         raise CertificateError("laws without atoms need a lattice")
@@ -54,30 +56,30 @@ def _components_from(found: dict[str, list[str]]) -> Components:
     return components(NormalMixture(weights, means, stds))
 
 
-def vectors_json(family: VectorFamily) -> dict[str, Any]:
+def vectors_json(family: Family) -> dict[str, Any]:
     """A family of laws of vectors on lattice indices, one row a point."""
     rows = family_json(family)
-    return {"kind": "vectors", **rows, "translates": family.translates}
+    return {"kind": _VECTORS, **rows, "translates": family.translates}
 
 
-def vectors_from(found: dict[str, Any]) -> VectorFamily:
+def vectors_from(found: dict[str, Any]) -> Family:
     """The family that `vectors_json` wrote, checked: distinct points of one dimension, laws that are laws."""
     points = _points(found["points"])
-    if found.get("kind") != "vectors" or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
+    if found.get("kind") != _VECTORS or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
         raise CertificateError("the certificate's laws are not laws of vectors in order")
     errors = tuple(_error_from(law) for law in found["laws"])
     laws, pairs, labels = _laws_and_pairs(found, len(points))
-    return VectorFamily(points, laws, pairs, labels, bool(found["translates"]), errors)
+    return Family(points, laws, pairs, labels, bool(found["translates"]), errors)
 
 
 def normal_pair_json(pair: NormalPair) -> dict[str, Any]:
     """Two normal laws of a vector, exactly."""
-    return {"kind": "normal-vectors", "label": pair.label, "p": _normal_json(pair.p), "q": _normal_json(pair.q)}
+    return {"kind": _NORMAL, "label": pair.label, "p": _normal_json(pair.p), "q": _normal_json(pair.q)}
 
 
 def normal_pair_from(found: dict[str, Any]) -> NormalPair:
     """The pair that `normal_pair_json` wrote; `MultivariateNormal` refuses what is no covariance."""
-    if found.get("kind") != "normal-vectors":
+    if found.get("kind") != _NORMAL:
         raise CertificateError("the certificate's laws are no normal laws of vectors")
     return NormalPair(_normal_from(found["p"]), _normal_from(found["q"]), str(found["label"]))
 
@@ -92,7 +94,7 @@ def _normal_from(found: dict[str, Any]) -> MultivariateNormal:
     )
 
 
-def family_json(family: Family | VectorFamily) -> dict[str, Any]:
+def family_json(family: Family) -> dict[str, Any]:
     """A family on lattice indices."""
     return {
         "points": family.points.astype(np.int64).tolist(),
@@ -152,14 +154,23 @@ def _error_from(found: dict[str, Any]) -> float:
     return float_up(error)
 
 
+def _binary(texts: list[str]) -> tuple[NDArray[Any], bool]:
+    parts = np.array([float.fromhex(p) for p in texts], dtype=np.float64)
+    return parts, bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
+
+
+def _counts(numbers: list[Any]) -> tuple[NDArray[Any], bool]:
+    whole = [read_whole(p) for p in numbers]
+    parts = np.array(whole, dtype=np.int64 if sum(map(abs, whole)) < 2**62 else object)
+    return parts, all(p >= 0 for p in whole)
+
+
+_PARTS: dict[str, Callable[[list[Any]], tuple[NDArray[Any], bool]]] = {"binary": _binary}
+"""How masses are read, and whether none is negative, by the kind of law; whole numbers otherwise."""
+
+
 def _law_from(found: dict[str, Any], count: int) -> Masses:
-    if found["kind"] == "binary":
-        parts = np.array([float.fromhex(p) for p in found["parts"]], dtype=np.float64)
-        valid = bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
-    else:
-        whole = [read_whole(p) for p in found["parts"]]
-        valid = all(p >= 0 for p in whole)
-        parts = np.array(whole, dtype=np.int64 if sum(map(abs, whole)) < 2**62 else object)
+    parts, valid = _PARTS.get(found["kind"], _counts)(found["parts"])
     total = found["total"]
     hexadecimal = isinstance(total, str) and total.startswith("0x")
     law = Masses(parts, Fraction(read_whole(total)) if hexadecimal else read_number(total))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, BadNoise, NotProvable
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
-from fugu.laws.pair import LawPair, Shifted
+from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.laws.places import Digest, nearest, spread
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
@@ -129,6 +129,32 @@ class Family:
         points, where = distinct(places)
         return replace(self, points=points, laws=tuple(law.scatter(where, len(points)) for law in self.laws))
 
+    @property
+    def point_masses(self) -> bool:
+        """Whether every law is known to have one atom."""
+        known = not self.translates and not any(self.errors)
+        return known and all(np.count_nonzero(law.parts != 0) == 1 for law in self.laws)
+
+    def differs(self, number: int, other: Any, its: int, comparable: bool) -> bool:
+        """Whether a law is surely not that one of another family; what stands in for translates is never compared."""
+        if not other.atoms:
+            return False
+        if other is self:
+            return not self.laws[number].same_as(self.laws[its])
+        return comparable and not (self._alone or other._alone) and self._held(number) != other._held(its)
+
+    @property
+    def _alone(self) -> bool:
+        """One pair of point masses: what translates by a shift are written as, wherever they are."""
+        return len(self.pairs) == 1 and all(np.count_nonzero(law.parts) == 1 for law in self.laws)
+
+    def _held(self, number: int) -> tuple[list[Any], list[int], int]:
+        """Where a law has mass, and how much, over the least total."""
+        masses, total = self.laws[number].whole()
+        there = [k for k, mass in enumerate(masses) if mass]
+        common = int(np.gcd.reduce(np.array([masses[k] for k in there] + [total], dtype=object)))
+        return [self.points[k].tolist() for k in there], [masses[k] // common for k in there], total // common
+
     def spread(self) -> float:
         """The standard deviation of the published value under all laws together; 1 where it has none."""
         return spread(self.weights.mean(axis=0), self.points, np.zeros(len(self.points))) or 1.0
@@ -163,18 +189,22 @@ def distinct(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
     """Group law pairs into families: one for all laws on a common support, one for each pair of translates."""
     require_one_dimension(pairs)
-    shifted = [pair for pair in pairs if isinstance(pair.p, Shifted)]
-    discrete = [pair for pair in pairs if not isinstance(pair.p, Shifted)]
+    shifted = [pair for pair in pairs if pair.p.shifted]
+    discrete = [pair for pair in pairs if not pair.p.shifted]
     made = [replace(_family([_points(pair)]), translates=True) for pair in shifted]
     if not discrete:
         return tuple(made)
-    laws = list({id(law): law for pair in discrete for law in (pair.p, pair.q)}.values())
-    if any(not isinstance(law, Discrete) for law in laws):
-        raise NotProvable("laws of vectors must be Discrete or Shifted here")
-    union = _union([law for law in laws if isinstance(law, Discrete)])
+    laws = list({id(law): _with_atoms(law) for pair in discrete for law in (pair.p, pair.q)}.values())
+    union = _union(laws)
     if len(union) * len(laws) <= _CELLS or len(discrete) == 1 or union.ndim > 1:
         return (*made, _family(discrete, union))
     return (*made, *(_family([pair]) for pair in discrete))
+
+
+def _with_atoms(law: Law) -> Discrete:
+    if not isinstance(law, Discrete):
+        raise NotProvable("laws of vectors must be Discrete or Shifted here")
+    return law
 
 
 def require_one_dimension(pairs: Sequence[LawPair]) -> None:
@@ -185,9 +215,7 @@ def require_one_dimension(pairs: Sequence[LawPair]) -> None:
 
 def _points(pair: LawPair) -> LawPair:
     """Translates as the two point masses that are their worst case."""
-    assert isinstance(pair.p, Shifted)
-    assert isinstance(pair.q, Shifted)
-    gap = [b - a for a, b in zip(pair.p.exact, pair.q.exact, strict=True)]
+    gap = [b - a for a, b in zip(*(cast(Shifted, law).exact for law in (pair.p, pair.q)), strict=True)]
     if any(as_fraction(float(x)) != x for x in gap):
         raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
     if len(gap) == 1:
@@ -216,7 +244,7 @@ def _places(support: NDArray[np.float64], values: NDArray[np.float64]) -> NDArra
 def numbered_laws(pairs: Sequence[LawPair]) -> dict[tuple[int, bool], Discrete]:
     """Each law once, however many pairs it is in; one that is paired with itself once more, as the second secret's."""
     both = ((law, law is p.q and p.q is p.p and second) for p in pairs for second, law in enumerate((p.p, p.q)))
-    return {(id(law), bool(again)): law for law, again in both if isinstance(law, Discrete)}
+    return {(id(law), bool(again)): _with_atoms(law) for law, again in both}
 
 
 def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) -> Family:
@@ -234,3 +262,11 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
         tuple(p.label for p in pairs),
         errors=tuple(law.error for law in laws.values()),
     )
+
+
+def reached(laws: Sequence[Family], lattice: Lattice | None, support: NDArray[np.float64]) -> bool:
+    """Whether rounding the supported vectors onto the lattice leads to every atom of the laws, as a release does."""
+    if lattice is None:
+        return False
+    places = set(map(tuple, lattice.index(support).tolist()))
+    return all(tuple(point) in places for family in laws for point in family.points.tolist())

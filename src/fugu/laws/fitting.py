@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw, MissingExtra, UsageError
-from fugu.laws.normal import Normal, NormalMixture
+from fugu.numbers.checks import is_count
+
+Mixture = tuple[list[int], list[float], list[float]]
+"""Weights as whole parts, means, standard deviations."""
 
 _DIGITS = 12
 _LARGEST_CHOICE = 6
@@ -20,17 +23,17 @@ _RELEVANCE = 16.0
 """How many observations a background mean is worth when it is adapted (Reynolds, Quatieri, Dunn 2000)."""
 
 
-def fit_normal(values: ArrayLike) -> Normal:
-    """The normal law with the mean and the standard deviation (n - 1) of the values.
+def normal(values: ArrayLike) -> tuple[float, float]:
+    """The mean and the standard deviation (n - 1) of the values.
 
-    >>> fit_normal([1, 2, 3])
-    Normal(mean=2.0, std=1.0)
+    >>> normal([1, 2, 3])
+    (2.0, 1.0)
     """
     column = _column(values, least=2)
-    return Normal(_short(column.mean()), _short(column.std(ddof=1)))
+    return _short(column.mean()), _short(column.std(ddof=1))
 
 
-def fit_mixture(values: ArrayLike, components: int | str = 3) -> NormalMixture:
+def mixture(values: ArrayLike, components: int | str = 3) -> Mixture:
     """A Gaussian mixture by expectation maximisation (scikit-learn); components="bic" chooses 1 to 6 of them.
 
     BIC = -2 ln likelihood + parameters ln n; the least one wins (Schwarz 1978). No component is narrower than the
@@ -42,7 +45,7 @@ def fit_mixture(values: ArrayLike, components: int | str = 3) -> NormalMixture:
     return _mixture(best.weights_, best.means_[:, 0], np.sqrt(best.covariances_[:, 0, 0]))
 
 
-def fit_shared(groups: Mapping[str, ArrayLike], components: int | str = 3) -> dict[str, NormalMixture]:
+def shared(groups: Mapping[str, ArrayLike], components: int | str = 3) -> dict[str, Mixture]:
     """One background mixture for all secrets, its means adapted to each: common weights and spreads (GMM-UBM).
 
     mean_k(s) = (n_k m_k(s) + r m_k) / (n_k + r), with n_k, m_k(s) the expected count and mean of component k among the
@@ -99,16 +102,16 @@ def least_std(column: NDArray[np.float64]) -> float:
     return min(float(np.diff(values).min()) / math.sqrt(12), float(column.std()))
 
 
-def _mixture(weights: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]) -> NormalMixture:
+def _mixture(weights: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]) -> Mixture:
     """Weights as whole parts of 10^12, so that they sum to one exactly; means and spreads to 12 digits."""
     parts = np.maximum(1, np.rint(weights * 10**_DIGITS)).astype(np.int64)
-    return NormalMixture(parts.tolist(), [_short(m) for m in means], [_short(s) for s in stds])
+    return parts.tolist(), [_short(m) for m in means], [_short(s) for s in stds]
 
 
 def _counts(components: int | str, size: int) -> list[int]:
     if components == "bic":
         return list(range(1, min(_LARGEST_CHOICE, size) + 1))
-    if isinstance(components, bool) or not isinstance(components, int) or components < 1:
+    if not is_count(components):
         raise UsageError(f"components must be a whole number of at least 1, or 'bic', got {components!r}")
     if components > size:
         raise BadLaw(f"{components} components cannot be fitted to {size} values; use fewer")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.analytic import Analytic
-from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, families, require_one_dimension
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.laws.normal import Components, Normal, NormalMixture, components
-from fugu.laws.pair import Law, LawPair, Shifted
+from fugu.laws.pair import LawPair
 
 Item = Family | Analytic
 Shape = Family | Analytic | NormalPair
@@ -18,17 +17,17 @@ Shape = Family | Analytic | NormalPair
 
 def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
     """The shapes behind law pairs of one dimension; normal laws of vectors pair only with each other."""
-    if any(isinstance(law, MultivariateNormal) for pair in pairs for law in (pair.p, pair.q)):
+    if any(law.normal_vector for pair in pairs for law in (pair.p, pair.q)):
         return tuple(_normal(pair, pairs[0].dimension) for pair in pairs)
     return items(pairs)
 
 
 def _normal(pair: LawPair, dimension: int) -> NormalPair:
-    if not isinstance(pair.p, MultivariateNormal) or not isinstance(pair.q, MultivariateNormal):
+    if not (pair.p.normal_vector and pair.q.normal_vector):
         raise NotProvable("MultivariateNormal laws pair only with each other; give all laws of one kind")
     if pair.dimension != dimension:
         raise UsageError("all pairs must speak of vectors of one dimension")
-    return NormalPair(pair.p, pair.q, pair.label)
+    return NormalPair(cast(MultivariateNormal, pair.p), cast(MultivariateNormal, pair.q), pair.label)
 
 
 def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
@@ -37,29 +36,12 @@ def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
     A normal law without spread is a point mass, and a mixture of such is a discrete law: they are read as what they
     are."""
     require_one_dimension(pairs)
-    read: dict[int, Law | Components] = {}
+    read: dict[int, Any] = {}
     atoms, smooth = [], []
     for pair in pairs:
-        p, q = (read.setdefault(id(law), _read(law)) for law in (pair.p, pair.q))
-        if isinstance(p, Components) or isinstance(q, Components):
-            smooth.append(Analytic(_components(p), _components(q), pair.label))
+        p, q = (read.setdefault(id(law), law.read()) for law in (pair.p, pair.q))
+        if p.smooth or q.smooth:
+            smooth.append(Analytic(p.components(), q.components(), pair.label))
         else:
             atoms.append(LawPair(p, q, pair.label))
     return (*(families(atoms) if atoms else ()), *smooth)
-
-
-def _read(law: Law) -> Law | Components:
-    """Components for a law with spread; the law with atoms it really is otherwise."""
-    if not isinstance(law, Normal | NormalMixture):
-        return law
-    view = components(law)
-    if any(view.exact_stds):
-        return view
-    return Discrete(list(view.exact_means), list(view.exact_weights))
-
-
-def _components(law: Law | Components) -> Components:
-    if isinstance(law, Components):
-        return law
-    assert not isinstance(law, Shifted | MultivariateNormal)
-    return components(law)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import decimal_step, integers
 
 _TOLERANCE = Fraction(1, 10**9)
@@ -133,18 +134,18 @@ def _from_integers(numbers: list[int]) -> Masses:
 
 def _from_objects(array: NDArray[Any]) -> Masses:
     items = array.tolist()
-    if all(isinstance(w, int) and not isinstance(w, bool) for w in items):
+    if not all(map(is_number, items)):
+        raise BadLaw("weights must be counts, Fractions or floats")
+    if all(isinstance(w, int) for w in items):
         return _from_integers(items)
-    if all(isinstance(w, int | Fraction) and not isinstance(w, bool) for w in items):
+    if all(isinstance(w, int | Fraction) for w in items):
         fractions = [Fraction(w) for w in items]
         total = sum(fractions, Fraction(0))
         if total != 1:
             raise BadLaw(f"Fractions must sum to exactly 1, got {total}; for counts give whole numbers")
         common = math.lcm(*(f.denominator for f in fractions))
         return _from_integers([int(f * common) for f in fractions])
-    if all(isinstance(w, int | float | Fraction) and not isinstance(w, bool) for w in items):
-        return _from_floats(np.array([float(w) for w in items], dtype=np.float64))
-    raise BadLaw("weights must be counts, Fractions or floats")
+    return _from_floats(np.array([float(w) for w in items], dtype=np.float64))
 
 
 def _from_floats(array: NDArray[np.float64]) -> Masses:

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, BadNoise
 from fugu.fixed import fixed
+from fugu.laws.components import Described
 from fugu.laws.places import Digest
 from fugu.noise.lattice import Lattice
+from fugu.numbers.checks import is_number, listed
 from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction
 
 Row = tuple[Fraction, ...]
@@ -23,7 +25,7 @@ Matrix = tuple[Row, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class MultivariateNormal:
+class MultivariateNormal(Described):
     """N(mean, cov). Entries are read as the decimals they are written as.
 
     `mean`: d >= 2 finite numbers; `cov`: d rows of d numbers, symmetric and positive semidefinite, which is decided
@@ -36,6 +38,7 @@ class MultivariateNormal:
 
     mean: Row
     cov: Matrix
+    normal_vector: ClassVar[bool] = True
 
     def __init__(self, mean: VectorLike, cov: MatrixLike) -> None:
         object.__setattr__(self, "mean", _row(mean, "the mean"))
@@ -86,6 +89,7 @@ class NormalPair:
     atoms: ClassVar[bool] = False
     translates: ClassVar[bool] = False
     inexact: ClassVar[bool] = False
+    point_masses: ClassVar[bool] = False
 
     @property
     def dimension(self) -> int:
@@ -129,6 +133,10 @@ class NormalPair:
         """Add what is stated to a digest."""
         digest.update(repr((self.p.mean, self.p.cov, self.q.mean, self.q.cov)).encode())
 
+    def differs(self, number: int, other: Any, its: int, comparable: bool) -> bool:  # noqa: ARG002
+        """Whether this law of the pair is surely not that one of another."""
+        return bool(other.shape == self.shape and (self.p, self.q)[number] != (other.p, other.q)[its])
+
     @property
     def difference(self) -> Row:
         """mean of p - mean of q, exactly."""
@@ -165,17 +173,16 @@ def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
 
 
 def _rows(cov: Any) -> list[Any]:
-    rows = cov.tolist() if isinstance(cov, np.ndarray) else list(cov)
+    rows = listed(cov)
     if not all(isinstance(row, Sequence | np.ndarray) for row in rows):
         raise BadLaw("a covariance is a square table of numbers, one row a coordinate")
     return rows
 
 
 def _row(values: Any, what: str) -> Row:
-    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     found = []
-    for x in listed:
-        if isinstance(x, bool) or not isinstance(x, int | float | Fraction):
+    for x in listed(values):
+        if not is_number(x):
             raise BadLaw(f"{what} must hold numbers, found {type(x).__name__}")
         try:
             found.append(as_fraction(x))

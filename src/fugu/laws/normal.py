@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from numbers import Integral
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fugu.errors import BadLaw, NotProvable
+from fugu.errors import BadLaw
+from fugu.laws import fitting
+from fugu.laws.components import Components, Described
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import masses
+from fugu.numbers.checks import is_iterable, listed
 from fugu.numbers.exact import Real, as_fraction
-
-Floats = NDArray[np.float64]
 
 
 @final
 @dataclass(frozen=True)
-class Normal:
+class Normal(Described):
     """X ~ N(mean, std^2); `std` is the standard deviation, never the variance, and std 0 is the point mass.
 
     `mean`: a finite number; `std`: a finite number >= 0. Raises `BadLaw` for others.
@@ -48,14 +48,24 @@ class Normal:
     @staticmethod
     def fit(values: ArrayLike) -> Normal:
         """The normal law with the mean and standard deviation of reference `values`, an array of finite numbers."""
-        from fugu.laws.fitting import fit_normal
+        return Normal(*fitting.normal(values))
 
-        return fit_normal(values)
+    def read(self) -> Components | Discrete:
+        """Its one component; the point mass that it is if it has no spread."""
+        return _read(self)
+
+    def components(self) -> Components:
+        """The law as a mixture of one."""
+        return Components(self, np.ones(1), np.array([float(self.mean)]), np.array([float(self.std)]))
+
+    def parts(self) -> Iterator[tuple[Real, Real, Real]]:
+        """(1, mean, std)."""
+        yield 1, self.mean, self.std
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class NormalMixture:
+class NormalMixture(Described):
     """X ~ N(means[k], stds[k]^2) with probability weights[k]; a std of 0 puts an atom at that mean.
 
     `means`: finite numbers, at least one; `stds`: a number >= 0 per mean; `weights`: one per mean, or None for equal
@@ -94,18 +104,27 @@ class NormalMixture:
 
         `components`: how many, a whole number of at least 1; "bic" chooses 1 to 6 by the Bayesian information
         criterion. Raises `BadLaw` where there are too few values, `MissingExtra` without scikit-learn."""
-        from fugu.laws.fitting import fit_mixture
-
-        return fit_mixture(values, components)
+        return NormalMixture(*fitting.mixture(values, components))
 
     @staticmethod
     def fit_shared(groups: Mapping[str, ArrayLike], components: int | Literal["bic"] = 3) -> dict[str, NormalMixture]:
         """One background mixture with means adapted to each group of reference values (extra `fit`).
 
         `groups`: {secret: values}; `components` as in `fit`. Returns {secret: law}."""
-        from fugu.laws.fitting import fit_shared
+        return {name: NormalMixture(*fitted) for name, fitted in fitting.shared(groups, components).items()}
 
-        return fit_shared(groups, components)
+    def read(self) -> Components | Discrete:
+        """Its components; the law with atoms that it is if none has spread."""
+        return _read(self)
+
+    def components(self) -> Components:
+        """The law as the mixture that it is."""
+        table = np.array([(float(w), float(m), float(s)) for w, m, s in self.parts()])
+        return Components(self, table[:, 0], table[:, 1], table[:, 2])
+
+    def parts(self) -> Iterator[tuple[Real, Real, Real]]:
+        """(weight, mean, std) of every component that has mass."""
+        return (row for row in zip(self.weights, self.means, self.stds, strict=True) if row[0])
 
     def __repr__(self) -> str:
         if len(self.means) > 4:
@@ -114,57 +133,17 @@ class NormalMixture:
 
     def mean(self) -> float:
         """E X, in doubles."""
-        view = components(self)
+        view = self.components()
         return float(view.weights @ view.means)
 
     def std(self) -> float:
         """The standard deviation: the spread within components and the spread of their means."""
-        view = components(self)
+        view = self.components()
         centred = view.means - self.mean()
         return float(np.sqrt(view.weights @ (view.stds * view.stds + centred * centred)))
 
 
 Belief = Normal | NormalMixture | Discrete
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Components:
-    """A law as sum_k weights[k] N(means[k], stds[k]^2), in doubles and, on demand, exactly; null weights are left out.
-
-    >>> components(Discrete([0, 5], [1, 3])).exact_weights
-    (Fraction(1, 4), Fraction(3, 4))
-    """
-
-    law: Belief
-    weights: Floats
-    means: Floats
-    stds: Floats
-
-    @cached_property
-    def exact_weights(self) -> tuple[Fraction, ...]:
-        """The weights as Fractions that sum to 1."""
-        if isinstance(self.law, Discrete):
-            parts, total = self.law.masses.whole()
-            return tuple(Fraction(part, total) for part in parts if part)
-        return tuple(as_fraction(w) for w in _weights(self.law) if w)
-
-    @cached_property
-    def exact_means(self) -> tuple[Fraction, ...]:
-        """The means as the decimals they were given as."""
-        if isinstance(self.law, Discrete):
-            kept = self.law.values[self.law.masses.parts != 0]
-            return tuple(as_fraction(x) for x in kept.tolist())
-        means = (self.law.mean,) if isinstance(self.law, Normal) else self.law.means
-        return tuple(as_fraction(m) for m, w in zip(means, _weights(self.law), strict=True) if w)
-
-    @cached_property
-    def exact_stds(self) -> tuple[Fraction, ...]:
-        """The standard deviations as the decimals they were given as."""
-        if isinstance(self.law, Discrete):
-            return (Fraction(0),) * len(self.weights)
-        stds = (self.law.std,) if isinstance(self.law, Normal) else self.law.stds
-        return tuple(as_fraction(s) for s, w in zip(stds, _weights(self.law), strict=True) if w)
 
 
 def components(law: Belief) -> Components:
@@ -173,38 +152,28 @@ def components(law: Belief) -> Components:
     >>> components(Normal(1, 2)).stds
     array([2.])
     """
-    if isinstance(law, Discrete):
-        if law.dimension != 1:
-            raise BadLaw(f"only laws of numbers are mixtures of normals, got vectors of dimension {law.dimension}")
-        if law.error:
-            raise NotProvable("a law known up to an error pairs only with laws that have atoms; use method='exact'")
-        kept = law.masses.parts != 0
-        values = law.values[kept]
-        return Components(law, law.weights[kept], values, np.zeros_like(values))
-    if isinstance(law, Normal):
-        return Components(law, np.ones(1), np.array([float(law.mean)]), np.array([float(law.std)]))
-    if isinstance(law, NormalMixture):
-        rows = zip(law.weights, law.means, law.stds, strict=True)
-        table = np.array([(float(w), float(m), float(s)) for w, m, s in rows if w])
-        return Components(law, table[:, 0], table[:, 1], table[:, 2])
-    raise BadLaw(f"expected a Normal, NormalMixture or Discrete law, got {type(law).__name__}")
+    return law.components()
 
 
-def _weights(law: Normal | NormalMixture) -> tuple[Real, ...]:
-    return (1.0,) if isinstance(law, Normal) else law.weights
+def _read(law: Normal | NormalMixture) -> Components | Discrete:
+    """Components for a law with spread; the law with atoms it really is otherwise."""
+    view = law.components()
+    if any(view.exact_stds):
+        return view
+    return Discrete(list(view.exact_means), list(view.exact_weights))
 
 
 def _listed(items: Iterable[object], name: str) -> list[object]:
-    if isinstance(items, str) or not isinstance(items, Iterable):
+    if not is_iterable(items):
         raise BadLaw(f"{name} must be a list of numbers, got {items!r}")
-    return items.tolist() if isinstance(items, np.ndarray) else list(items)
+    return listed(items)
 
 
 def _number(x: object, name: str) -> Real:
     """A finite number in plain form, or BadLaw."""
     if isinstance(x, bool | np.bool_) or not isinstance(x, Integral | float | Fraction | np.floating):
         raise BadLaw(f"a {name} must be a number, got {x!r}")
-    if isinstance(x, np.floating) or not isinstance(x, Integral | Fraction):
+    if not isinstance(x, Integral | Fraction):
         x = float(x)
         if not math.isfinite(x):
             raise BadLaw(f"a {name} must be a finite number, got {x}")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from fugu.errors import BadLaw, UsageError
+from fugu.laws.components import Described
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Normal, NormalMixture
+from fugu.numbers.checks import is_finite, is_iterable
 from fugu.numbers.exact import Real, as_fraction
 from fugu.visible import brief
 
 
 @dataclass(frozen=True, repr=False)
-class Shifted:
+class Shifted(Described):
     """The law of Z + by for some Z that nobody needs to know; two of them are translates by the difference.
 
     `by`: a finite number, or one per published coordinate. Raises `BadLaw` for others.
@@ -27,12 +28,13 @@ class Shifted:
 
     by: Real | Sequence[Real]
     """A number, or a vector as a tuple of numbers."""
+    shifted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.by, Iterable) and not isinstance(self.by, str):
+        if is_iterable(self.by):
             object.__setattr__(self, "by", tuple(self.by))
-        for x in self.by if isinstance(self.by, tuple) else (self.by,):
-            if not isinstance(x, int | float | Fraction) or isinstance(x, bool) or not math.isfinite(x):
+        for x in self.coordinates:
+            if not is_finite(x):
                 raise BadLaw(f"a shift must be a finite number or a tuple of them, got {self.by!r}")
         if self.by == ():
             raise BadLaw("a shift of no coordinates shifts nothing; give one number, or one for each coordinate")
@@ -40,7 +42,7 @@ class Shifted:
     @property
     def dimension(self) -> int:
         """1 for a number, d for a vector."""
-        return len(self.by) if isinstance(self.by, tuple) else 1
+        return len(self.coordinates)
 
     def __repr__(self) -> str:
         return f"Shifted(by={brief(self.by, 80)})" if self.dimension > 4 else f"Shifted(by={self.by!r})"
@@ -48,7 +50,20 @@ class Shifted:
     @property
     def exact(self) -> tuple[Fraction, ...]:
         """The coordinates of the shift, as the decimals they stand for."""
-        return tuple(as_fraction(x) for x in (self.by if isinstance(self.by, tuple) else (self.by,)))
+        return tuple(as_fraction(x) for x in self.coordinates)
+
+    @property
+    def coordinates(self) -> tuple[Real, ...]:
+        """The shift as a vector, also of one number."""
+        return self.by if isinstance(self.by, tuple) else (self.by,)
+
+    def origin(self) -> Shifted:
+        """No shift, in the same form."""
+        return Shifted(0 if self.by == self.coordinates[0] else (0,) * self.dimension)
+
+    def as_pair(self) -> LawPair:
+        """The translate and the law itself."""
+        return LawPair(self.origin(), self, f"shift by {self.by}")
 
 
 Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal
@@ -73,7 +88,7 @@ class LawPair:
         for law in (self.p, self.q):
             if not isinstance(law, Law):
                 raise BadLaw(f"a pair holds laws (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}")
-        if isinstance(self.p, Shifted) != isinstance(self.q, Shifted):
+        if self.p.shifted != self.q.shifted:
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
         if self.p.dimension != self.q.dimension:
             raise BadLaw(f"the laws of a pair must have one dimension, got {self.p.dimension} and {self.q.dimension}")
@@ -85,6 +100,10 @@ class LawPair:
     def dimension(self) -> int:
         """1 for a published number, d for a published vector."""
         return self.p.dimension
+
+    def as_pair(self) -> LawPair:
+        """Itself."""
+        return self
 
 
 @runtime_checkable
@@ -103,16 +122,9 @@ def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:
     if isinstance(source, HasLawPairs):
         return source.law_pairs()
     items = [source] if isinstance(source, LawPair | Shifted) else list(source)
-    pairs = tuple(
-        LawPair(_origin(item), item, f"shift by {item.by}") if isinstance(item, Shifted) else item for item in items
-    )
-    if not pairs:
+    if not items:
         raise UsageError("no law pair is given: there is nothing to protect")
-    for pair in pairs:
-        if not isinstance(pair, LawPair):
-            raise UsageError(f"expected a Scenario or law pairs, got {type(pair).__name__}")
-    return pairs
-
-
-def _origin(shift: Shifted) -> Shifted:
-    return Shifted((0,) * len(shift.by)) if isinstance(shift.by, tuple) else Shifted(0)
+    for item in items:
+        if not isinstance(item, LawPair | Shifted):
+            raise UsageError(f"expected a Scenario or law pairs, got {type(item).__name__}")
+    return tuple(item.as_pair() for item in items)

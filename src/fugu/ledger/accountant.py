@@ -28,9 +28,9 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import NotComposable, NotProvable, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve, independent
+from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
 from fugu.guarantee.numbers import exact, outward, plain
-from fugu.ledger.amounts import at, delta_of, orders_of
+from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
 from fugu.numbers.exact import Real, meant_up
@@ -112,19 +112,19 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     """What a guarantee for each entry is worth under the prior (`fugu.translate`); numbers are rounded up first."""
     from fugu.translation.translate import translate
 
-    if isinstance(spent, Pure):
+    if spent.pure:
         return Pure(meant_up(float(translate(terms.prior, outward(exact(spent.epsilon))))))
-    asked: Any = spent
-    if isinstance(spent, Approx):
-        asked = Approx(outward(exact(spent.epsilon)), outward(exact(spent.delta)))
-        if isinstance(terms.budget, Approx):
-            with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
-                return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
+    if spent.renyi:
+        return _guarantee(translate(terms.prior, spent))
+    asked = Approx(outward(exact(spent.epsilon)), outward(exact(spent.delta)))
+    if not (terms.budget.pure or terms.budget.renyi):
+        with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
+            return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
     return _guarantee(translate(terms.prior, asked))
 
 
 def _guarantee(found: Any) -> Guarantee:
-    if not isinstance(found, Pure | Approx | Renyi | RenyiCurve):
+    if not is_guarantee(found):
         raise NotProvable("the prior translates this guarantee into nothing that can be held against a budget")
     return found
 
@@ -146,25 +146,24 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
         return alone and all(_pure(c) for c in entries)
     if terms.prior is not None:
         return False
-    kinds = {type(c.charge.guarantee) for c in entries}
-    if isinstance(terms.budget, Approx):
-        return kinds <= {Pure, Approx}
-    return isinstance(terms.budget, Renyi | RenyiCurve) and Approx not in kinds
+    if terms.budget.renyi:
+        return all(c.charge.guarantee.renyi or _pure(c) for c in entries)
+    return not terms.budget.pure and not any(c.charge.guarantee.renyi for c in entries)
 
 
 def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
     """Sequential composition for each entry: sums of epsilons and deltas, or of divergences at common orders.
 
     With a Rényi budget the divergences are added at the budget's own orders: each order is a filter by itself."""
-    simple = [(c.charge.guarantee, c.count) for c in entries if isinstance(c.charge.guarantee, Pure | Approx)]
-    curves = [(c.charge.guarantee, c.count) for c in entries if isinstance(c.charge.guarantee, Renyi | RenyiCurve)]
-    rising = isinstance(budget, Renyi | RenyiCurve)
+    simple = [(c.charge.guarantee, c.count) for c in entries if not c.charge.guarantee.renyi]
+    curves = [(c.charge.guarantee, c.count) for c in entries if c.charge.guarantee.renyi]
+    rising = budget is not None and budget.renyi
     if not curves and (not rising or len(simple) == sum(k for _, k in simple) == 1):
         epsilon = sum((exact(g.epsilon) * k for g, k in simple), Fraction(0))
-        return _stated(epsilon, sum((delta_of(g) * k for g, k in simple), Fraction(0)))
+        return _stated(epsilon, sum((exact(g.delta) * k for g, k in simple), Fraction(0)))
     if len(curves) == 1 and not simple and curves[0][1] == 1:
         return curves[0][0]
-    if any(delta_of(g) for g, _ in [*simple, *curves]):
+    if any(g.delta for g, _ in [*simple, *curves]):
         raise NotComposable(
             "a delta beside Rényi divergences: no sum of them is proved here",
             "state all charges as Approx, or all as Rényi divergences with delta 0",
@@ -193,15 +192,15 @@ def _laws(laws: list[Counted]) -> Guarantee:
 
 def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
     """(e1 + n e, d1 + d (e^{ne} - 1) / (e^e - 1)); with pure charges for each entry, also for Rényi divergences."""
-    if isinstance(entries, Pure):
+    if entries.pure:
         return independent(law, Pure(plain(n * exact(entries.epsilon))))
-    if not isinstance(entries, Approx) or not isinstance(law, Pure | Approx):
+    if entries.renyi or law.renyi:
         raise NotComposable(
             "a law-based release beside Rényi divergences for each entry: no bound is proved here",
             "convert the charges for each entry with to_approx",
         )
     epsilon = exact(law.epsilon) + n * exact(entries.epsilon)
-    return _stated(epsilon, delta_of(law) + _group(exact(entries.epsilon), exact(entries.delta), n))
+    return _stated(epsilon, exact(law.delta) + _group(exact(entries.epsilon), exact(entries.delta), n))
 
 
 def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
@@ -238,4 +237,4 @@ def _stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
 
 
 def _pure(counted: Counted) -> bool:
-    return isinstance(counted.charge.guarantee, Pure)
+    return counted.charge.guarantee.pure

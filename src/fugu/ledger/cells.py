@@ -11,19 +11,22 @@ import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.cells import ABSENT
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
+from fugu.numbers.checks import is_row
 
 Bits = NDArray[np.uint64]
 WIDE = 64
 """A column with more distinct values than this is recognised by itself: others may agree by chance."""
 _MISSING = np.uint64(0x9AE16A3B2F90404F)
-_SHORT = dict.fromkeys(("", "na", "n/a", "null", "none", "nat", "<na>"), "") | {"true": "true", "false": "false"}
+_SHORT = dict.fromkeys((*ABSENT, "nat", "<na>"), "") | {"true": "true", "false": "false"}
 _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 
@@ -34,7 +37,7 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
         return {str(name): data[name] for name in data}
     if isinstance(data, Table):
         return data.cells()
-    if isinstance(data, np.ndarray | list | tuple) or not hasattr(data, "columns"):
+    if is_row(data) or not hasattr(data, "columns"):
         return None
     return {str(name): data[name] for name in data.columns}
 
@@ -97,7 +100,7 @@ def _array(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 def _of_objects(items: list[Any]) -> Bits:
     """Cells of any kind; each distinct one is looked at once."""
-    if any(issubclass(kind, bool | np.bool_) for kind in set(map(type, items))):  # True is not the number 1
+    if {bool, np.bool_} & set(map(type, items)):  # True is not the number 1
         items = [str(bool(item)) if isinstance(item, bool | np.bool_) else item for item in items]
     place: dict[Any, int] = {}
     try:
@@ -137,7 +140,7 @@ def _number(item: Any) -> float | None:
 def _text(item: Any) -> str:
     """A cell as text, "" for a missing one; a day is the same at midnight, a truth value in any case."""
     try:
-        text = (item if isinstance(item, str) else _shown(item)).strip()
+        text = _shown(item).strip()
     except Exception:
         return type(item).__name__
     if len(text) <= 5 and (low := text.casefold()) in _SHORT:
@@ -147,8 +150,19 @@ def _text(item: Any) -> str:
     return text
 
 
+@singledispatch
 def _shown(item: Any) -> str:
-    return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+    return str(item)
+
+
+@_shown.register
+def _(item: str) -> str:
+    return item
+
+
+@_shown.register
+def _(item: bytes) -> str:
+    return item.decode("utf-8", "replace")
 
 
 def _times(values: NDArray[Any]) -> list[str]:

@@ -13,12 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-import numpy as np
-
 from fugu.errors import BadBudget, LedgerBroken, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee import Guarantee, Pure, is_guarantee
 from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.laws.family import Family
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.document import canonical_json
@@ -28,6 +25,7 @@ from fugu.numbers.exact import Real
 
 PER_ENTRY: Final = "per-entry"
 LAW: Final = "law"
+_OF_LAWS = {"additive", "vector"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Charge:
             raise UsageError(f"block is the name of a part of the data: a text of 1 to {LONGEST} characters")
         if not isinstance(self.points, tuple) or not all(map(is_text, self.points)):
             raise UsageError("points is a tuple of texts, the names of pairs of secrets")
-        if not isinstance(self.guarantee, Pure | Approx | Renyi | RenyiCurve):
+        if not is_guarantee(self.guarantee):
             raise UsageError(f"a charge is a guarantee, got {type(self.guarantee).__name__}")
         if not finite(self.guarantee):
             raise BadBudget("a release with an infinite epsilon promises nothing; it cannot be charged")
@@ -66,7 +64,7 @@ class Charge:
         """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon.
 
         `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain."""
-        return Charge(PER_ENTRY, guarantee if _is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
+        return Charge(PER_ENTRY, guarantee if is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
 
     @staticmethod
     def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
@@ -138,9 +136,7 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
 def finite(guarantee: Guarantee) -> bool:
     """Whether the guarantee promises anything: some finite epsilon. What exceeds all doubles counts as infinite."""
     try:
-        if isinstance(guarantee, RenyiCurve):
-            return any(not math.isinf(e) for _, e in guarantee.points)
-        return not math.isinf(guarantee.epsilon)
+        return any(not math.isinf(e) for _, e in guarantee.orders)
     except OverflowError:
         return False
 
@@ -156,19 +152,14 @@ def _stated(thing: Any) -> Any:
     return thing.claims if isinstance(thing, PerEntryCertificate) else str(thing)
 
 
-def _is_guarantee(found: Any) -> bool:
-    return isinstance(found, Pure | Approx | Renyi | RenyiCurve)
-
-
 def _points(certificate: Certificate) -> tuple[str, ...]:
     """The names of the pairs, or an error if some law has several atoms or some pair has no name."""
     labels: list[str] = []
-    for item in certificate.laws if certificate.kind in ("additive", "vector") else ():
-        known = isinstance(item, Family) and not getattr(item, "translates", False) and not any(item.errors)
-        if not known or any(np.count_nonzero(law.parts != 0) != 1 for law in getattr(item, "laws", ())):
+    for item in certificate.laws if certificate.kind in _OF_LAWS else ():
+        if not item.point_masses:
             labels = []
             break
-        labels += getattr(item, "labels", ())
+        labels += item.labels
     if not labels or not all(labels):
         raise UsageError(
             "point_masses=True needs a certificate in which every law has one atom and every pair of secrets a name"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -116,27 +116,56 @@ def prior_digest(prior: Any) -> str | None:
     return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
 
-def _content(found: Any, depth: int) -> Any:  # noqa: PLR0911
+def _content(found: Any, depth: int) -> Any:
     if depth > 20:
         raise UsageError("the prior is nested too deeply to be digested; give it a `fingerprint` attribute")
-    if found is None or isinstance(found, bool | int | str):
-        return found
-    if isinstance(found, float):
-        return found.hex()
-    if isinstance(found, Fraction):
-        return str(found)
-    if isinstance(found, np.ndarray | np.generic):
-        array = np.asarray(found)
-        if array.dtype == object:
-            return [_content(item, depth + 1) for item in array.ravel().tolist()]
-        return [array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
-    if isinstance(found, Mapping):
-        return [[_content(k, depth + 1), _content(v, depth + 1)] for k, v in found.items()]
-    if isinstance(found, list | tuple):
-        return [_content(item, depth + 1) for item in found]
+    return _digested(found, depth + 1)
+
+
+@singledispatch
+def _digested(found: Any, depth: int) -> Any:
+    """What a part of a prior is digested as, in JSON types, one way for each type."""
     if dataclasses.is_dataclass(found) or type(found).__module__.startswith("fugu."):
-        return [type(found).__name__, [[n, _content(getattr(found, n), depth + 1)] for n in _stated(found)]]
+        return [type(found).__name__, [[n, _content(getattr(found, n), depth)] for n in _stated(found)]]
     raise UsageError(f"a {type(found).__name__} in the prior has no digest; give the prior a `fingerprint` attribute")
+
+
+@_digested.register
+def _(found: bool | int | str | None, depth: int) -> Any:  # noqa: ARG001
+    return found
+
+
+@_digested.register
+def _(found: float, depth: int) -> Any:  # noqa: ARG001
+    return found.hex()
+
+
+@_digested.register
+def _(found: Fraction, depth: int) -> Any:  # noqa: ARG001
+    return str(found)
+
+
+@_digested.register
+def _(found: np.ndarray | np.generic, depth: int) -> Any:
+    array = np.asarray(found)
+    if array.dtype == object:
+        return [_content(item, depth) for item in array.ravel().tolist()]
+    return [array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+
+
+@_digested.register
+def _(found: np.float64, depth: int) -> Any:  # noqa: ARG001 - a float of Python too
+    return found.hex()
+
+
+@_digested.register
+def _(found: Mapping, depth: int) -> Any:  # type: ignore[type-arg]
+    return [[_content(k, depth), _content(v, depth)] for k, v in found.items()]
+
+
+@_digested.register
+def _(found: list | tuple, depth: int) -> Any:  # type: ignore[type-arg]
+    return [_content(item, depth) for item in found]
 
 
 def _stated(found: Any) -> list[str]:

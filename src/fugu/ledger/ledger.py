@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from fugu.errors import BadBudget, BudgetExceeded, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee import Guarantee, is_guarantee
 from fugu.ledger import accountant, books, requests
 from fugu.ledger.accountant import Counted, Terms
 from fugu.ledger.amounts import fits
 from fugu.ledger.amounts import left as left_of
 from fugu.ledger.books import Entry
-from fugu.ledger.charge import Charge, Chargeable, finite, read_mechanism
+from fugu.ledger.charge import LAW, Charge, Chargeable, finite, read_mechanism
 from fugu.ledger.claims import claim
 from fugu.ledger.fingerprint import Marks, Recognised, marks_of
 from fugu.ledger.names import checked, declared
@@ -24,6 +24,7 @@ from fugu.ledger.registration import declared_block, known_already, register
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
+from fugu.numbers.checks import is_count
 from fugu.priors.prior import Believed
 from fugu.priors.skipped import skipped
 
@@ -88,9 +89,9 @@ class Ledger:
         head: str | None = None,
         timeout: float = 30.0,
     ) -> None:
-        if not isinstance(budget, Pure | Approx | Renyi | RenyiCurve) or not finite(budget):
+        if not is_guarantee(budget) or not finite(budget):
             raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
-        if entries is not None and (isinstance(entries, bool) or not isinstance(entries, int) or entries < 1):
+        if entries is not None and not is_count(entries):
             raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
         self.path = Path(path)
         self._file = File(self.path, float(timeout))
@@ -281,7 +282,7 @@ class Ledger:
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
-        if self._terms.prior is None or any(c.charge.kind == "law" for c in charges) or not charges:
+        if self._terms.prior is None or any(c.charge.kind == LAW for c in charges) or not charges:
             return accountant.total(charges, self._terms)
         summed = accountant.summed(charges, self._terms)
         if summed not in self._translated:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from fugu.errors import UsageError
 
 LONGEST = 500
+_FORMS = ("Cc", "Cf")
 _UNSEEN = {"\u034f", *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))}
 
 
@@ -19,18 +21,18 @@ def canonical(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     spaced = " ".join(folded.split())
-    seen = "".join(c for c in spaced if unicodedata.category(c) not in ("Cc", "Cf") and c not in _UNSEEN)
+    seen = "".join(c for c in spaced if unicodedata.category(c) not in _FORMS and c not in _UNSEEN)
     return " ".join(seen.split())
 
 
-def is_text(found: object) -> bool:
+def is_text(found: object) -> TypeGuard[str]:
     """Whether it is a text that is not blank and can be stored: half of a surrogate pair cannot."""
     return isinstance(found, str) and bool(found.strip()) and not any("\ud800" <= c <= "\udfff" for c in found)
 
 
 def checked(found: object, what: str) -> str:
     """The name of a data set, a request or a block."""
-    if not isinstance(found, str) or not is_text(found) or len(found) > LONGEST:
+    if not is_text(found) or len(found) > LONGEST:
         raise UsageError(f"the name of a {what} is a text of 1 to {LONGEST} characters, got {type(found).__name__}")
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from fugu.ledger.chain import Event
 RESERVED, SETTLED, FAILED, REFUSED = "reserved", "settled", "failed", "refused"
 CHARGED = (RESERVED, SETTLED, FAILED)
 """States in which the charge counts: a failed or crashed evaluation may have shown something of the data."""
-_MEANT = ("open", "migrate", "register", "identify", RESERVED, SETTLED, FAILED, REFUSED)
+_OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -58,29 +59,32 @@ class State:
     def apply(self, event: Event) -> None:
         """Take one more event in; events that could not have come from fugu are an error."""
         try:
-            if event.kind not in _MEANT or (event.kind == "open") != (event.seq == 1):
+            first = event.kind == _OPEN
+            if first != (event.seq == 1):
                 raise KeyError(event.kind)
-            self._apply(event, event.body)
+            _MEANT[event.kind](self, event, event.body)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerBroken(f"event {event.seq} makes no sense where it stands: the ledger was edited") from error
 
-    def _apply(self, event: Event, body: dict[str, Any]) -> None:
-        if event.kind == "open":
-            self.key = event.attached
-        elif event.kind == "register":
-            early = "marks" not in body
-            marks = body["marks"] if not early else [m for m in (body["fingerprint"],) if m is not None]
-            blocks = None if "blocks" not in body else tuple(body["blocks"])
-            terms = (body["budget"], body["prior"], body.get("entries"))
-            if body["dataset"] in self.sets:
-                raise KeyError(body["dataset"])
-            self.sets[body["dataset"]] = Registered(*terms, tuple(marks), blocks, early)
-        elif event.kind == "identify":
-            old = self.sets[body["dataset"]]
-            more = body["marks"] if "marks" in body else [body["fingerprint"]]
-            self.sets[body["dataset"]] = replace(old, marks=(*old.marks, *more))
-        elif event.kind in (*CHARGED, REFUSED):
-            self._request(event, body)
+    def _open(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+        self.key = event.attached
+
+    def _register(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+        early = "marks" not in body
+        marks = body["marks"] if not early else [m for m in (body["fingerprint"],) if m is not None]
+        blocks = None if "blocks" not in body else tuple(body["blocks"])
+        terms = (body["budget"], body["prior"], body.get("entries"))
+        if body["dataset"] in self.sets:
+            raise KeyError(body["dataset"])
+        self.sets[body["dataset"]] = Registered(*terms, tuple(marks), blocks, early)
+
+    def _identify(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+        old = self.sets[body["dataset"]]
+        more = body["marks"] if "marks" in body else [body["fingerprint"]]
+        self.sets[body["dataset"]] = replace(old, marks=(*old.marks, *more))
+
+    def _nothing(self, event: Event, body: dict[str, Any]) -> None:
+        """Of no consequence for what was spent."""
 
     def _request(self, event: Event, body: dict[str, Any]) -> None:
         name = (body["dataset"], body["request"])
@@ -107,3 +111,13 @@ class State:
             counted = self.sums.setdefault(name[0], {}).setdefault(told[0], [0, event.seq, 1])
             counted[0] += 1
             counted[2] = min(counted[2], told[2])
+
+
+_MEANT: dict[str, Callable[[State, Event, dict[str, Any]], None]] = {
+    _OPEN: State._open,
+    "migrate": State._nothing,
+    "register": State._register,
+    "identify": State._identify,
+    **dict.fromkeys((*CHARGED, REFUSED), State._request),
+}
+"""What each kind of event does."""

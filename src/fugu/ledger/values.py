@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.per_entry import PerEntryCertificate, PerEntryRelease
 from fugu.mechanism.release import Release
+from fugu.numbers.checks import is_texts
 from fugu.queries.sequence_query import SequenceAnswer
 
 _KINDS = "biufU"
@@ -43,35 +46,79 @@ def decode(text: str) -> Any:
         raise LedgerBroken("a stored release cannot be read: the ledger was edited or damaged") from error
 
 
-def _tagged(value: Any, depth: int) -> Any:  # noqa: PLR0911
+def _tagged(value: Any, depth: int) -> Any:
     if depth > _DEEP:
         raise Unstorable(f"the release is nested more than {_DEEP} deep")
-    if isinstance(value, np.generic):
-        return _tagged(value.item(), depth) if value.dtype.kind in _KINDS else _refuse(value)
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        return {"int": hex(value)} if abs(value) >= 2**53 else int(value)
-    if isinstance(value, float):
-        return {"float": value.hex()}
-    if isinstance(value, Fraction):
-        return {"fraction": [hex(value.numerator), hex(value.denominator)]}
-    if isinstance(value, np.ndarray):
-        return _array(value)
-    if isinstance(value, Release):
-        ends = [float(end).hex() for end in value.interval]
-        return {"release": [_array(value.values), bool(value.scalar), ends, value.certificate.body]}
-    if type(value) in (PerEntryRelease, SequenceAnswer):
-        more = [value.labels, value.interval] if isinstance(value, SequenceAnswer) else []
-        parts = [_tagged(part, depth + 1) for part in (value.value, value.certificate.body, *more)]
-        return {"per-entry": [budget_json(value.guarantee), *parts]}
-    if isinstance(value, tuple):
-        return {"tuple": [_tagged(item, depth + 1) for item in value]}
-    if isinstance(value, list):
-        return [_tagged(item, depth + 1) for item in value]
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _tagged(item, depth + 1) for key, item in value.items()}}
+    return _written(value, depth)
+
+
+@singledispatch
+def _written(value: Any, depth: int) -> Any:  # noqa: ARG001
+    """The value in JSON types, one way for each type; an object of one key says how it is to be read."""
     return _refuse(value)
+
+
+@_written.register
+def _(value: bool | str | None, depth: int) -> Any:  # noqa: ARG001
+    return value
+
+
+@_written.register
+def _(value: np.generic, depth: int) -> Any:
+    return _tagged(value.item(), depth) if value.dtype.kind in _KINDS else _refuse(value)
+
+
+@_written.register
+def _(value: int, depth: int) -> Any:  # noqa: ARG001
+    return {"int": hex(value)} if abs(value) >= 2**53 else int(value)
+
+
+@_written.register
+def _(value: float, depth: int) -> Any:  # noqa: ARG001
+    return {"float": value.hex()}
+
+
+@_written.register
+def _(value: Fraction, depth: int) -> Any:  # noqa: ARG001
+    return {"fraction": [hex(value.numerator), hex(value.denominator)]}
+
+
+@_written.register
+def _(value: Release, depth: int) -> Any:  # noqa: ARG001
+    ends = [float(end).hex() for end in value.interval]
+    return {"release": [_array(value.values), bool(value.scalar), ends, value.certificate.body]}
+
+
+@_written.register
+def _(value: PerEntryRelease, depth: int) -> Any:
+    return _per_entry(value, depth)
+
+
+@_written.register
+def _(value: SequenceAnswer, depth: int) -> Any:
+    return _per_entry(value, depth, value.labels, value.interval)
+
+
+def _per_entry(value: Any, depth: int, *more: object) -> Any:
+    parts = [_tagged(part, depth + 1) for part in (value.value, value.certificate.body, *more)]
+    return {"per-entry": [budget_json(value.guarantee), *parts]}
+
+
+@_written.register
+def _(value: tuple, depth: int) -> Any:  # type: ignore[type-arg]
+    return {"tuple": [_tagged(item, depth + 1) for item in value]}
+
+
+@_written.register
+def _(value: list, depth: int) -> Any:  # type: ignore[type-arg]
+    return [_tagged(item, depth + 1) for item in value]
+
+
+@_written.register
+def _(value: dict, depth: int) -> Any:  # type: ignore[type-arg]
+    if not is_texts(value.keys()):
+        return _refuse(value)
+    return {"dict": {key: _tagged(item, depth + 1) for key, item in value.items()}}
 
 
 def _refuse(value: object) -> Any:
@@ -79,6 +126,11 @@ def _refuse(value: object) -> Any:
         f"a ledger stores a release, an array, a number, a text, a list or a dict with text keys, not a "
         f"{type(value).__name__}; return one of these from produce()"
     )
+
+
+@_written.register
+def _(value: np.ndarray, depth: int) -> Any:  # noqa: ARG001
+    return _array(value)
 
 
 def _array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -89,32 +141,41 @@ def _array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"array": [ordered.dtype.str, list(value.shape), content]}
 
 
-def _plain(found: Any) -> Any:  # noqa: PLR0911
+def _plain(found: Any) -> Any:
     if isinstance(found, list):
         return [_plain(item) for item in found]
     if not isinstance(found, dict):
         return found
     ((tag, content),) = found.items()
-    if tag == "float":
-        return float.fromhex(content)
-    if tag == "int":
-        return int(content, 16)
-    if tag == "fraction":
-        return Fraction(int(content[0], 16), int(content[1], 16))
-    if tag == "array":
-        kind, shape, text = content
-        flat = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.dtype(kind))
-        return flat.reshape(shape).astype(flat.dtype.newbyteorder("="))
-    if tag == "release":
-        values, scalar, (low, high), body = content
-        return Release(_plain(values), scalar, Certificate(body), (float.fromhex(low), float.fromhex(high)))
-    if tag == "per-entry":
-        first, certificate, *more = (_plain(part) for part in content[1:])
-        kind = SequenceAnswer if more else PerEntryRelease
-        document = PerEntryCertificate(certificate) if "digest" in certificate else PerEntryCertificate.of(certificate)
-        return kind(first, budget_from(content[0]), document, *more)  # type: ignore[arg-type]
-    if tag == "tuple":
-        return tuple(_plain(item) for item in content)
-    if tag == "dict":
-        return {key: _plain(item) for key, item in content.items()}
-    raise ValueError(tag)
+    return _READERS[tag](content)
+
+
+def _array_from(content: Any) -> Any:
+    kind, shape, text = content
+    flat = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.dtype(kind))
+    return flat.reshape(shape).astype(flat.dtype.newbyteorder("="))
+
+
+def _release_from(content: Any) -> Release:
+    values, scalar, (low, high), body = content
+    return Release(_plain(values), scalar, Certificate(body), (float.fromhex(low), float.fromhex(high)))
+
+
+def _per_entry_from(content: Any) -> PerEntryRelease | SequenceAnswer:
+    first, certificate, *more = (_plain(part) for part in content[1:])
+    kind = SequenceAnswer if more else PerEntryRelease
+    document = PerEntryCertificate(certificate) if "digest" in certificate else PerEntryCertificate.of(certificate)
+    return kind(first, budget_from(content[0]), document, *more)  # type: ignore[arg-type]
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "float": float.fromhex,
+    "int": lambda content: int(content, 16),
+    "fraction": lambda content: Fraction(int(content[0], 16), int(content[1], 16)),
+    "array": _array_from,
+    "release": _release_from,
+    "per-entry": _per_entry_from,
+    "tuple": lambda content: tuple(_plain(item) for item in content),
+    "dict": lambda content: {key: _plain(item) for key, item in content.items()},
+}
+"""How an object of one key is read, by that key."""

@@ -25,7 +25,6 @@ from fugu.laws.encoding import (
 from fugu.laws.family import Family
 from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
-from fugu.laws.vectors import VectorFamily
 from fugu.loss.door import AnyNoise
 from fugu.mechanism.checks import check_parts
 from fugu.mechanism.document import Document, digest_of
@@ -133,7 +132,7 @@ class Certificate(Document):
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 
     @property
-    def vectors(self) -> tuple[VectorFamily, ...]:
+    def vectors(self) -> tuple[Family, ...]:
         """The laws of a certificate for vectors, on lattice indices."""
         return tuple(vectors_from(found) for found in self.body["families"])
 

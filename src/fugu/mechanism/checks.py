@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fugu.errors import CertificateError
-from fugu.laws.vectors import reached
+from fugu.laws.family import reached
 from fugu.mechanism.labels import misnamed
 from fugu.mechanism.shares import check_shares
 from fugu.noise.kind import Noise

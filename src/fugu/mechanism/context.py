@@ -7,6 +7,7 @@ from typing import Any
 
 from fugu.laws.pair import LawPair
 from fugu.mechanism.shares import Stated, shares_json
+from fugu.scenario.scenario import Scenario
 
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
 INDEPENDENT_ROWS = "if a column is released: rows are independent given their own secret"
@@ -36,24 +37,25 @@ class Context:
     @staticmethod
     def of(source: object) -> Context:
         """The context of a scenario, or the empty one for bare law pairs."""
-        query, model = getattr(source, "query", None), getattr(source, "property", None)
+        if not isinstance(source, Scenario):
+            return Context(assumptions=tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS))))
+        query, model, unit = source.query, source.property, source.unit
         if query is None:
-            stated = tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS)))
             if model is None:
-                return Context(assumptions=stated)
-            return Context(assumptions=stated, unit="one data set of records", shares=shares_json(model))
-        unit = getattr(source, "unit", None)
+                return Context(assumptions=tuple(source.assumptions))
+            told = tuple(source.assumptions)
+            return Context(assumptions=told, unit="one data set of records", shares=shares_json(model))
         return Context(
-            assumptions=tuple(getattr(source, "assumptions", ())),
+            assumptions=tuple(source.assumptions),
             unit=f"one person, named by column {unit!r}, one row each" if unit else "one row",
             person=unit,
             query=query.to_json(),
-            recipe=getattr(source, "recipe", None),
-            schema=None if (schema := getattr(source, "schema", None)) is None else schema.to_json(),
-            keeps_missing=query.missing == "drop",
-            reference_digest=getattr(source, "reference_digest", None),
-            public_prior=bool(getattr(source, "public_prior", False)),
-            empirical=source.empirical_pairs() if hasattr(source, "empirical_pairs") else (),
+            recipe=source.recipe,  # type: ignore[arg-type]
+            schema=None if source.schema is None else source.schema.to_json(),
+            keeps_missing=query.drops,
+            reference_digest=source.reference_digest,
+            public_prior=bool(source.public_prior),
+            empirical=source.empirical_pairs(),
         )
 
     def parts(self) -> dict[str, Any]:

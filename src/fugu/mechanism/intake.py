@@ -14,10 +14,10 @@ from fugu.data.private import open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadLaw
 from fugu.mechanism.context import Context
+from fugu.numbers.checks import is_row
 from fugu.scenario.query import Query
 
 Floats = NDArray[np.float64]
-_NESTED = (list, tuple, np.ndarray)
 _VALUE = "value"
 
 
@@ -59,7 +59,7 @@ def _cells(values: object) -> object:
         return [values.item() if isinstance(values, np.ndarray) else values]
     if isinstance(values, np.ndarray) and values.ndim > 1:
         raise BadLaw(f"release takes one number or one column, got shape {values.shape}")
-    if isinstance(values, list | tuple) and len(values) and all(isinstance(cell, _NESTED) for cell in values):
+    if isinstance(values, list | tuple) and len(values) and all(map(is_row, values)):
         raise BadLaw("release takes one number or one column, got a list of lists")
     return values
 
@@ -69,7 +69,7 @@ def _listed(values: object) -> Any:
     listed = values.to_numpy() if hasattr(values, "to_numpy") else values
     if not isinstance(listed, list | tuple):
         return listed
-    widths = {len(row) if isinstance(row, _NESTED) else -1 for row in listed}
+    widths = {len(row) if is_row(row) else -1 for row in listed}
     if len(widths) > 1:
         raise BadLaw("release takes one vector, or vectors of one length; the rows given differ in length")
     return [list(row) for row in listed] if widths and widths != {-1} else listed

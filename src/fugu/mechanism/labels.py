@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-import numpy as np
-
-from fugu.laws.analytic import Analytic
-from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.laws.multinormal import NormalPair
-from fugu.laws.vectors import VectorFamily
+from fugu.laws.items import Shape
 
 _ADVERSARY = re.compile(r"^adversary \d+: ")
-Place = tuple[Any, int]
+Place = tuple[Shape, int]
 """A family and the number of a law in it, or a pair and which of its two laws."""
 
 
@@ -30,7 +23,7 @@ def secrets_named(label: str) -> tuple[str, str, str] | None:
     return (prefix, *names) if len(names) == 2 and all(name.strip() for name in names) else None  # type: ignore[return-value]
 
 
-def misnamed(laws: Sequence[Item | VectorFamily | NormalPair], comparable: bool) -> str | None:
+def misnamed(laws: Sequence[Shape], comparable: bool) -> str | None:
     """What is wrong with the labels: a secret compared with itself, or a name that stands for two laws.
 
     Of two pairs labelled "a vs b" and "b vs c" the second law of the one is the first of the other; else some pair that
@@ -52,39 +45,12 @@ def misnamed(laws: Sequence[Item | VectorFamily | NormalPair], comparable: bool)
     return None
 
 
-def _labelled(laws: Iterable[Item | VectorFamily | NormalPair]) -> Iterator[tuple[str, tuple[Place, Place]]]:
+def _labelled(laws: Iterable[Shape]) -> Iterator[tuple[str, tuple[Place, Place]]]:
     for item in laws:
-        if isinstance(item, Analytic | NormalPair):
-            yield item.label, ((item, 0), (item, 1))
-        else:
-            yield from ((label, ((item, i), (item, j))) for (i, j), label in zip(item.pairs, item.labels, strict=True))
+        yield from ((label, ((item, i), (item, j))) for (i, j), label in zip(item.pairs, item.labels, strict=True))
 
 
 def _differ(one: Place, other: Place, comparable: bool) -> bool:
-    """Whether two laws are surely not the same; what stands in for unknown translates is never compared."""
+    """Whether two laws are surely not the same."""
     (a, i), (b, j) = one, other
-    if a is b and i == j:
-        return False
-    if isinstance(a, Analytic) and isinstance(b, Analytic):
-        return a.exact[i] != b.exact[j]
-    if isinstance(a, NormalPair) and isinstance(b, NormalPair):
-        first, second = (a.p, a.q)[i], (b.p, b.q)[j]
-        return (first.mean, first.cov) != (second.mean, second.cov)
-    if isinstance(a, Family | VectorFamily) and isinstance(b, Family | VectorFamily):
-        if a is b:
-            return not a.laws[i].same_as(a.laws[j])
-        return comparable and not (_points_alone(a) or _points_alone(b)) and _atoms(a, i) != _atoms(b, j)
-    return False
-
-
-def _points_alone(family: Family | VectorFamily) -> bool:
-    """One pair of point masses: what translates by a shift are written as, wherever they are."""
-    return len(family.pairs) == 1 and all(np.count_nonzero(law.parts) == 1 for law in family.laws)
-
-
-def _atoms(family: Family | VectorFamily, number: int) -> tuple[list[Any], list[int], int]:
-    """Where a law has mass, and how much, over the least total."""
-    masses, total = family.laws[number].whole()
-    there = [k for k, mass in enumerate(masses) if mass]
-    common = int(np.gcd.reduce(np.array([masses[k] for k in there] + [total], dtype=object)))
-    return [family.points[k].tolist() for k in there], [masses[k] // common for k in there], total // common
+    return not (a is b and i == j) and a.differs(i, b, j, comparable)

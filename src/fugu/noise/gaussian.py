@@ -86,6 +86,16 @@ class Gaussian(Noise):
             raise BadNoise("only lattice noise of positive scale has a precision")
         return self.grid**2 / (2 * as_fraction(self.scale) ** 2)
 
+    @property
+    def decay(self) -> Fraction:
+        """The mass of k steps is proportional to exp(-decay k^2)."""
+        return self.precision
+
+    @property
+    def spread_in_steps(self) -> float:
+        """The standard deviation, in steps of the lattice."""
+        return math.sqrt(0.5 / float(self.precision))
+
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: scale sqrt(2 / pi), scale^2. Lattice: the
         sums, to some 14 digits.

@@ -74,6 +74,16 @@ class Laplace(Noise):
             raise BadNoise("only lattice noise of positive scale has a rate")
         return self.grid / as_fraction(self.scale)
 
+    @property
+    def decay(self) -> Fraction:
+        """The mass of k steps is proportional to exp(-decay |k|)."""
+        return self.rate
+
+    @property
+    def spread_in_steps(self) -> float:
+        """The scale, in steps of the lattice."""
+        return float(1 / self.rate)
+
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g
         q / (1 - q^2), 2 g^2 q / (1 - q)^2."""

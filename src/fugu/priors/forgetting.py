@@ -25,8 +25,9 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import UsageError
-from fugu.guarantee.numbers import is_number, plain
+from fugu.guarantee.numbers import plain
 from fugu.numbers import balls
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import UsageError
-from fugu.guarantee.numbers import is_number, plain
+from fugu.guarantee.numbers import plain
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Price, Run, positions
 from fugu.priors.gaussian_field import GaussianField

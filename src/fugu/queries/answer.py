@@ -18,7 +18,7 @@ from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.sources import TableLike
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
-from fugu.guarantee import Approx, Pure
+from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
@@ -141,7 +141,7 @@ def prepare(
     missing: str | float | None = None,
 ) -> Prepared:
     """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
-    if not isinstance(budget, Pure | Approx):
+    if not is_guarantee(budget) or budget.renyi:
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
     statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
     cells = (schema or Schema({})).open(reference)
@@ -162,7 +162,7 @@ def prepare(
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
     stated = (INDEPENDENT, SIZES, *([OWN_TABLE] if public_prior else []))
-    if statistic.kind in ("histogram", "crosstab"):
+    if statistic.tabulated:
         return _tables(known, private, statistic, groups, budget, bins, stated)
     how = coding(statistic, reading, bounds, step)
     masks = secrets.masks()
@@ -204,7 +204,7 @@ def _reading(
 
 def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
     rows, scale = len(codes), float(mechanism.noise.scale)
-    share = rows if statistic.kind == "mean" else 1
+    share = rows if statistic.averaged else 1
 
     def shown(drawn: NDArray[np.float64]) -> list[Cell]:
         value, half = how.value(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
@@ -227,7 +227,7 @@ def _tables(
 
     Coupled, two laws of the whole vector differ by at most 2 in the sum of absolute differences, so Laplace noise of
     scale 2 / epsilon in every cell gives Pure(epsilon), whatever the beliefs about independent records."""
-    if isinstance(budget, Approx) and budget.delta > 0:
+    if budget.delta > 0:
         raise UsageError("histograms and cross-tabulations are released under a pure budget; leave delta out")
     labels, place = tabulate(known, private, statistic.columns, bins)
     parts = {}

@@ -70,4 +70,4 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, who: str = "")
 
 
 def _has_delta(budget: Pure | Approx) -> bool:
-    return isinstance(budget, Approx) and budget.delta > 0
+    return budget.delta > 0

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from fugu.errors import UsageError
 from fugu.mechanism.per_entry import positive_epsilon
+from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Histogram
 from fugu.queries.sequence_data import States
@@ -76,7 +77,7 @@ def count_error(reported: Sequence[Hashable], counts: Counts) -> int:
 
 def group_epsilon(epsilon: Real, entries: int) -> Fraction:
     """epsilon / entries: per-entry DP with it hides a block of that many entries, whatever their dependence."""
-    if isinstance(entries, bool) or not isinstance(entries, int) or entries < 1:
+    if not is_count(entries):
         raise UsageError(f"entries must be a whole number >= 1, got {entries!r}")
     return positive_epsilon(epsilon) / entries
 

@@ -54,15 +54,15 @@ def coding(statistic: Statistic, schema: Schema, bounds: tuple[Real, Real] | Non
     """How one record counts. Bounds are declared by the user or in the schema, never read off private data."""
     column = statistic.columns[0]
     known = schema.fields[column]
-    if statistic.kind == "count":
+    if statistic.equals is not None:
         label = known.label(statistic.equals)
         if label is None:
             raise _no_label(column, statistic.equals, known.numeric, known.values)
         return Coding(column, Fraction(0), Fraction(1), 1, label)
-    if known.kind == "ordered":
+    if known.ordered:
         bounds = (0, len(known.values or ()) - 1) if bounds is None else bounds
         step = 1 if step is None else step
-    elif known.kind != "number":
+    elif not known.numeric:
         raise BadTable(f"column {column!r} holds text; a sum or mean needs numbers")
     bounds = known.bounds if bounds is None else bounds
     if bounds is None:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -24,9 +24,9 @@ from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
+from fugu.numbers.checks import is_row, plain
 from fugu.numbers.exact import Real, as_fraction
 
-_NESTED = (list, tuple, np.ndarray)
 _ENTRY = "entries"
 _LONGEST = 1000
 Codes = tuple[tuple[int, ...], ...]
@@ -45,17 +45,17 @@ def split_users(sequences: object) -> list[list[Any]]:
     """
     if isinstance(sequences, Mapping):
         users = [_row(row) for row in sequences.values()]
-        if not all(isinstance(user, _NESTED) for user in users):
+        if not all(map(is_row, users)):
             raise BadTable("a mapping of sequences holds a list of entries for each user")
         return _checked(users)
     given = _row(sequences)
-    if not isinstance(given, _NESTED) or (isinstance(given, np.ndarray) and given.ndim not in (1, 2)):
+    if not is_row(given) or (isinstance(given, np.ndarray) and given.ndim not in (1, 2)):
         raise BadTable(
             "sequences are a list of entries (one user), or a list or mapping of such lists, got "
             f"{type(sequences).__name__}"
         )
     rows = [_row(row) for row in given]
-    nested = bool(rows) and all(isinstance(row, _NESTED) for row in rows)
+    nested = bool(rows) and all(map(is_row, rows))
     return _checked(rows if nested else [given])
 
 
@@ -113,7 +113,7 @@ class States:
     def __post_init__(self) -> None:
         if isinstance(self.names, str | bytes):
             raise UsageError("states are a list of names, not one text")
-        names = tuple(n.item() if isinstance(n, np.generic) else n for n in self.names)
+        names = tuple(map(plain, self.names))
         if not all(is_label(n) for n in names):
             raise UsageError("a state is a text or a number; None, NaN, dates and lists are none")
         object.__setattr__(self, "names", names)
@@ -217,13 +217,33 @@ def exact_cell(cell: Any) -> Fraction | float | None:
     >>> exact_cell(0.1), exact_cell("1e3"), exact_cell(10**400) == 10**400, exact_cell("1e999"), exact_cell("V27.0")
     (Fraction(1, 10), Fraction(1000, 1), True, inf, None)
     """
-    if is_missing(cell):
-        return None
-    if isinstance(cell, int | Fraction):
-        return Fraction(cell)
-    if isinstance(cell, np.integer) and not isinstance(cell, np.timedelta64):
-        return Fraction(int(cell))
-    if isinstance(cell, Decimal) and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
-        return Fraction(cell)
+    return None if is_missing(cell) else _exact(cell)
+
+
+@singledispatch
+def _exact(cell: Any) -> Fraction | float | None:
     number = number_of(cell)
     return None if math.isnan(number) else number if math.isinf(number) else as_fraction(number)
+
+
+@_exact.register
+def _(cell: int | Fraction) -> Fraction:
+    return Fraction(cell)
+
+
+@_exact.register
+def _(cell: np.integer) -> Fraction:
+    return Fraction(int(cell))
+
+
+@_exact.register
+def _(cell: np.timedelta64) -> None:  # noqa: ARG001 - numpy counts it among the integers
+    return None
+
+
+@_exact.register
+def _(cell: Decimal) -> Fraction | float | None:
+    if cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
+        return Fraction(cell)
+    number = number_of(cell)
+    return number if math.isinf(number) else as_fraction(number)

@@ -13,6 +13,7 @@ import numpy as np
 
 from fugu.errors import BadNoise, UsageError
 from fugu.noise.bits import BitSource
+from fugu.numbers.checks import is_count, plain
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
@@ -50,7 +51,7 @@ class Lipschitz(SequenceQuery):
             raise UsageError("the query must be a function of the sequences")
         stated = positive(self.lipschitz, "lipschitz")
         object.__setattr__(self, "lipschitz", stated)
-        if isinstance(self.dimension, bool) or not isinstance(self.dimension, int) or self.dimension < 1:
+        if not is_count(self.dimension):
             raise UsageError(f"dimension must be a whole number >= 1, got {self.dimension!r}")
         fine = Fraction(1) if self.whole else stated / (_STEPS * self.dimension)
         object.__setattr__(self, "step", fine if self.step is None else positive(self.step, "step"))
@@ -120,9 +121,9 @@ def exact_numbers(result: Any, dimension: int) -> tuple[Fraction, ...]:
 
 def exact_number(value: Any) -> Fraction:
     """One finite number, exactly; the message does not hold it."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, int | float | Fraction) and -sys.float_info.max <= plain <= sys.float_info.max:
-        return as_fraction(plain)
+    number = plain(value)
+    if isinstance(number, int | float | Fraction) and -sys.float_info.max <= number <= sys.float_info.max:
+        return as_fraction(number)
     raise UsageError("the query returned something that is not a finite number; it must for all sequences")
 
 

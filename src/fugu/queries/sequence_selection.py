@@ -17,12 +17,14 @@ import numpy as np
 from fugu.errors import UnknownName, UsageError
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import METHODS, peel
+from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Histogram
 from fugu.queries.sequence_data import Codes, Numbers, States, is_label
 from fugu.queries.sequence_lipschitz import called, exact_number, positive
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
+_NOISY = "laplace"
 WAYS = ("best", "laplace", *METHODS)
 
 
@@ -56,13 +58,18 @@ class TopK(SequenceQuery):
     def __post_init__(self) -> None:
         if self.method not in WAYS:
             raise UnknownName("selection method", self.method, WAYS)
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= len(self.domain):
+        if not is_count(self.k) or self.k > len(self.domain):
             raise UsageError(f"k must be in 1 .. {len(self.domain)}, the number of declared states, got {self.k!r}")
 
     @property
     def way(self) -> str:
         """The method that runs."""
-        return self.method if self.method != "best" else "permute-and-flip" if self.k == 1 else "laplace"
+        return self.method if self.method != "best" else "permute-and-flip" if self.k == 1 else _NOISY
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the whole histogram is noised, rather than one round drawn after another."""
+        return self.way == _NOISY
 
     @property
     def rounds(self) -> int:
@@ -75,7 +82,7 @@ class TopK(SequenceQuery):
 
     @property
     def sensitivity(self) -> Fraction:
-        return Fraction(2 if self.way == "laplace" else 1)
+        return Fraction(2 if self.noisy else 1)
 
     def evaluate(self, data: Codes) -> tuple[Hashable, ...]:
         return tuple(self.domain.names[i] for i in ranking(self._counts(data), self.k))
@@ -84,13 +91,11 @@ class TopK(SequenceQuery):
         return [int(c) for c in Histogram(self.domain).evaluate(data)]
 
     def details(self) -> dict[str, Any]:
-        of = (
-            "the histogram (l1)" if self.way == "laplace" else f"each count; epsilon is split over {self.rounds} rounds"
-        )
+        of = "the histogram (l1)" if self.noisy else f"each count; epsilon is split over {self.rounds} rounds"
         return {"method": self.way, "sensitivity of": of}
 
     def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        if self.way == "laplace":
+        if self.noisy:
             places = ranking(Histogram(self.domain).draw(data, epsilon, source).value, self.k)
         else:
             utilities = [Fraction(c) for c in self._counts(data)]

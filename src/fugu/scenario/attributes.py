@@ -17,7 +17,7 @@ that are ranges ("the mean is in [a, b]") are mixtures of these, and losses are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -28,13 +28,16 @@ from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole, number
 from fugu.priors.gaussian_conditional import Conditional, Vector
 from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
 from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
-from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, Scenario
+from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, Scenario, builder
 
+_SUMMARIES: dict[str, Callable[[int], Fraction]] = {"mean": lambda _: Fraction(1), "sum": Fraction}
+"""What the mean of one record is multiplied by, to be that of a summary of n."""
 _ENDS = ("one end", "the other end")
 _RECORD = (INDEPENDENT,)
 LOG_CONCAVE = "noise: log-concave, so that of all secrets between the ends the ends differ most"
 
 
+@builder
 def gaussian_attributes(
     covariance: MatrixLike,
     release: int | VectorLike | MatrixLike,
@@ -74,6 +77,7 @@ def gaussian_attributes(
     return _ball(law, size)
 
 
+@builder
 def attribute_summary(
     covariance: MatrixLike,
     release: int | VectorLike | MatrixLike,
@@ -98,12 +102,13 @@ def attribute_summary(
     if not is_whole(count, least=1):
         raise UsageError(f"count, the number of records, must be a whole number of at least 1, got {count!r}")
     count = int(count)
-    if statistic not in ("mean", "sum"):
+    if statistic not in _SUMMARIES:
         raise UsageError(f'statistic must be "mean" or "sum", got {statistic!r}')
-    factor = Fraction(1, count) if statistic == "mean" else Fraction(count)
+    scale = _SUMMARIES[statistic](count)
+    factor = scale**2 / count
     sigma = [[x * factor for x in row] for row in read_covariance(covariance)]
-    if mean is not None and statistic == "sum":
-        mean = [count * number(x, "each entry of mean", least=None) for x in mean]
+    if mean is not None and scale != 1:
+        mean = [scale * number(x, "each entry of mean", least=None) for x in mean]
     found = gaussian_attributes(sigma, release, protect, values, box, radius, mean, pairs)
     records = f"the data are {count} independent Gaussian records; secrets are about the {statistic} over all of them"
     kept = (text for text in found.assumptions if text not in _RECORD)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import singledispatch
 from numbers import Real
 from typing import Any, final
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from fugu.data import Column
 from fugu.data.cells import Categories, number_of, text_of
 from fugu.errors import BadTable, CertificateError, UsageError
+from fugu.numbers.checks import is_texts, plain
 
 Mask = NDArray[np.bool_]
 
@@ -37,8 +39,9 @@ class AnyOf:
             codes, distinct = column.codes(ordered=False)
             wanted = Categories(distinct.tolist())
             for value in self.values:
-                place = wanted.place(text_of(value), None if isinstance(value, str) else number_of(value))
-                if place < 0 and not isinstance(value, str):
+                number = None if isinstance(value, str) else number_of(value)
+                place = wanted.place(text_of(value), number)
+                if place < 0 and number is not None:
                     raise BadTable(f"the condition on column {column.name!r} names numbers, but it holds text")
                 found |= (codes == place) & (place >= 0)
         return found & ~column.missing
@@ -90,22 +93,36 @@ def read_test(column: str, test: object) -> Test:
     """A value, a range (low, high), a set or list of values, a function, or what `to_json` wrote, as a test."""
     if callable(test):
         return Where(test)
-    if isinstance(test, tuple):
-        return _range(column, test)
-    if isinstance(test, Mapping):
-        return _from_json(column, test)
-    values = sorted(test, key=str) if isinstance(test, AbstractSet) else test if isinstance(test, list) else [test]
-    plain = tuple(_plain(v) for v in values)
-    numbers = all(isinstance(v, Real) and math.isfinite(v) for v in plain)
-    if not plain or not (numbers or all(isinstance(v, str) for v in plain)):
+    return _read(test, column)
+
+
+@singledispatch
+def _read(test: Any, column: str) -> Test:
+    return _any_of(column, [test])
+
+
+def _any_of(column: str, values: Iterable[Any]) -> AnyOf:
+    named = tuple(_plain(v) for v in values)
+    numbers = all(isinstance(v, Real) and math.isfinite(v) for v in named)
+    if not named or not (numbers or is_texts(named)):
         raise UsageError(f"the condition on column {column!r} must name categories, or else finite numbers")
-    return AnyOf(plain)
+    return AnyOf(named)
+
+
+@_read.register
+def _(test: list, column: str) -> Test:  # type: ignore[type-arg]
+    return _any_of(column, test)
+
+
+@_read.register
+def _(test: AbstractSet, column: str) -> Test:  # type: ignore[type-arg]
+    return _any_of(column, sorted(test, key=str))
 
 
 def _plain(value: Any) -> Any:
     """A number as int, bool or float, so that JSON can say it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return float(value) if isinstance(value, Real) and not isinstance(value, int) else value
+    number = plain(value)
+    return float(number) if isinstance(number, Real) and not isinstance(number, int) else number
 
 
 def called(function: Callable[[Any], object], argument: object, rows: int) -> Mask:
@@ -121,7 +138,8 @@ def called(function: Callable[[Any], object], argument: object, rows: int) -> Ma
     return mask
 
 
-def _range(column: str, ends: tuple[Any, ...]) -> Within:
+@_read.register(tuple)
+def _range(ends: tuple[Any, ...], column: str) -> Within:
     if len(ends) != 2 or not all(e is None or (isinstance(e, Real) and not math.isnan(e)) for e in ends):
         raise UsageError(
             f"the condition on column {column!r} is a tuple, so it must be (low, high) in numbers or None; "
@@ -136,11 +154,12 @@ def _range(column: str, ends: tuple[Any, ...]) -> Within:
     return Within(_plain(low), _plain(high))
 
 
-def _from_json(column: str, data: Mapping[str, Any]) -> Test:
+@_read.register(Mapping)
+def _from_json(data: Mapping[str, Any], column: str) -> Test:
     if set(data) == {"in"} and isinstance(data["in"], list):
-        return read_test(column, data["in"])
+        return _any_of(column, data["in"])
     if set(data) == {"from", "to"}:
-        return _range(column, (data["from"], data["to"]))
+        return _range((data["from"], data["to"]), column)
     raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
 
 

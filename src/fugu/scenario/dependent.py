@@ -5,9 +5,10 @@ from __future__ import annotations
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real, number
 from fugu.scenario.moves import ONCE, moves, said
-from fugu.scenario.scenario import Scenario
+from fugu.scenario.scenario import Scenario, builder
 
 
+@builder
 def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = False) -> Scenario:
     """W_inf <= 2 lambda + kappa Delta (Pierquin et al. 2024, Proposition 6.1, corrected).
 

@@ -10,15 +10,21 @@ from flint import arb
 
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers import balls
+from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real, number
 from fugu.scenario.moves import ONCE, moves, said
-from fugu.scenario.scenario import Scenario
+from fugu.scenario.scenario import Scenario, builder
 
 _BITS = 128
 _MOST = 700
-NORMS = ("sum", "stacked")
+_NORMS = {
+    "sum": (1, "the sum of the l2 distances at each time"),
+    "stacked": (2, "the l2 distance of all times stacked"),
+}
+NORMS = tuple(_NORMS)
 
 
+@builder
 def langevin(
     strong_convexity: Real,
     times: Sequence[Real],
@@ -44,7 +50,7 @@ def langevin(
     """
     if norm not in NORMS:
         raise UnknownName("norm", norm, NORMS)
-    if isinstance(times, str) or not isinstance(times, Sequence) or not times:
+    if not is_list(times) or not times:
         raise UsageError("times must be a list of at least one number >= 0")
     rate = number(strong_convexity, "strong_convexity", least=None)
     seen = [number(t, "each of the times") for t in times]
@@ -53,9 +59,9 @@ def langevin(
     if any(abs(rate * t) > _MOST for t in seen):
         raise UsageError(f"strong_convexity times a time must lie within +-{_MOST}; rescale the time")
     width, slope = number(diameter, "diameter"), number(lipschitz, "lipschitz")
-    whole = "the sum of the l2 distances at each time" if norm == "sum" else "the l2 distance of all times stacked"
+    power, whole = _NORMS[norm]
     return moves(
-        _bound(rate, seen, width * slope, norm),
+        _bound(rate, seen, width * slope, power),
         ("one start", "another start"),
         (
             f"beliefs: dX = -grad V(X) dt + sqrt(2) dB with Hess V >= {said(rate)} everywhere, from the start on",
@@ -67,12 +73,11 @@ def langevin(
     )
 
 
-def _bound(rate: Fraction, times: Sequence[Fraction], factor: Fraction, norm: str) -> Fraction:
+def _bound(rate: Fraction, times: Sequence[Fraction], factor: Fraction, power: int) -> Fraction:
     """An upper bound of the sum or of the root of the sum of squares, from balls."""
     if factor == 0:
         return Fraction(0)
-    power = 1 if norm == "sum" else 2
     with balls.precision(_BITS):
         total = sum((balls.of(-power * rate * t).exp() for t in times), arb(0))
-        end = balls.of(factor) * (total if norm == "sum" else total.sqrt())
+        end = balls.of(factor) * (total if power == 1 else total.sqrt())
         return Fraction(balls.upper(end))

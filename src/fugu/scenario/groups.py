@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fugu.errors import UsageError
+from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real, number
 from fugu.scenario.moves import ONCE, moves, said
-from fugu.scenario.scenario import Scenario
+from fugu.scenario.scenario import Scenario, builder
 
 
+@builder
 def group(diameter: Real | Sequence[Real]) -> Scenario:
     """W_inf <= Delta_GROUP = max |f(x) - f(x')| over tables that differ in one group (Pierquin et al. 2024, Prop. B.1).
 
@@ -21,11 +23,12 @@ def group(diameter: Real | Sequence[Real]) -> Scenario:
     >>> group(2).law_pairs()[0].q.by
     Fraction(2, 1)
     """
-    if isinstance(diameter, str) or (isinstance(diameter, Sequence) and not diameter):
+    several = is_list(diameter)
+    if isinstance(diameter, str) or (several and not diameter):
         raise UsageError("diameter must be a number, or one number for each published coordinate")
-    bounds = [number(x, "diameter") for x in (diameter if isinstance(diameter, Sequence) else [diameter])]
+    bounds = [number(x, "diameter") for x in (diameter if is_list(diameter) else [diameter])]
     return moves(
-        bounds if isinstance(diameter, Sequence) else bounds[0],
+        bounds if several else bounds[0],
         ("one value in the group", "another value in the group"),
         (
             "beliefs: groups are independent of each other; inside a group any dependence, any law",

@@ -7,8 +7,7 @@ stated. `fugu.scenario.swap` needs no such assumption."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -18,16 +17,18 @@ from numpy.typing import NDArray
 from fugu.data import Table, read_table
 from fugu.data.sources import TableLike
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
-from fugu.numbers.exact import Real, as_fraction, number
+from fugu.numbers.checks import is_list, is_path
+from fugu.numbers.exact import Real, as_fraction, is_whole, number
 from fugu.scenario.conditions import Mask
 from fugu.scenario.moves import said
 from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares
 from fugu.scenario.property_shares import given_shares
-from fugu.scenario.property_statistic import RecordStatistic, column_and_value, holding, present, read_bounds
+from fugu.scenario.property_statistic import RecordStatistic, condition, holding, present, read_bounds
 from fugu.scenario.report import Report
-from fugu.scenario.scenario import Scenario
+from fugu.scenario.scenario import Scenario, builder
 
 
+@builder
 def from_property(
     reference: TableLike,
     statistics: Sequence[str],
@@ -49,15 +50,15 @@ def from_property(
     if not 0 < near <= 1:
         raise UsageError(f"tolerance must be in (0, 1], got {said(near)}")
     named = None if values is None else given_shares(values, near)
-    column, value = column_and_value(property, "a property", "income=>50K") if isinstance(property, str) else ("", "")
-    if not column:
+    if not isinstance(property, str):
         raise UsageError(f'property must be text such as "income=>50K", got {type(property).__name__}')
-    if missing not in ("error", "drop"):
-        raise UnknownName("choice for missing values", missing, ("error", "drop"))
+    column, value = condition(property, "a property", "income=>50K")
+    if missing not in _MISSING:
+        raise UnknownName("choice for missing values", missing, tuple(_MISSING))
     ends = read_bounds(bounds, asked)
     whole = _needed(reference, [column, *(s.column for s in asked)])
     gone = tuple((name, int(whole.exact(name).missing.sum())) for name in whole.columns)
-    table = _complete(whole) if missing == "drop" else whole
+    table = _MISSING[missing](whole)
     having = holding(present(table, column), value)
     _check_reference(having, f"{column}={value}", wide)
     rows = np.column_stack([_clipped(s.numbers(table), ends.get(s.column)) for s in asked])
@@ -93,7 +94,7 @@ def from_property(
 
 
 def _statistics(texts: object) -> tuple[RecordStatistic, ...]:
-    if isinstance(texts, str) or not isinstance(texts, Sequence) or not texts:
+    if not is_list(texts) or not texts:
         raise UsageError('statistics must be a list such as ["mean(age)", "count(sex=Female)"]')
     found = tuple(RecordStatistic.parse(text) for text in texts)
     if len(set(found)) < len(found):
@@ -102,15 +103,15 @@ def _statistics(texts: object) -> tuple[RecordStatistic, ...]:
 
 
 def _size(size: object) -> int:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
+    if not is_whole(size, least=2):
         raise UsageError(
             f"size, the number of records of a data set, must be a whole number of at least 2, got {size!r}"
         )
-    return int(size)
+    return int(size)  # type: ignore[call-overload, no-any-return]
 
 
 def _needed(reference: object, names: Sequence[str]) -> Table:
-    table = read_table(reference) if isinstance(reference, str | os.PathLike) else Table(reference)
+    table = read_table(reference) if is_path(reference) else Table(reference)
     for name in names:
         if name not in table.columns:
             raise ColumnNotFound(name, table.columns)
@@ -154,3 +155,7 @@ def _clipped(numbers: NDArray[np.float64], ends: tuple[Fraction, Fraction] | Non
 
 def _range(numbers: NDArray[np.float64]) -> Fraction:
     return as_fraction(float(numbers.max())) - as_fraction(float(numbers.min()))
+
+
+_MISSING: dict[str, Callable[[Table], Table]] = {"error": lambda table: table, "drop": _complete}
+"""What becomes of records with missing values; those that stay are refused."""

@@ -21,6 +21,7 @@ from typing import final
 import numpy as np
 
 from fugu.errors import BadTable, UsageError
+from fugu.numbers.checks import is_list, is_row
 from fugu.numbers.exact import Real, number
 from fugu.scenario.moves import said
 
@@ -68,7 +69,7 @@ def records_of(size: int, share: Real | Fraction) -> int:
 
 def given_shares(values: Sequence[Real], tolerance: Fraction) -> Shares:
     """The shares that a user named, with every two of them that differ by at most the tolerance."""
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or len(values) < 2:
+    if not (is_list(values) or is_row(values)) or len(values) < 2:
         raise UsageError("values must be a list of at least two shares, such as [0.45, 0.55]")
     shares = tuple(number(float(x) if isinstance(x, np.floating) else x, "each of the values", None) for x in values)
     if any(not 0 <= share <= 1 for share in shares):

@@ -1,12 +1,8 @@
-"""What each record adds to a published statistic: "mean(age)", "sum(hours)", "count(sex=Female)".
-
-`fugu.queries` has a parser of its own for what may be asked of a table; it lies in a later room, and knows statistics
-(histograms, tables) that are no sums over records."""
+"""What each record adds to a published statistic: "mean(age)", "sum(hours)", "count(sex=Female)"."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Table
-from fugu.errors import BadTable, ColumnNotFound, MissingValues, UnknownName, UsageError
+from fugu.data.statistics import column_and_value, kind_and_inside
+from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
 from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.conditions import AnyOf, Mask
 
 KINDS = ("mean", "sum", "count")
-_FORM = re.compile(r"\s*(?P<kind>[A-Za-z_]+)\s*\((?P<inside>.*)\)\s*")
+_AVERAGED = {"mean": 1, "sum": 0}
+"""By which power of the number of records the sum over them is divided; a count is of a condition."""
+_LOOKS = "a statistic looks like mean(age), sum(hours) or count(sex=Female)"
 _TRUTH = {"true": 1, "false": 0}
 
 
@@ -42,21 +41,16 @@ class RecordStatistic:
     @staticmethod
     def parse(text: object) -> RecordStatistic:
         """Read mean(column), sum(column) or count(column=value)."""
-        form = _FORM.fullmatch(text) if isinstance(text, str) else None
-        if form is None:
-            raise UsageError(f"a statistic looks like mean(age), sum(hours) or count(sex=Female), got {text!r}")
-        kind, inside = form["kind"].lower(), form["inside"].strip()
-        if kind not in KINDS:
-            raise UnknownName("statistic", kind, KINDS)
-        if kind == "count":
-            return RecordStatistic(kind, *column_and_value(inside, "a count", "count(sex=Female)"))
+        kind, inside = kind_and_inside(text, KINDS, "statistic", _LOOKS)
+        if kind not in _AVERAGED:
+            return RecordStatistic(kind, *condition(inside, "a count", "count(sex=Female)"))
         if not inside:
             raise UsageError(f"{kind} needs a column, such as {kind}(age)")
         return RecordStatistic(kind, inside)
 
     def factor(self, size: int) -> Fraction:
         """1/n for a mean, 1 for a sum and a count."""
-        return Fraction(1, size) if self.kind == "mean" else Fraction(1)
+        return Fraction(1, size ** _AVERAGED.get(self.kind, 0))
 
     def limits(self, size: int, ends: tuple[Fraction, Fraction] | None) -> tuple[Fraction, Fraction] | None:
         """Between which numbers the statistic of n records lies whose numbers are clipped to these ends; None without.
@@ -88,12 +82,11 @@ class RecordStatistic:
         return f"{self.kind}({self.column}{'' if self.equals is None else f'={self.equals}'})"
 
 
-def column_and_value(text: str, what: str, example: str) -> tuple[str, str]:
-    """The two sides of the first "=": "income=>50K" is column income, value >50K."""
-    column, equals, value = text.partition("=")
-    if not equals or not column.strip() or not value.strip():
+def condition(text: str, what: str, example: str) -> tuple[str, str]:
+    """A column and the value that it must have."""
+    if (found := column_and_value(text)) is None:
         raise UsageError(f"{what} needs a column and a value, such as {example}, got {text!r}")
-    return column.strip(), value.strip()
+    return found
 
 
 def present(table: Table, name: str) -> Column:

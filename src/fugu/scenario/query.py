@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -17,9 +16,12 @@ from fugu.data.cells import Categories
 from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
+from fugu.numbers.checks import is_list, is_real, is_texts
+from fugu.numbers.exact import is_whole
 from fugu.scenario.bins import equal_bins, middles
 
 _MAX_BINS = 100_000
+REFUSE, _DROP = "error", "drop"
 _KEYS = ("publish", "edges", "categories", "missing")
 
 
@@ -61,25 +63,26 @@ class Query:
         """The query that `bins` stands for; a number of bins is laid over the range of this (public) column.
 
         What the schema declares (`known`) counts where `bins` and `missing` say nothing."""
-        if known is not None and missing == "error" and known.missing is not None and known.kind != "category":
+        if known is not None and missing == REFUSE and known.missing is not None and not known.unordered:
             missing = float(known.missing == "True") if known.values == TRUTH else known.missing
-        if known is not None and bins is None and known.kind == "ordered" and not column.numeric:
+        if known is not None and bins is None and known.ordered and not column.numeric:
             return Query(publish, categories=known.values, missing=missing)
         if bins is None:
             return Query(publish, missing=missing)
-        if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
-            if not 1 <= bins <= _MAX_BINS:
-                raise UsageError(f"the number of bins must lie between 1 and {_MAX_BINS}, got {int(bins)}")
+        if is_whole(bins):
+            count = int(bins)  # type: ignore[call-overload]
+            if not 1 <= count <= _MAX_BINS:
+                raise UsageError(f"the number of bins must lie between 1 and {_MAX_BINS}, got {count}")
             numbers = Query(publish, missing=missing).apply(column)
             numbers = numbers[~np.isnan(numbers)]
             if numbers.size == 0:
                 raise BadTable(f"column {publish!r} has no values over which bins could be laid")
-            edges = equal_bins(float(numbers.min()), float(numbers.max()), int(bins))
+            edges = equal_bins(float(numbers.min()), float(numbers.max()), count)
             return Query(publish, edges, missing=missing)
         items = bins.tolist() if isinstance(bins, np.ndarray) else bins
-        if isinstance(items, str) or not isinstance(items, Sequence) or not items:
+        if not is_list(items) or not items:
             raise UsageError("bins must be a number of bins, a list of edges, or an ordering of categories")
-        if all(isinstance(item, str) for item in items):
+        if is_texts(items):
             return Query(publish, categories=tuple(items), missing=missing)
         return Query(publish, edges=tuple(items), missing=missing)
 
@@ -91,12 +94,12 @@ class Query:
         read = Column.of(self.publish, column)
         numbers = self._numbers(read) if self.categories is None else self._places(read)
         gone = np.isnan(numbers)
-        if self.missing == "error" and gone.any():
+        if self.missing == REFUSE and gone.any():
             raise MissingValues(
                 f"column {self.publish!r} has {int(gone.sum())} missing values; say what they mean: missing='drop' "
                 "leaves them out (which rows is then public), missing=<a number or category> replaces them"
             )
-        if self.missing != "drop":
+        if not self.drops:
             numbers[gone] = self._replacement() if gone.any() else 0.0
         return self._binned(numbers)
 
@@ -115,9 +118,9 @@ class Query:
             found = {text: float(places.place(text)) for text in dict.fromkeys(texts)}
             numbers = np.array([found[text] for text in texts], dtype=np.float64)
             numbers[numbers < 0] = 0.0 if self.typical is None else self.typical
-        if self.missing == "drop":
+        if self.drops:
             numbers[column.missing] = np.nan
-        elif self.missing != "error":
+        elif self.missing != REFUSE:
             numbers[column.missing] = self._replacement()
         return self._binned(numbers)
 
@@ -134,6 +137,11 @@ class Query:
             middle = middles(self.edges)[np.searchsorted(inner, numbers, "right")]
             numbers = np.where(np.isnan(numbers), np.nan, middle)
         return numbers + 0.0
+
+    @property
+    def drops(self) -> bool:
+        """Whether rows without a value are left out, so that it is public which they are."""
+        return self.missing == _DROP
 
     def to_json(self) -> dict[str, Any]:
         """The query in JSON types."""
@@ -188,7 +196,7 @@ class Query:
 
 
 def _edges(edges: Sequence[object]) -> tuple[float, ...]:
-    if len(edges) < 2 or not all(isinstance(e, Real) and not isinstance(e, bool) for e in edges):
+    if len(edges) < 2 or not all(map(is_real, edges)):
         raise UsageError("edges of bins must be at least two numbers (or, for categories, all of them text)")
     numbers = tuple(float(e) + 0.0 for e in edges)  # type: ignore[arg-type]
     if not all(math.isfinite(e) for e in numbers) or any(a >= b for a, b in pairwise(numbers)):
@@ -197,20 +205,19 @@ def _edges(edges: Sequence[object]) -> tuple[float, ...]:
 
 
 def _categories(categories: Sequence[object]) -> tuple[str, ...]:
-    names = tuple(str(c) for c in categories if isinstance(c, str))
-    if len(names) < len(categories) or len(set(names)) < len(names) or not names:
+    if not is_texts(categories) or len(set(categories)) < len(names := tuple(map(str, categories))) or not names:
         raise UsageError("an ordering of categories must be different pieces of text")
     return names
 
 
 def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float:
     if isinstance(missing, str):
-        known = ("error", "drop", *(categories or ()))
+        known = (REFUSE, _DROP, *(categories or ()))
         if missing not in known:
             raise UnknownName("way to treat missing values", missing, known)
         return missing
     if categories is not None:
         raise UsageError("missing must be 'error', 'drop' or one of the categories")
-    if isinstance(missing, bool) or not isinstance(missing, Real) or not math.isfinite(missing):
+    if not is_real(missing) or not math.isfinite(missing):
         raise UsageError("missing must be 'error', 'drop' or a finite number")
     return float(missing)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
+from fugu.numbers.checks import is_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
@@ -28,9 +29,22 @@ PairsOfSecrets = Literal["all", "adjacent"] | Iterable[tuple[str, str]]
 PriorName = Literal["empirical", "gaussian", "mixture", "shared"]
 Value = Discrete | Normal
 """The law of what one user adds to a total."""
+F = TypeVar("F", bound=Callable[..., Any])
 INDEPENDENT = "rows are independent given their own secret"
+_NAMED: dict[str, Callable[[Iterable[str]], Iterable[tuple[str, str]]]] = {
+    "all": lambda secrets: combinations(secrets, 2),
+    "adjacent": pairwise,
+}
+_BUILDERS: dict[str, Callable[..., Scenario]] = {}
+"""By name, how scenarios are made from tables, users, groups and the like: each module of this room adds its own."""
 _NOTHING = Report()
 _BY_HAND = ("beliefs: the law of the published value given each secret, as stated", INDEPENDENT)
+
+
+def builder(function: F) -> F:
+    """Make a function known as the way behind the method of `Scenario` of the same name."""
+    _BUILDERS[function.__name__] = function
+    return function
 
 
 @final
@@ -139,9 +153,7 @@ class Scenario:
         >>> scenario.law_pairs()[0].p.weights, scenario.law_pairs()[0].q.weights
         (array([0.5, 0.5]), array([0., 1.]))
         """
-        from fugu.scenario.table import from_table
-
-        return from_table(
+        return _BUILDERS["from_table"](
             reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema=schema,
             components=components,
         )  # fmt: skip
@@ -152,27 +164,21 @@ class Scenario:
 
         `user`: the law of what this user adds, `Discrete` or `Normal`; `others`: that of each other user, with `count`
         of them, or a list of laws without a count."""
-        from fugu.scenario.users import takes_part
-
-        return takes_part(user, others, count)
+        return _BUILDERS["takes_part"](user, others, count)
 
     @staticmethod
     def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
         """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`.
 
         `first`, `second`: the two values that one user may report; `others` and `count` as in `takes_part`."""
-        from fugu.scenario.users import reports
-
-        return reports(first, second, others, count)
+        return _BUILDERS["reports"](first, second, others, count)
 
     @staticmethod
     def group(diameter: Real | Sequence[Real]) -> Scenario:
         """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`.
 
         `diameter`: how far at most, a number >= 0, or one per published coordinate."""
-        from fugu.scenario.groups import group
-
-        return group(diameter)
+        return _BUILDERS["group"](diameter)
 
     @staticmethod
     def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = False) -> Scenario:
@@ -180,9 +186,7 @@ class Scenario:
 
         `sensitivity`: how far one changed record moves the value, >= 0; `cross_records`: whether the two secrets of a
         pair may be about two records."""
-        from fugu.scenario.dependent import weakly_dependent
-
-        return weakly_dependent(distance, sensitivity, cross_records)
+        return _BUILDERS["weakly_dependent"](distance, sensitivity, cross_records)
 
     @staticmethod
     def langevin(
@@ -197,9 +201,7 @@ class Scenario:
         `strong_convexity`: a lower bound on the Hessian of the potential, any number; `times`: when it is seen, numbers
         >= 0; `diameter`: of the set of starts; `lipschitz`: of the published value, in the `norm` "sum" (of the
         distances at each time) or "stacked" (of all times together)."""
-        from fugu.scenario.diffusion import langevin
-
-        return langevin(strong_convexity, times, diameter, lipschitz, norm)
+        return _BUILDERS["langevin"](strong_convexity, times, diameter, lipschitz, norm)
 
     @staticmethod
     def gaussian_attributes(
@@ -218,9 +220,7 @@ class Scenario:
         coefficients, or several rows. Exactly one of `values` (of the protected statistic), `box` ((low, high), or one
         per statistic) and `radius` (around the mean) says which secrets there are. `mean`: that of the record, if it is
         known; `pairs`: as in `Scenario`, with `values` only."""
-        from fugu.scenario.attributes import gaussian_attributes
-
-        return gaussian_attributes(covariance, release, protect, values, box, radius, mean, pairs)
+        return _BUILDERS["gaussian_attributes"](covariance, release, protect, values, box, radius, mean, pairs)
 
     @staticmethod
     def attribute_summary(
@@ -239,9 +239,9 @@ class Scenario:
 
         `count`: how many records; `statistic`: "mean" or "sum". `covariance`, `release`, `protect` and `mean` are of
         one record, as in `gaussian_attributes`; `values`, `box`, `radius` and `pairs` are of the summary."""
-        from fugu.scenario.attributes import attribute_summary
-
-        return attribute_summary(covariance, release, protect, count, statistic, values, box, radius, mean, pairs)
+        return _BUILDERS["attribute_summary"](
+            covariance, release, protect, count, statistic, values, box, radius, mean, pairs
+        )
 
     @staticmethod
     def from_property(
@@ -261,16 +261,14 @@ class Scenario:
         as "income=>50K"; `values`, the shares themselves, or None for all; `tolerance` in (0, 1], how far apart two
         shares may be that must look alike; `bounds`, {column: (low, high)}; `replacement`, whether records are drawn
         with it; `missing`, "error" or "drop"."""
-        from fugu.scenario.property import from_property
-
-        return from_property(reference, statistics, property, size, values, tolerance, bounds, replacement, missing)
+        return _BUILDERS["from_property"](
+            reference, statistics, property, size, values, tolerance, bounds, replacement, missing
+        )
 
     @staticmethod
     def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
         """The scenario that a `recipe` (perhaps read from a certificate) makes of this `reference`."""
-        from fugu.scenario.table import from_recipe
-
-        return from_recipe(reference, recipe)
+        return _BUILDERS["from_recipe"](reference, recipe)
 
     def law_pairs(self) -> tuple[LawPair, ...]:
         """Every pair of laws that must look alike: all pairs of secrets asked for, under every adversary."""
@@ -294,7 +292,7 @@ class Scenario:
 
     def _pairs_under(self, laws: Beliefs) -> Iterable[tuple[str, str]]:
         if isinstance(self.pairs, str):
-            return combinations(laws, 2) if self.pairs == "all" else pairwise(laws)
+            return _NAMED[self.pairs](laws)
         return [(a, b) for a, b in self.pairs if a in laws and b in laws]
 
     def _check_covered(self) -> None:
@@ -328,14 +326,14 @@ def _beliefs(laws: object) -> Beliefs:
 def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:
     """The pairs asked for, each once whatever its order: a pair is protected in both."""
     if isinstance(pairs, str):
-        if pairs not in ("all", "adjacent"):
-            raise UnknownName("choice of pairs", pairs, ("all", "adjacent"))
-        return "all" if pairs == "all" else "adjacent"
+        if pairs not in _NAMED:
+            raise UnknownName("choice of pairs", pairs, tuple(_NAMED))
+        return pairs  # type: ignore[return-value]
     if not isinstance(pairs, Iterable):
         raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs, got {type(pairs).__name__}')
     found: dict[frozenset[str], tuple[str, str]] = {}
     for pair in pairs:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        if not is_list(pair) or len(pair) != 2:
             raise UsageError(f"each of the pairs must be two names of secrets, got {pair!r}")
         a, b = str(pair[0]), str(pair[1])
         for name in (a, b):

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import pairwise
 from typing import Any, final
 
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 from fugu.data import Table
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UsageError
 from fugu.scenario.conditions import Mask, Test, Within, called, read_test
+from fugu.scenario.query import REFUSE
 
 MAX_SECRETS = 1000
+_SIGNS = {**dict.fromkeys(("<", ">="), ("<", ">=", False)), **dict.fromkeys(("<=", ">"), ("<=", ">", True))}
+"""The two sides that a comparison tells apart, and whether the number itself lies below the cut."""
 _COMPARISON = re.compile(r"(?P<column>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[^<>=]+)")
 _CUTS = re.compile(r"(?P<column>.+?)\s*:(?P<cuts>[^:]+)")
 
@@ -73,7 +77,7 @@ class Protect:
             layers = _layers(_holds(table, condition, seen) for condition in self.conditions.values())
         counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
         gone = [(name, count) for name, count in counts if count]
-        if gone and missing == "error":
+        if gone and missing == REFUSE:
             found = ", ".join(f"{count} in column {name!r}" for name, count in gone)
             raise MissingValues(
                 f"values that decide the secret are missing: {found}; fill them in (perhaps with a category of "
@@ -127,10 +131,10 @@ def _number(text: str) -> float:
 
 
 def _comparison(text: str, column: str, sign: str, number: float) -> Protect:
-    if sign in ("<=", ">") and abs(number) > 2**53:
+    below, above, beyond = _SIGNS[sign]
+    if beyond and abs(number) > 2**53:
         raise UsageError(f"the number in {text!r} is too large for {sign}; use < or >=")
-    cut = number if sign in ("<", ">=") else math.nextafter(number, math.inf)
-    below, above = ("<", ">=") if sign in ("<", ">=") else ("<=", ">")
+    cut = math.nextafter(number, math.inf) if beyond else number
     tests: dict[str, Condition] = {
         f"{column} {below} {number}": {column: Within(None, cut)},
         f"{column} {above} {number}": {column: Within(cut, None)},
@@ -231,9 +235,15 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
     return labels, (total,)
 
 
+@singledispatch
 def _label(value: Any) -> str:
     """A category as text: 2 and 2.0 are the same category, whatever the engine made of the column."""
-    return str(int(value)) if isinstance(value, float) and value == math.floor(value) else str(value)
+    return str(value)
+
+
+@_label.register
+def _(value: float) -> str:
+    return str(int(value)) if value == math.floor(value) else str(value)
 
 
 def _too_many(count: int, where: str) -> TooManySecrets:

@@ -63,7 +63,7 @@ def swap_counts(model: Scenario | PropertyModel) -> Scenario:
     law per share; raises `UsageError` for several statistics or a mean.
     Without replacement both are hypergeometric. The laws are exact rationals, so a pure budget can be met."""
     found = model_of(model)
-    if len(found.statistics) != 1 or found.statistics[0].kind != "count":
+    if len(found.statistics) != 1 or found.statistics[0].equals is None:
         raise UsageError(
             "exact laws are computed for one statistic, a count such as count(sex=Female); for several use swap_shift"
         )

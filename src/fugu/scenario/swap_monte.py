@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -24,7 +23,8 @@ from numpy.typing import NDArray
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.numbers import check_epsilon
 from fugu.loss.search.shifts import fast_gaussian_delta
-from fugu.numbers.exact import Real, decimal_up
+from fugu.numbers.checks import is_share
+from fugu.numbers.exact import Real, decimal_up, is_whole
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of
@@ -212,10 +212,10 @@ def _generator(rng: object) -> np.random.Generator:
 
 def _checked(delta: Real, confidence: float, draws: int) -> float:
     """1 - confidence, once all three make sense."""
-    if isinstance(delta, bool) or not isinstance(delta, int | float | Fraction) or not 0 < delta < 1:
+    if not is_share(delta):
         raise BadBudget(f"delta must be a number in (0, 1), got {delta!r}")
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+    if not is_share(confidence):
         raise UsageError(f"confidence must be a number in (0, 1), got {confidence!r}")
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1000:
+    if not is_whole(draws, least=1000):
         raise UsageError(f"draws must be a whole number of at least 1000, got {draws!r}")
     return 1 - float(confidence)

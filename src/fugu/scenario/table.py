@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -28,15 +28,23 @@ from fugu.laws import Discrete, Law, Normal, NormalMixture
 from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
-from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario
+from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
 from fugu.scenario.secrets import Protect, ProtectLike, Secrets, read_protect
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
-PRIORS = ("empirical", "gaussian", "mixture", "shared")
+PRIORS = {
+    "empirical": "the empirical law",
+    "gaussian": "a normal law fitted to the values",
+    "mixture": "a Gaussian mixture fitted to the values",
+    "shared": "a shared Gaussian mixture, means adapted to each secret, fitted to the values",
+}
+_MIXTURES = {"mixture", "shared"}
+Columns = dict[str, NDArray[np.float64]]
 _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
 
+@builder
 def from_table(
     reference: TableLike,
     publish: str,
@@ -65,7 +73,7 @@ def from_table(
     query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
     published = query.apply(table.exact(publish))
     query = query.with_typical(published)
-    if missing == "drop" and reading.fields[publish].outside == "missing":
+    if query.drops and reading.fields[publish].drops_outside:
         raise UsageError(
             f"missing='drop' shows which cells of {publish!r} are missing, and the schema counts numbers outside its "
             "bounds as missing: that would show them too. Use outside='clip', or another rule for missing cells"
@@ -85,7 +93,9 @@ def from_table(
             f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
             "at least two with rows are needed"
         )
-    _check_pairs(pairs, dict(skipped))
+    named = [] if isinstance(pairs, str) else pairs
+    _check_pairs(named, dict(skipped))
+    said = [[str(name) for name in pair] for pair in named] or pairs
     report = Report(
         rows=len(table),
         used=int((known & (covered > 0)).sum()),
@@ -94,21 +104,23 @@ def from_table(
         overlapping=int((covered > 1).sum()),
         skipped=skipped,
     )
+    fitted = _fitted(laws, prior, publish, components)
     return Scenario(
-        _fitted(laws, prior, publish, components),
+        fitted,
         pairs,
         report=report,
         assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior),
-        empirical=None if prior == "empirical" else laws,
+        empirical=None if fitted is laws else laws,
         query=query,
         schema=reading.only([publish, *([] if unit is None else [unit])]),
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, pairs, unit, prior, public_prior, components, schema),
+        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema),
     )
 
 
+@builder
 def from_recipe(reference: TableLike, recipe: Mapping[str, Any]) -> Scenario:
     """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
     if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "components", "schema"} != set(_RECIPE):
@@ -120,7 +132,7 @@ def from_recipe(reference: TableLike, recipe: Mapping[str, Any]) -> Scenario:
 def _check_prior(prior: object, confidence: object, components: object = None) -> None:
     if prior not in PRIORS:
         raise UnknownName("prior", prior, PRIORS)
-    if components is not None and prior not in ("mixture", "shared"):
+    if components is not None and prior not in _MIXTURES:
         raise UsageError(f"components is for the priors 'mixture' and 'shared', not {prior!r}; leave it out")
     if confidence is not None:
         raise NotProvable(
@@ -197,22 +209,37 @@ def _fitted(
     laws: dict[str, Discrete], prior: str, publish: str, components: int | Literal["bic"] | None = None
 ) -> Mapping[str, Law]:
     """The empirical laws, or what `prior` makes of the values behind them."""
-    if prior == "empirical":
+    if prior not in _FITS:
         return laws
     columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
     try:
-        if prior == "shared":
-            return NormalMixture.fit_shared(columns, 3 if components is None else components)
-        if prior == "gaussian":
-            return {secret: Normal.fit(column) for secret, column in columns.items()}
-        wanted = "bic" if components is None else components
-        return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
+        return _FITS[prior](columns, components)
     except BadLaw as error:
         raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
 
 
-def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) -> None:
-    for pair in [] if isinstance(pairs, str) else pairs:
+def _gaussian(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:  # noqa: ARG001
+    return {secret: Normal.fit(column) for secret, column in columns.items()}
+
+
+def _mixture(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
+    wanted: int | Literal["bic"] = "bic" if components is None else components
+    return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
+
+
+def _shared(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
+    return NormalMixture.fit_shared(columns, 3 if components is None else components)
+
+
+_FITS: dict[str, Callable[[Columns, int | Literal["bic"] | None], Mapping[str, Law]]] = {
+    "gaussian": _gaussian,
+    "mixture": _mixture,
+    "shared": _shared,
+}
+
+
+def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
+    for pair in pairs:
         for name in pair:
             if str(name) in skipped:
                 raise UsageError(f"secret {str(name)!r} is in the pairs, but the reference has {skipped[str(name)]}")
@@ -221,19 +248,13 @@ def _check_pairs(pairs: str | list[tuple[str, str]], skipped: dict[str, str]) ->
 def _assumptions(
     query: Query, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool, prior: str
 ) -> tuple[str, ...]:
-    kind = {
-        "empirical": "the empirical law",
-        "gaussian": "a normal law fitted to the values",
-        "mixture": "a Gaussian mixture fitted to the values",
-        "shared": "a shared Gaussian mixture, means adapted to each secret, fitted to the values",
-    }[prior]
     found = [
         INDEPENDENT,
-        f"beliefs: {kind} of {query.publish} in the reference given each secret of {spec.text}",
+        f"beliefs: {PRIORS[prior]} of {query.publish} in the reference given each secret of {spec.text}",
         PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
-    if query.missing == "drop":
+    if query.drops:
         found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
@@ -243,7 +264,7 @@ def _assumptions(
 def _recipe(
     query: Query,
     spec: Protect,
-    pairs: str | list[tuple[str, str]],
+    pairs: str | Sequence[Sequence[str]],
     unit: str | None,
     prior: str,
     public_prior: bool,
@@ -256,7 +277,7 @@ def _recipe(
     return {
         "publish": query.publish,
         "protect": spec.json,
-        "pairs": pairs if isinstance(pairs, str) else [[str(name) for name in pair] for pair in pairs],
+        "pairs": pairs,
         "prior": prior,
         "bins": None if bins is None else list(bins),
         "missing": query.missing,

@@ -16,12 +16,14 @@ from fugu.laws import Discrete, Normal
 from fugu.laws.sums import sum_of
 from fugu.loss import delta
 from fugu.noise import Laplace
+from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
-from fugu.scenario.scenario import Scenario, Value
+from fugu.scenario.scenario import Scenario, Value, builder
 
 INDEPENDENT_USERS = "users are independent of each other"
 
 
+@builder
 def takes_part(user: Value, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
     """Secrets "takes part" and "stays away": the law of the total with and without this user.
 
@@ -33,16 +35,13 @@ def takes_part(user: Value, others: Value | Sequence[Value], count: int | None =
     return _scenario({"takes part": total([user, *rest]), "stays away": total(rest)})
 
 
+@builder
 def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
     """Secrets "reports first" and "reports second": the total of the others, moved by one value or the other."""
     if first == second:
         raise UsageError("the two reports are the same value: there is nothing to hide")
     rest = _rest(others, count)
-    normal = isinstance(rest[0], Normal)
-    laws = {
-        f"reports {value:g}": total([Normal(value, 0) if normal else Discrete([float(value)]), *rest])
-        for value in (first, second)
-    }
+    laws = {f"reports {value:g}": total([_point(value, rest[0]), *rest]) for value in (first, second)}
     return _scenario(laws)
 
 
@@ -82,7 +81,7 @@ def total(laws: Sequence[Value]) -> Value:
 
 def _rest(others: Value | Sequence[Value], count: int | None) -> list[Value]:
     if isinstance(others, Discrete | Normal):
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        if not is_count(count):
             raise UsageError(f"count, the number of other users, must be a whole number of at least 1, got {count!r}")
         if isinstance(others, Discrete):
             return [others.iid_sum(count)]
@@ -91,6 +90,11 @@ def _rest(others: Value | Sequence[Value], count: int | None) -> list[Value]:
     if not rest or count is not None:
         raise UsageError("give the others as one law with count=n, or as a list of laws without count")
     return rest
+
+
+def _point(value: Real, beside: Value) -> Value:
+    """The value itself, as a law of the same kind."""
+    return Normal(value, 0) if isinstance(beside, Normal) else Discrete([float(value)])
 
 
 def _scenario(laws: dict[str, Value]) -> Scenario:

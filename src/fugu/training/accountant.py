@@ -22,8 +22,9 @@ import numpy as np
 from fugu.errors import BadNoise, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
-from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, is_number, outward
+from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, outward
 from fugu.noise.laplace import Laplace
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole
 from fugu.priors.coupling import Case, Coupled, Move, Run
 from fugu.priors.groups import Independent

@@ -8,9 +8,10 @@ from typing import Any
 
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Renyi
-from fugu.guarantee.numbers import check_alpha, is_number, outward
+from fugu.guarantee.numbers import check_alpha, outward
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
 from fugu.training.allocation import squares
 from fugu.training.laplace import price

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import UsageError
+from fugu.numbers.checks import is_numeric
 from fugu.numbers.exact import is_whole
 from fugu.priors.coupling import Case, Coupled, Run
 
@@ -108,7 +109,7 @@ def _whole(x: Any, name: str) -> int:
 
 
 def _number(x: Any, name: str, zero: bool = False) -> float:
-    if isinstance(x, bool) or not isinstance(x, int | float | np.number):
+    if not is_numeric(x):
         raise UsageError(f"{name} must be a number, or None")
     found = float(x)
     if not math.isfinite(found) or found < 0 or (found == 0 and not zero):

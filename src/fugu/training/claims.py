@@ -15,6 +15,7 @@ SECRETS = {
     "features": "any two values of the features of one record; all targets are public",
     "target": "any two values of the target of one record; all features are public",
 }
+_PUBLIC = {"features": "targets", "target": "features"}
 MODELS = {"squared": "LinearRegression", "logistic": "LogisticRegression", "hinge": "LinearSVC"}
 _CHOSEN = (
     "public, and chosen without looking at private values: the number of records, their order, groups, the two labels, "
@@ -55,7 +56,6 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
             "if one record changes, the prior moves the mean of another by the same share of that change in every "
             "coordinate, features and target"
         )
-    if private != "both":
-        public = "targets" if private == "features" else "features"
+    if (public := _PUBLIC.get(private)) is not None:
         said.append(f"the prior speaks of the private part of the records, given the public {public}")
     return tuple(said)

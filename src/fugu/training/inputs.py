@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import narwhals as nw
@@ -22,6 +23,7 @@ from fugu.data.field import Field, canonical
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
+from fugu.numbers.checks import is_texts
 from fugu.training.scaling import Scaling, TargetScaling
 
 Floats = NDArray[np.float64]
@@ -57,7 +59,7 @@ class Features:
     @property
     def texts(self) -> list[str]:
         """A name for each column: its own where all are texts, else x0, x1, ..."""
-        if self.names and all(isinstance(name, str) for name in self.names):
+        if self.names and is_texts(self.names):
             return list(self.names)
         return [f"x{j}" for j in range(len(self.columns))]
 
@@ -103,7 +105,7 @@ def _array(data: Any, name: str) -> NDArray[Any]:
 def _from_rows(rows: list[Any] | tuple[Any, ...]) -> list[Any]:
     if not rows:
         raise BadTable("Found array with 0 sample(s) while a minimum of 2 is required")
-    lengths = {len(row) if isinstance(row, list | tuple) or np.ndim(row) == 1 else -1 for row in _sized(rows)}
+    lengths = {_length(row) for row in rows}
     if lengths == {-1}:
         raise BadTable(_TWO)
     if len(lengths) > 1:
@@ -111,9 +113,20 @@ def _from_rows(rows: list[Any] | tuple[Any, ...]) -> list[Any]:
     return [list(column) for column in zip(*rows, strict=True)] if lengths != {0} else []
 
 
-def _sized(rows: Iterable[Any]) -> Iterable[Any]:
-    """The rows; what is neither a list nor an array has no length here."""
-    return (row if isinstance(row, list | tuple | np.ndarray) else 0 for row in rows)
+@singledispatch
+def _length(row: Any) -> int:  # noqa: ARG001
+    """How many cells a row has; -1 for what is neither a list nor an array of one dimension."""
+    return -1
+
+
+@_length.register
+def _(row: list | tuple) -> int:  # type: ignore[type-arg]
+    return len(row)
+
+
+@_length.register
+def _(row: np.ndarray) -> int:
+    return len(row) if row.ndim == 1 else -1
 
 
 @dataclass(frozen=True)
@@ -144,7 +157,7 @@ class Labels:
         instead = names[0] if other is None else canonical(other)
         if instead not in names:
             raise UsageError("other, the class that any other label counts as, must be one of classes")
-        return Labels(np.unique(classes if isinstance(classes, np.ndarray) else np.asarray(given)), str(instead))
+        return Labels(np.unique(np.asarray(classes if isinstance(classes, np.ndarray) else given)), str(instead))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -163,8 +176,19 @@ def _listed(classes: Any) -> list[Any]:
     return list(classes)
 
 
-def _sort(label: Any) -> str:
-    return "text" if isinstance(label, str) else "truth" if isinstance(label, bool | np.bool_) else "number"
+@singledispatch
+def _sort(label: Any) -> str:  # noqa: ARG001
+    return "number"
+
+
+@_sort.register
+def _(label: str) -> str:  # noqa: ARG001
+    return "text"
+
+
+@_sort.register
+def _(label: bool | np.bool_) -> str:  # noqa: ARG001
+    return "truth"
 
 
 def rules(names: list[str], scaling: Scaling, target: TargetScaling | Labels) -> tuple[Schema, str]:
@@ -176,7 +200,7 @@ def rules(names: list[str], scaling: Scaling, target: TargetScaling | Labels) ->
     name = "target"
     while name in fields:
         name += "_"
-    fields[name] = target.field if isinstance(target, Labels) else _number(target.low, target.high)
+    fields[name] = target.field
     return Schema(fields, absent=()), name  # a label may be "NA", and no text that means "missing" is a number
 
 

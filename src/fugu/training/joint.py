@@ -21,7 +21,7 @@ import numpy as np
 from fugu.guarantee import Renyi
 from fugu.guarantee.numbers import check_epsilon
 from fugu.laws import Discrete
-from fugu.laws.vectors import VectorFamily, distinct
+from fugu.laws.family import Family, distinct
 from fugu.loss.shifts.cost import finite_order
 from fugu.loss.vectors.bare import law_divergence, law_excess
 from fugu.numbers.exact import Real, VectorLike, as_fraction, meant_up
@@ -110,9 +110,9 @@ def joint_mu(
     return math.nextafter(math.sqrt(float(pair.squares(pair.plan()).max())), math.inf)
 
 
-def _family(pair: Pair) -> VectorFamily:
+def _family(pair: Pair) -> Family:
     """Both laws on one support: what they lose without noise is a bound too, by data processing."""
     points, where = distinct(np.concatenate([pair.x, pair.y]))
     places = np.split(where, [len(pair.x)])
     laws = tuple(m.scatter(at, len(points)) for m, at in zip((pair.a, pair.b), places, strict=True))
-    return VectorFamily(points, laws, ((0, 1),), ("the two laws",))
+    return Family(points, laws, ((0, 1),), ("the two laws",))

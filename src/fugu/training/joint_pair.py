@@ -110,6 +110,10 @@ class Pair:
             raise UsageError("shift must be the same for (x, x') and (x', x): it is a distance of two maps")
         return np.maximum(there, back)
 
+    @property
+    def _laplace(self) -> bool:
+        return isinstance(self.noise, Laplace)
+
     def plan(self, alpha: Fraction | None = None, epsilon: Real | None = None) -> SubCoupling:
         """A coupling that is best for a divergence, or for a delta; if neither is named, for the largest mu^2."""
         if alpha is None and epsilon is None:
@@ -119,13 +123,13 @@ class Pair:
     def squares(self, plan: SubCoupling) -> Floats:
         """mu^2 of every cell of a coupling, from above."""
         self._require(plan)
-        if isinstance(self.noise, Laplace):
+        if self._laplace:
             raise BadNoise("mu and delta are proved here for Gaussian noise; for Laplace noise ask for a divergence")
         return self._each(plan, lambda row: covered(row, scales_of(self.noise), self.contraction))
 
     def divergence(self, plan: SubCoupling, alpha: Fraction) -> float:
         """1 / (alpha - 1) log E exp((alpha - 1) B_alpha) of a coupling, from above."""
-        if not isinstance(self.noise, Laplace):
+        if not self._laplace:
             return log_mean_exp(self.squares(plan), plan, alpha / 2, alpha)
         self._require(plan)
 
@@ -157,7 +161,7 @@ class Pair:
         for low in range(0, found.size, _BLOCK):
             every = np.arange(low, min(low + _BLOCK, found.size))
             hidden = fast_allocation(self.shifts(*np.divmod(every, len(self.y))), steps)
-            if alpha is not None and isinstance(self.noise, Laplace):
+            if alpha is not None and self._laplace:
                 each = self.dimension * log_cost(self.noise, alpha, hidden / math.sqrt(self.dimension))
                 found[every] = each.sum(axis=1)
                 continue

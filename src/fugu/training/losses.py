@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import UsageError
+from fugu.numbers.checks import is_numeric
 
 Floats = NDArray[np.float64]
 
@@ -203,5 +204,5 @@ def constants(loss: Loss, clip: float, penalty: float, radius: float, private: s
 
 
 def _positive(x: float, name: str) -> None:
-    if isinstance(x, bool) or not isinstance(x, int | float | np.number) or not (math.isfinite(x) and x > 0):
+    if not is_numeric(x) or not (math.isfinite(x) and x > 0):
         raise UsageError(f"{name} must be a finite number above 0")

@@ -46,6 +46,8 @@ from fugu.training.reading import prior_from
 from fugu.training.torch_objects import check_model, check_step, curvature_of, learning, only_if, read_loader
 
 _ROUNDING = 1e-9  # the noise is counted this much smaller: more than the rounding of the numbers handed on
+REDUCTIONS = ("mean", "sum")
+"""What Opacus makes of the losses of a batch."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class LinearTraining:
                 raise UsageError(f"{name} must be a finite number above 0 (weight_decay may be 0)")
         if not (type(self.records) is type(self.batch_size) is int and 1 <= self.batch_size <= self.records):
             raise UsageError("records and batch_size must be whole numbers, with 1 <= batch_size <= records")
-        if self.loss_reduction not in ("mean", "sum"):
+        if self.loss_reduction not in REDUCTIONS:
             raise UsageError("loss_reduction must be 'mean' or 'sum': Opacus knows no other")
         if self.divisor < 1:
             raise UsageError("Opacus would divide by an expected batch size of 0; change batch_size")
@@ -97,7 +99,11 @@ class LinearTraining:
     @property
     def divisor(self) -> int:
         """What Opacus divides the noisy sum by: `expected_batch_size`, computed (and rounded) as Opacus does."""
-        return int(self.records * (1 / self.batches)) if self.loss_reduction == "mean" else 1
+        return self.divided_by(int(self.records * (1 / self.batches)))
+
+    def divided_by(self, size: int) -> int:
+        """The expected batch size for a mean of losses, 1 for their sum."""
+        return size if self.loss_reduction == REDUCTIONS[0] else 1
 
     def iteration(self, steps: int, noise_multiplier: float) -> NoisySGD:
         """The same training as `NoisySGD`, whose division is always by the batch size.

@@ -21,10 +21,11 @@ from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact
 from fugu.mechanism.document import Document, canonical_json
 from fugu.mechanism.plain_json import reading
+from fugu.numbers.checks import is_texts
 from fugu.numbers.exact import read_number
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD
-from fugu.training.claims import MODELS, assumptions, neighbours
+from fugu.training.claims import MODELS, SECRETS, assumptions, neighbours
 from fugu.training.losses import Hinge, Logistic, Loss, Squared
 from fugu.training.reading import prior_of
 from fugu.training.training import Objective, keeps
@@ -122,7 +123,7 @@ class TrainingCertificate(Document):
         kind, fields = _LOSSES[found["loss"]["kind"]]
         loss: Loss = kind(**{name: float(found["loss"][name]) for name in fields})
         numbers = {name: float(found[name]) for name in ("clip", "penalty", "radius", "width")}
-        if found["private"] not in ("both", "features", "target"):
+        if found["private"] not in SECRETS:
             raise CertificateError("the certificate does not say what is private")
         if numbers["width"] not in (2.0, math.sqrt(2)):
             raise CertificateError("the certificate's width is none that scaled records have")
@@ -196,7 +197,7 @@ class TrainingCertificate(Document):
             raise CertificateError("the part 'reading' of the certificate is not a schema that fugu writes")
         needed = list(assumptions(private, accountant.belief, _READING in body))
         said = body["assumptions"]
-        if not isinstance(said, list) or said[: len(needed)] != needed or not all(isinstance(x, str) for x in said):
+        if not isinstance(said, list) or said[: len(needed)] != needed or not is_texts(said):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")
         own = MODELS[objective.loss.name]
         if not isinstance(body["model"], str) or (body["model"] != own and body["model"] in MODELS.values()):

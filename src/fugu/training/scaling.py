@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.field import Field
 from fugu.errors import UsageError
 
 Floats = NDArray[np.float64]
@@ -114,6 +115,11 @@ class TargetScaling:
     high: float
     centre: float
     half: float
+
+    @property
+    def field(self) -> Field:
+        """How a target is read: what is no number counts as the middle, what lies beyond as the nearest bound."""
+        return Field("number", bounds=(self.low, self.high), missing=self.low / 2 + self.high / 2)
 
     @staticmethod
     def of(bounds: Any, intercept: bool = True) -> TargetScaling:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee import Guarantee, Pure, is_guarantee
 from fugu.guarantee.numbers import check_delta, exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, decimal_up
@@ -40,10 +40,9 @@ def least_epsilon(sgd: NoisySGD, delta: Real) -> float:
 
 def least_noise(sgd: NoisySGD, budget: Guarantee) -> NoisySGD:
     """The training with the least noise, to 10 digits, whose guarantee is proved to imply the budget."""
-    laplace = isinstance(sgd.noise, Laplace)
-    if isinstance(budget, Approx) and budget.delta == 0:
-        budget = Pure(budget.epsilon)
-    _check(budget, laplace)
+    laplace = sgd.laplace
+    budget = _checked(budget, laplace)
+    slack = not (budget.pure or budget.renyi)
 
     shape = None if laplace or sgd.noise is None or np.ndim(cast(ArrayLike, sgd.noise)) == 0 else sgd._noise[1]
 
@@ -60,14 +59,12 @@ def least_noise(sgd: NoisySGD, budget: Guarantee) -> NoisySGD:
     def enough(scale: float) -> bool:
         if laplace:
             return meets(made(scale), budget)
-        if isinstance(budget, Approx):
+        if slack:
             return max(c.fast_delta(scale, float(budget.epsilon)) for c in first._squares) <= float(budget.delta)
-        return all(
-            max(c.renyi(scale, float(a)) for c in first._squares) <= float(e) for a, e in _orders(budget).items()
-        )
+        return all(max(c.renyi(scale, float(a)) for c in first._squares) <= float(e) for a, e in budget.orders)
 
     low, high = _SCALES
-    if laplace and isinstance(budget, Approx) and budget.epsilon > 0:
+    if laplace and slack and budget.epsilon > 0:
         high = 1.01 * float(scales_of(least_noise(sgd, Pure(budget.epsilon)).noise))  # enough without any delta
         low = high / 1000
     found = _threshold(enough, low, high, 40 if laplace else 200)
@@ -80,33 +77,27 @@ def least_noise(sgd: NoisySGD, budget: Guarantee) -> NoisySGD:
 
 def meets(sgd: NoisySGD, budget: Guarantee) -> bool:
     """Whether the training is proved to meet the budget."""
-    if isinstance(budget, Approx):
-        return exact(sgd.delta_at(budget.epsilon)) <= exact(budget.delta)
-    return all(exact(sgd.renyi(a).epsilon) <= exact(e) for a, e in _orders(budget).items())
+    if budget.pure or budget.renyi:
+        return all(exact(sgd.renyi(a).epsilon) <= exact(e) for a, e in budget.orders)
+    return exact(sgd.delta_at(budget.epsilon)) <= exact(budget.delta)
 
 
-def _orders(budget: Guarantee) -> dict[Real, Real]:
-    if isinstance(budget, Pure):
-        return {math.inf: budget.epsilon}
-    if isinstance(budget, Renyi):
-        return {budget.alpha: budget.epsilon}
-    assert isinstance(budget, RenyiCurve)
-    return dict(budget.epsilons)
-
-
-def _check(budget: Guarantee, laplace: bool) -> None:
-    if not isinstance(budget, Pure | Approx | Renyi | RenyiCurve):
+def _checked(given: Guarantee, laplace: bool) -> Guarantee:
+    """The budget, pure where it has no delta; refused where no noise meets it."""
+    if not is_guarantee(given):
         raise UsageError("the budget must be Approx, Renyi, RenyiCurve or Pure")
-    if isinstance(budget, Pure) and not laplace:
+    budget = given if given.renyi or given.delta else Pure(given.epsilon)
+    if budget.pure and not laplace:
         raise NotProvable(
             "Gaussian noise has no pure guarantee; give the budget a delta (Approx), or use noise=fugu.Laplace(1)"
         )
-    if isinstance(budget, Renyi | RenyiCurve) and budget.delta:
+    if budget.renyi and budget.delta:
         raise UsageError("a Renyi budget of training must have delta 0; state it as Approx instead")
-    if isinstance(budget, Approx | Pure | Renyi) and math.isinf(budget.epsilon):
+    if not budget.several and math.isinf(budget.epsilon):
         raise UsageError("an infinite epsilon asks for no privacy; give a finite one")
-    if not isinstance(budget, Approx) and any(e == 0 for e in _orders(budget).values()):
+    if (budget.pure or budget.renyi) and any(e == 0 for _, e in budget.orders):
         raise UsageError("epsilon 0 would need infinite noise")
+    return budget
 
 
 def _threshold(enough: Callable[[float], bool], low: float, high: float, rounds: int = 200) -> float:

@@ -19,7 +19,7 @@ def check_step(training: LinearTraining, optimizer: Any, step: int) -> None:
     flat = _kind(optimizer) == "opacus.optimizers.optimizer.DPOptimizer"
     only_if(flat, "only clipping='flat' with grad_sample_mode='hooks' on one machine is proved, no ghost clipping")
     rate, decay = learning(optimizer.original_optimizer)
-    divisor = optimizer.expected_batch_size if training.loss_reduction == "mean" else 1
+    divisor = training.divided_by(optimizer.expected_batch_size)
     names = ("learning_rate", "weight_decay", "divisor", "max_grad_norm", "loss_reduction")
     found = (rate, decay, divisor, optimizer.max_grad_norm, optimizer.loss_reduction)
     changed = [name for name, value in zip(names, found, strict=True) if value != getattr(training, name)]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.numbers import is_number
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
@@ -63,8 +63,8 @@ class Objective:
         distance 1 the secret may be any two values within the declared bounds, with 0.1 a tenth of the range apart.
         """
         found = self.constants
-        features = 0.0 if self.private == "target" else found.features * self.width
-        return features + (0.0 if self.private == "features" else found.target * 2)
+        parts = {"features": found.features * self.width, "target": found.target * 2}
+        return parts.get(self.private, sum(parts.values()))
 
     def caps(self, rows: Floats) -> Floats | None:
         """L / |x| for each row: how large |phi'| may be; None if no gradient can be longer than the clip."""

@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi
-from fugu.guarantee.numbers import exact, is_number
+from fugu.guarantee.numbers import exact
+from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.prior import Believed
 from fugu.translation.approx import translated_approx
@@ -75,7 +76,7 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
             raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
         return translated_approx(prior, dp, delta)
     if is_number(dp):
-        return translated_pure(prior, cast(Real, dp))
+        return translated_pure(prior, dp)
     return _translated(dp, prior)
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from flint import acb, arb
 
 from fugu.errors import NotProvable
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.loss.divergence.sums import divergence
 from fugu.numbers import balls
 

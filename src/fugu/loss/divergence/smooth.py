@@ -9,7 +9,7 @@ from flint import arb
 
 from fugu.errors import NotProvable
 from fugu.laws.analytic import Analytic
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.loss.divergence.gaussian import Window, check_window, convolved
 from fugu.loss.divergence.sums import PowerSum, divergence, theta, working_bits
 from fugu.loss.divergence.tails import Bell, bells, reach, tail

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.loss.divergence.gaussian import Window
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fugu.errors import OutOfReach
 from fugu.laws.analytic import Analytic
+from fugu.laws.components import Components
 from fugu.laws.items import Item
-from fugu.laws.normal import Components
 from fugu.loss.atoms.slack import require_exact
 from fugu.loss.divergence.gaussian import LARGEST, End, Window, _ends, check_window, gaussian_window
 from fugu.loss.divergence.tails import bells, reach

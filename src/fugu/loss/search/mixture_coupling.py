@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from fugu.guarantee import Approx
-from fugu.laws.normal import Belief, Floats
+from fugu.laws.components import Floats
+from fugu.laws.normal import Belief
 from fugu.loss.search.theorem1 import average_scale, exact_gap, tau
 from fugu.loss.smooth.reduced import parts
 from fugu.numbers.exact import Real, as_fraction, float_up

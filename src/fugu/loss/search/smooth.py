@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.laws.analytic import Analytic
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.loss.search.scan import decayed_sums
 from fugu.loss.smooth.rounded import DELTA_TILT, Span, float_cells, span_of
 

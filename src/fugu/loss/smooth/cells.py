@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.laws.normal import Floats
+from fugu.laws.components import Floats
 from fugu.loss.smooth.noised import Noised, chunks, log_normal, log_parts, log_sum
 
 UNIT = 2.0**-53

@@ -14,8 +14,9 @@ import math
 import numpy as np
 
 from fugu.errors import BadBudget
+from fugu.laws.components import Floats
 from fugu.laws.discrete import Discrete
-from fugu.laws.normal import Belief, Floats
+from fugu.laws.normal import Belief
 from fugu.laws.pair import LawPair
 from fugu.loss.public import delta as discrete_delta
 from fugu.loss.public import epsilon as discrete_epsilon

@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb
 
 from fugu.laws.analytic import Analytic
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.loss.smooth.rounded import DELTA_TILT, BallCells, Span, ball_cells, span_of
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.laws.normal import Belief, Floats, components
+from fugu.laws.components import Floats
+from fugu.laws.normal import Belief, components
 from fugu.numbers.exact import Real, as_fraction
 
 KINDS = ("laplace", "gaussian")

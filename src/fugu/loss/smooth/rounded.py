@@ -16,7 +16,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import OutOfReach
-from fugu.laws.normal import Components
+from fugu.laws.components import Components
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 

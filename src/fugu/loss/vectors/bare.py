@@ -9,8 +9,8 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import NotProvable
+from fugu.laws.family import Family
 from fugu.laws.masses import Masses
-from fugu.laws.vectors import VectorFamily
 from fugu.loss.atoms.decay import Reader
 from fugu.numbers import balls
 
@@ -18,7 +18,7 @@ _PRECISION = 128
 Pair = tuple[int, int]
 
 
-def law_ratio(family: VectorFamily, pair: Pair) -> float:
+def law_ratio(family: Family, pair: Pair) -> float:
     """The largest |log ratio| of the masses themselves; inf where one law has an atom that the other lacks."""
     p, q = (family.laws[k] for k in pair)
     if np.any((p.parts != 0) != (q.parts != 0)):
@@ -29,12 +29,12 @@ def law_ratio(family: VectorFamily, pair: Pair) -> float:
         return balls.upper(balls.of(max(*ratios, *(1 / r for r in ratios))).log())
 
 
-def law_divergence(family: VectorFamily, pair: Pair, alpha: Fraction) -> float:
+def law_divergence(family: Family, pair: Pair, alpha: Fraction) -> float:
     """The larger D_alpha of the masses themselves, of the two orders."""
     return max(_divergence(family, order, alpha) for order in (pair, pair[::-1]))
 
 
-def law_excess(family: VectorFamily, pair: Pair, epsilon: Fraction) -> float:
+def law_excess(family: Family, pair: Pair, epsilon: Fraction) -> float:
     """The larger sum of (p - e^epsilon q)_+ over the atoms, of the two orders."""
     return max(_excess(family, order, epsilon) for order in (pair, pair[::-1]))
 
@@ -45,13 +45,13 @@ def law_weights(law: Masses) -> list[Fraction]:
     return [Fraction(n, total) for n in numerators]
 
 
-def require_exact(family: VectorFamily) -> None:
+def require_exact(family: Family) -> None:
     """Refuse laws known up to an error."""
     if family.inexact:
         raise NotProvable("laws of vectors that are known up to an error only are not supported; give them exactly")
 
 
-def _divergence(family: VectorFamily, order: Pair, alpha: Fraction) -> float:
+def _divergence(family: Family, order: Pair, alpha: Fraction) -> float:
     p, q = (family.laws[k] for k in order)
     if np.any((p.parts != 0) & (q.parts == 0)):
         return math.inf
@@ -64,7 +64,7 @@ def _divergence(family: VectorFamily, order: Pair, alpha: Fraction) -> float:
         return max(0.0, balls.upper(total.log() / (a - 1)))
 
 
-def _excess(family: VectorFamily, order: Pair, epsilon: Fraction) -> float:
+def _excess(family: Family, order: Pair, epsilon: Fraction) -> float:
     p, q = (family.laws[k] for k in order)
     with balls.precision(_PRECISION):
         e = balls.of(epsilon).exp()

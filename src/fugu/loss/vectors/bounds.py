@@ -16,8 +16,8 @@ from fugu.errors import NotProvable
 from fugu.guarantee.conversion import exact_delta
 from fugu.guarantee.order import pure_as_renyi
 from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family
 from fugu.laws.masses import Masses
-from fugu.laws.vectors import VectorFamily
 from fugu.loss.leakage import PairLoss
 from fugu.loss.shifts.cost import ball_log_cost, log_cost
 from fugu.loss.shifts.shift import shift_renyi
@@ -40,7 +40,7 @@ PLANNED = 4_000_000
 """Pairs of atoms up to which an optimal plan is looked for."""
 
 
-def vector_pure(family: VectorFamily, noise: LatticeNoise, epsilon: Fraction) -> list[PairLoss]:
+def vector_pure(family: Family, noise: LatticeNoise, epsilon: Fraction) -> list[PairLoss]:
     """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate, or
     what the laws lose without noise."""
     require_exact(family)
@@ -63,7 +63,7 @@ def vector_pure(family: VectorFamily, noise: LatticeNoise, epsilon: Fraction) ->
     return found
 
 
-def vector_renyi(family: VectorFamily, noise: LatticeNoise, alpha: Fraction) -> list[PairLoss]:
+def vector_renyi(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[PairLoss]:
     """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
     divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
     require_exact(family)
@@ -81,7 +81,7 @@ def vector_renyi(family: VectorFamily, noise: LatticeNoise, alpha: Fraction) -> 
     return found
 
 
-def _implied(family: VectorFamily, noise: LatticeNoise, alpha: Fraction) -> dict[tuple[int, int], float]:
+def _implied(family: Family, noise: LatticeNoise, alpha: Fraction) -> dict[tuple[int, int], float]:
     """D_alpha <= `pure_as_renyi` of the largest ratio on the product grid, where that is small."""
     if noise.scale == 0 or not isinstance(noise, Laplace) or vertices(family) > IMPLIED:
         return {}
@@ -90,7 +90,7 @@ def _implied(family: VectorFamily, noise: LatticeNoise, alpha: Fraction) -> dict
 
 
 def vector_delta(
-    family: VectorFamily, noise: LatticeNoise, epsilon: Fraction, target: Fraction = Fraction(0)
+    family: Family, noise: LatticeNoise, epsilon: Fraction, target: Fraction = Fraction(0)
 ) -> list[PairLoss]:
     """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling brings
     within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with the `target` in rationals; or,
@@ -114,7 +114,7 @@ def vector_delta(
     return found
 
 
-def _curve(family: VectorFamily, pair: tuple[int, int], noise: Gaussian, epsilon: Fraction) -> float:
+def _curve(family: Family, pair: tuple[int, int], noise: Gaussian, epsilon: Fraction) -> float:
     """The analytic curve averaged over a plan, or at the largest distance where there are too many atoms for one."""
     space = space_of(family, pair, 2)
     if len(space.x) * len(space.y) <= PLANNED:
@@ -123,7 +123,7 @@ def _curve(family: VectorFamily, pair: tuple[int, int], noise: Gaussian, epsilon
 
 
 def _laplace_delta(
-    family: VectorFamily, noise: Laplace, epsilon: Fraction, target: Fraction, bare: dict[tuple[int, int], float]
+    family: Family, noise: Laplace, epsilon: Fraction, target: Fraction, bare: dict[tuple[int, int], float]
 ) -> list[PairLoss]:
     """The least of the coupling bound, the laws' own delta, and that of randomised response at the pure epsilon."""
     found = []
@@ -149,7 +149,7 @@ def pure_as_delta(pure: float, epsilon: Fraction) -> float:
         return min(1.0, max(0.0, balls.upper((most - balls.of(epsilon).exp()) / (most + 1))))
 
 
-def space_of(family: VectorFamily, pair: tuple[int, int], norm: int) -> Space:
+def space_of(family: Family, pair: tuple[int, int], norm: int) -> Space:
     """The two laws of a pair, in lattice steps."""
     p, q = (Discrete(family.points, law_weights(family.laws[k])) for k in pair)
     return in_space(p, q, norm)

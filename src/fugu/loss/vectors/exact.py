@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu.laws.vectors import VectorFamily
+from fugu.laws.family import Family
 from fugu.loss.atoms.decay import Reader
 from fugu.loss.leakage import PairLoss
 from fugu.numbers import balls
@@ -25,12 +25,12 @@ LARGEST = 60_000
 _PRECISION = 128
 
 
-def vertices(family: VectorFamily) -> int:
+def vertices(family: Family) -> int:
     """How many points the product grid of the atoms' coordinates has."""
     return math.prod(len(np.unique(column)) for column in family.points.T)
 
 
-def prove_vector_pure(family: VectorFamily, rate: Fraction | None) -> list[PairLoss]:
+def prove_vector_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
     """For each pair an epsilon with S_i <= e^epsilon S_j and the reverse at every vertex, hence everywhere; in balls.
 
     `rate` is grid / scale; None means no noise. The family's points are lattice indices."""
@@ -89,7 +89,7 @@ def _ratio(first: list[arb], second: list[arb]) -> float:
     return balls.upper(worst.log())
 
 
-def grid_of(family: VectorFamily) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:
+def grid_of(family: Family) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:
     """The coordinate values along every axis, and the place of every atom on their product."""
     found = [np.unique(column, return_inverse=True) for column in family.points.T]
     return [axis for axis, _ in found], tuple(np.asarray(where).ravel() for _, where in found)
