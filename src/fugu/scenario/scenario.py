@@ -82,7 +82,7 @@ class Scenario:
         beliefs = tuple(_beliefs(laws) for laws in given)
         secrets = tuple(dict.fromkeys(secret for laws in beliefs for secret in laws))
         if len(secrets) < 2:
-            raise UsageError(f"at least two secrets are needed, that they may look alike; got {len(secrets)}")
+            raise UsageError(f"at least two secrets are needed, so that they can look alike; got {len(secrets)}")
         several = len(beliefs) > 1
         absent = tuple(
             (f"adversary {i}: {secret}" if several else secret, "no law given, so impossible")
