@@ -133,7 +133,7 @@ def _rows(values: Any, count: int) -> Floats:
     try:
         rows = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UsageError("samplers and mechanisms must return numbers, one row a data set") from None
+        raise UsageError("samplers and mechanisms must return numbers, one row per data set") from None
     if rows.ndim not in (1, 2) or len(rows) != count or rows.size == 0:
         raise UsageError(f"expected {count} numbers, or {count} rows of numbers, got shape {rows.shape}")
     if not np.all(np.isfinite(rows)):

@@ -175,7 +175,7 @@ def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
 def _rows(cov: Any) -> list[Any]:
     rows = listed(cov)
     if not all(isinstance(row, Sequence | np.ndarray) for row in rows):
-        raise BadLaw("a covariance is a square table of numbers, one row a coordinate")
+        raise BadLaw("a covariance is a square table of numbers, one row per coordinate")
     return rows
 
 

@@ -87,7 +87,8 @@ class LawPair:
     def __post_init__(self) -> None:
         for law in (self.p, self.q):
             if not isinstance(law, Law):
-                raise BadLaw(f"a pair holds laws (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}")
+                known = "Discrete, Normal, NormalMixture, MultivariateNormal, Shifted"
+                raise BadLaw(f"a pair holds laws ({known}), got {type(law).__name__}")
         if self.p.shifted != self.q.shifted:
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")
         if self.p.dimension != self.q.dimension:

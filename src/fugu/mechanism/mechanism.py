@@ -80,9 +80,9 @@ class Mechanism(ABC):
         Returns a `Release`. Raises `AlreadyReleased` the second time, `NoiselessRelease` where exact values would go
         out unasked, `PriorNotPublic` for the very values that the beliefs were fitted on.
 
-        Each row is protected by itself, assuming rows are
-        independent given their own secret. Values outside the support of the beliefs are moved to the nearest supported
-        value, missing ones become what the schema says (its median, where it says nothing), as part of the query."""
+        Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
+        support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
+        median, where it says nothing), as part of the query."""
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)
         if self._silent() and not allow_no_noise:

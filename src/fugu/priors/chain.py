@@ -29,17 +29,19 @@ Start = Literal["stationary", "any"] | VectorLike
 class MarkovChain(Belief):
     """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
 
-    `length` is T, a whole number of at least 2; `states` names the rows, by default 0 .. k-1; `assumptions` are further
-    words for certificates. Raises `BadLaw` for what is not a law, `UsageError` for other arguments.
+    Parameters:
 
-    `transition` is (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of
-    the numbers given (they must sum to 1 within 1e-12); every bound covers that rounding. `independent`: all rows are
-    the same law.
+    - `transition`: (k, k), or (T-1, k, k) for steps that differ. The prior meant is the exactly normalised rows of the
+      numbers given (they must sum to 1 within 1e-12); every bound covers that rounding.
+    - `length`: T, a whole number of at least 2.
+    - `initial`: the law of the first entry; or "stationary", refused where a state has no mass in that law; or "any":
+      the belief is then the set of all chains with these steps, and what is proved holds for every start (`free`).
+    - `states`: names of the rows, by default 0 .. k-1. `assumptions`: further words for certificates.
 
-    `initial` is the law of the first entry; or "stationary", refused where a state has no mass in that law; or "any":
-    the belief is then the set of all chains with these steps, and what is proved holds for every start (`free`). A
-    state that an entry never takes is not a secret of that entry: it is compared with nothing, and named in `skipped`;
-    `unused` lists the states that no entry takes.
+    Raises `BadLaw` for what is not a law, `UsageError` for other arguments.
+
+    A state that an entry never takes is not a secret of that entry: it is compared with nothing, and named in
+    `skipped`; `unused` lists the states that no entry takes. `independent`: all rows are the same law.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
     >>> chain.size, chain.length, chain.stationary, chain.marginal(7).round(6).tolist()

@@ -103,7 +103,7 @@ class Correlated(Coupled):
 
     def __init__(self, field: GaussianField, distance: Real = 1) -> None:
         if not isinstance(field, GaussianField):
-            raise UsageError("give a fugu.priors.gaussian_field.GaussianField, one entry for each record")
+            raise UsageError("give a fugu.GaussianField, one entry per record")
         _check_distance(distance)
         vars(self).update(field=field, distance=distance)
 

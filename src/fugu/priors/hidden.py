@@ -35,9 +35,10 @@ class HiddenMarkov(Belief):
       given Y_t.
     - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.
 
-    Parameters: `transition`, `length` and `initial` as in `MarkovChain` (the start "any" not for `protect="observed"`);
-    `emission`, one row per hidden state, a law of what is seen; `protect`, "hidden" or "observed". Raises `BadLaw` for
-    what is not a law, `UnknownName` and `NotProvable` as told above.
+    Parameters: `transition`, `length` and `initial` as in `MarkovChain`, but the start "any" only for hidden states;
+    `emission`, one row per hidden state, a law of what is seen; `protect`, "hidden" or "observed".
+
+    Raises `BadLaw` for what is not a law, `UnknownName` for another `protect`, `NotProvable` for "any" with "observed".
 
     >>> weather = HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
     >>> weather.pairs().size

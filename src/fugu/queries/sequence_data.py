@@ -115,7 +115,7 @@ class States:
             raise UsageError("states are a list of names, not one text")
         names = tuple(map(plain, self.names))
         if not all(is_label(n) for n in names):
-            raise UsageError("a state is a text or a number; None, NaN, dates and lists are none")
+            raise UsageError("a state is a text or a number; None, NaN, dates and lists are not")
         object.__setattr__(self, "names", names)
         labels = set(self.categories.values)
         if len(names) < 2 or len(labels) < len(names):

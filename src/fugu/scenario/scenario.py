@@ -96,7 +96,7 @@ class Scenario:
         beliefs = tuple(_beliefs(laws) for laws in given)
         secrets = tuple(dict.fromkeys(secret for laws in beliefs for secret in laws))
         if len(secrets) < 2:
-            raise UsageError(f"at least two secrets are needed, that they may look alike; got {len(secrets)}")
+            raise UsageError(f"at least two secrets are needed, so that they can look alike; got {len(secrets)}")
         several = len(beliefs) > 1
         absent = tuple(
             (f"adversary {i}: {secret}" if several else secret, "no law given, so impossible")
@@ -134,7 +134,8 @@ class Scenario:
         - `reference`: what the beliefs are fitted on: the path of a CSV or Parquet file, a dict of columns, or a frame.
         - `publish`: the column to be released.
         - `protect`: a column, each category a secret; several columns; a comparison "age<65"; cut points "age:18,65";
-          or {secret: condition}, a condition being {column: value or (low, high)} or a function of the columns.
+          or {secret: condition}, a condition being {column: value, set of values, or (low, high)}, or a function
+          of the columns.
         - `pairs`: "all", "adjacent", or a list of pairs of secrets.
         - `prior`: "empirical" (the frequencies), "gaussian", "mixture" or "shared" (a common mixture with moved means).
         - `bins`: a number of equal bins, their edges, or an ordering of categories; None publishes the number itself.

@@ -47,14 +47,21 @@ ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 4
 class NoisySGD:
     """What T noisy gradient steps reveal about one record, if only the last iterate is published.
 
-    `steps` T, a whole number. `learning_rate` eta (one number or one per step), at most 2 / smoothness. `lipschitz` L
-    bounds the gradient of one record's loss, `smoothness` beta and `strong_convexity` mu are those of the objective of
-    every step (the sum over its batch divided by m, a last batch that is short too, plus the regulariser), which must
-    be convex. `noise`: standard deviation added to the iterate (or `fugu.Laplace` in each of `dimension` coordinates);
-    None to ask for it with `for_budget`. `domain`: the diameter of the convex set K, None without projection. `records`
-    in their public order (default: one pass), `batch_size` m. `prior`: what adversaries believe about the other
-    records. Raises `UsageError` and `BadNoise` for others. `sensitivity` C: how fast one record's gradient moves with
-    the record, for all points of K; normal priors need it.
+    Parameters:
+
+    - `steps`: T, a whole number. `learning_rate`: eta, one number or one per step, at most 2 / smoothness.
+    - `lipschitz`: L bounds the gradient of one record's loss. `smoothness` beta and `strong_convexity` mu are those of
+      the objective of every step (the sum over its batch divided by m, a last batch that is short too, plus the
+      regulariser), which must be convex.
+    - `noise`: the standard deviation added to the iterate, or one per step, or `fugu.Laplace` in each of `dimension`
+      coordinates; None to ask for it with `for_budget`.
+    - `domain`: the diameter of the convex set K, None without projection.
+    - `records`: how many, in their public order (None: one pass); `batch_size`: m.
+    - `prior`: what adversaries believe about the other records, as `prior_from` reads it.
+    - `sensitivity`: C, how fast one record's gradient moves with the record, for all points of K; normal priors need
+      it.
+
+    Raises `UsageError` and `BadNoise` for other arguments.
 
     >>> sgd = NoisySGD(steps=10, learning_rate=1, lipschitz=1, smoothness=1, noise=1)
     >>> round(sgd.renyi(2).epsilon, 9), round(sgd.approx(1e-5).epsilon, 6)  # the last record: 2 alpha (eta L)^2 / s^2

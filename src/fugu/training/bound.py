@@ -36,15 +36,18 @@ def shift_bound(
 
         sum_t R_alpha(noise_t, a_t),   z_t = c_t z_{t-1} + s_t - a_t >= 0,   z_0 = z_T = 0.
 
-    Returns `Renyi(alpha, epsilon)`, rounded up; raises `UsageError`, `BadBudget` and `BadNoise` for other arguments.
+    Parameters:
 
-    `alpha`: a number above 1, or infinity (finite for Laplace noise only). `shifts`: s_t = sup_w |psi_t(w, x_t) -
-    psi_t(w, x'_t)| (l2) under ONE coupling of the two whole data sequences, for all coupled values at once. Distances
-    of single records are not that unless the records are independent: see `fugu.iterate.from_marginals` for the
-    counterexample. `noise`: the standard deviation of Gaussian noise added to the iterate, one number or one for each
-    step; or `fugu.Gaussian`, `fugu.Laplace` (independent in each of `dimension` coordinates). `contraction`: psi_t(.,
-    x) is c_t-Lipschitz, c_t <= 1. `diameter`: of the convex set onto which each step projects before the gradient, and
-    the end.
+    - `shifts`: s_t = sup_w |psi_t(w, x_t) - psi_t(w, x'_t)| (l2), one per step, under ONE coupling of the two whole
+      data sequences, for all coupled values at once. Distances of single records are not that unless the records are
+      independent: see `fugu.iterate.from_marginals` for the counterexample.
+    - `noise`: the standard deviation of Gaussian noise added to the iterate, one number or one per step; or
+      `fugu.Gaussian`, `fugu.Laplace` (independent in each of `dimension` coordinates).
+    - `alpha`: a number above 1, or infinity (where only Laplace noise has a finite bound).
+    - `contraction`: psi_t(., x) is c_t-Lipschitz, c_t <= 1; one number or one per step.
+    - `diameter`: of the convex set onto which each step projects before the gradient, and the end; None without one.
+
+    Returns `Renyi(alpha, epsilon)`, rounded up. Raises `UsageError`, `BadBudget` and `BadNoise` for other arguments.
 
     >>> [round(shift_bound(s, 1, 2).epsilon, 9) for s in ([4, 0, 0, 0], [0, 0, 0, 4])]  # early is hidden, late is not
     [4.0, 16.0]

@@ -72,7 +72,7 @@ class Joint(Coupled):
         sure: bool = False,
     ) -> None:
         if not isinstance(table, JointTable):
-            raise UsageError(f"a joint prior is a fugu.priors.joint.JointTable, got {type(table).__name__}")
+            raise UsageError(f"a joint prior is a fugu.JointTable, got {type(table).__name__}")
         asked = (alpha is not None) + (epsilon is not None)
         if asked + sure > 1 or (noise is None) != (asked == 0):
             raise UsageError("give noise with alpha, noise with epsilon, sure=True, or none of them")

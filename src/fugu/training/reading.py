@@ -34,7 +34,8 @@ def prior_from(given: object) -> Coupled:
     >>> prior_from("ar1:0.3")
     AR1(rho=Fraction(3, 10), distance=1)
     """
-    raise UsageError(f"no prior: {type(given).__name__}; give {KINDS}, a MarkovChain, or a prior of fugu.iterate")
+    known = f"{KINDS}, a MarkovChain, or a prior of fugu.iterate"
+    raise UsageError(f"no prior can be read from a {type(given).__name__}; give {known}")
 
 
 @prior_from.register
