@@ -393,7 +393,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["auditing/against.py", "auditing/test_against.py"],
     ("assumed laws in place of the others", "proved(_laws(other_scenario, half), half.noise", "proved(half.items, half.noise"),
     ["auditing/nearby.py", "auditing/test_nearby.py"],
-    ("moved on one side only", "found + 2 * far.steps * noise.rate", "found + far.steps * noise.rate"),
+    ("moved on one side only", "found + 2 * far.steps * rate", "found + far.steps * rate"),
     ["scenario/scenario.py", "scenario/test_scenario.py"],
     ("all pairs adjacent", 'self.pairs == "all" else', 'self.pairs != "all" else'),
     ("first adversary only", "self.adversaries, start=1", "self.adversaries[:1], start=1"),

@@ -77,7 +77,7 @@ class Kernel(ABC):
 
     def window(self, noise: Any, level: float = REACH) -> int:
         """How many lattice points on each side of the outermost atoms hold that much of the noise."""
-        return max(1, min(_FARTHEST, round(noise.quantile(level) / float(noise.grid or 1))))
+        return max(1, min(_FARTHEST, int(round(noise.quantile(level) / float(noise.grid or 1)))))
 
     def on(self, noise: Any, factor: Fraction) -> Any:
         """The noise on a lattice of so many times the grid."""
@@ -91,6 +91,10 @@ class Kernel(ABC):
     @abstractmethod
     def losses(self, family: Family, noise: Any, epsilon: float) -> Floats:
         """What each pair loses, to rank them."""
+
+    def noised(self, family: Family, noise: Any) -> tuple[int, Floats]:
+        """The laws with noise: the first index, and the masses from there on, one row a law."""
+        raise NotImplementedError("this noise is summed along the atoms")
 
     @abstractmethod
     def distribution(self, view: View, index: Indices) -> Floats:
