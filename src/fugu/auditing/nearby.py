@@ -127,8 +127,9 @@ def delta_within(laws: Sequence[Shape], noise: LatticeNoise, epsilon: Fraction, 
         if 2 * by > epsilon:
             continue
         rest = epsilon - 2 * by
-        eta = 0.0 if rate is not None else max(_SHIFTS[item.shape](item.dimension, noise, far.steps, by) for item in laws)
-        assumed = max(loss.value for item in laws for loss in delta_bounds(item, noise, rest))
+        shifts = (_SHIFTS[item.shape](item.dimension, noise, far.steps, by) for item in laws)
+        eta = 0.0 if rate is not None else max(shifts)
+        assumed = max((loss.value for item in laws for loss in delta_bounds(item, noise, rest)), default=0.0)
         implied = theorem_5_6(rest, assumed, (by, eta), (by, eta))
         if isinstance(implied, Approx) and exact(implied.epsilon) <= epsilon:
             found = min(found, float(implied.delta))

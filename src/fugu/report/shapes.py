@@ -25,7 +25,8 @@ from fugu.loss.search.smooth import fast_pure
 from fugu.loss.smooth.rounded import Span, float_cells, span_of
 from fugu.noise import Gaussian
 from fugu.noise.lattice import Lattice
-from fugu.report.kernels import Floats, kernel_of
+from fugu.report.kernels import kernel_of
+from fugu.report.sums import Floats
 
 _NOTHING = 1e-280
 _DRAWN = 1_000_000

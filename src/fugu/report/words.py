@@ -51,8 +51,8 @@ NOT_PROMISED = {
 
 ANALYSIS = (
     "This is an analysis on paper. Its noise is a real number of unlimited precision, which no computer draws, and "
-    "fugu refuses to release anything with it. The numbers and figures say what such noise would do. To publish, choose "
-    "Laplace or Gaussian noise: it has a certificate and a page of its own."
+    "fugu refuses to release anything with it. The numbers and figures say what such noise would do. To publish, "
+    "choose Laplace or Gaussian noise: it has a certificate and a page of its own."
 )
 
 
