@@ -106,8 +106,3 @@ def test_the_odds_on_a_renyi_page_are_not_those_of_the_divergence():
 def test_other_promises_say_nothing_of_divergences():
     f = facts(fugu.calibrate(PAIR, fugu.Approx(0.5, 0.01)).certificate)
     assert words.divergence(f) == "" and f.renyi == () and "Rényi" not in words.proof(f, {"epsilon": 1.0, "delta": 0.0})
-
-
-def test_analyses_have_no_page_yet():
-    with pytest.raises(fugu.errors.NotProvable, match="analysis"):
-        page(fugu.calibrate(PAIR, fugu.Renyi(2, 0.5), noise="cauchy"))

@@ -50,16 +50,6 @@ def running(certificate: Certificate) -> tuple[Certificate, ...]:
     return (certificate,)
 
 
-def halves(certificate: Certificate) -> tuple[Certificate, ...]:
-    """The same, where only noise on one number is understood."""
-    if certificate.runs != "additive":
-        raise NotProvable(
-            f"this is for one published number with noise on a lattice, and the certificate is of kind "
-            f"{certificate.runs!r}; state the other beliefs themselves (guarantee_against)"
-        )
-    return running(certificate)
-
-
 def weakest(found: Sequence[Guarantee]) -> Guarantee:
     """What a coin that is independent of the data keeps: the largest epsilon and the largest delta of the halves
     (docs/proofs/renyi.md#11-a-coin-between-two-mechanisms)."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from fugu.auditing.theorems import orders_a4, theorem_a4
 from fugu.errors import NotProvable
 from fugu.guarantee.numbers import outward
-from fugu.laws.items import Item
+from fugu.laws.items import Shape
+from fugu.loss.door import AnyNoise, leakage
 from fugu.loss.door import divergence_bounds as bounds
-from fugu.loss.search.divergence import fast_renyi
-from fugu.noise import LatticeNoise
 from fugu.numbers.exact import Real, as_fraction, meant_up
 
 Distance = Callable[[Real], float]
@@ -23,14 +23,22 @@ Distance = Callable[[Real], float]
 _SHARES = (Fraction(0), *(Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 24)))
 _STEPS = (Fraction(1, 16), Fraction(1, 32), Fraction(1, 64))
 _ENOUGH = 2
+_FEW = tuple((Fraction(1, n), Fraction(1, n)) for n in (4, 16, 64))
+"""1/p and 1/r where nothing is searched: laws of vectors."""
+STEPS: dict[str, Callable[[Any], float]] = {
+    "laplace": lambda noise: float(1 / noise.rate),
+    "gaussian": lambda noise: math.sqrt(0.5 / float(noise.precision)),
+}
+"""The scale in lattice steps, by the noise."""
 
 
-def best_a4(item: Item, noise: LatticeNoise, alpha: Fraction, distance: Distance) -> float:
+def best_a4(item: Shape, noise: AnyNoise, alpha: Fraction, distance: Distance) -> float:
     """The least `theorem_a4` found for an item whose laws are that far from the assumed ones; inf if there is none.
 
     `theorem_a4` reads floats as decimals, so every computed bound is first raised to one that means no less."""
     found = math.inf
-    for _, u, w in _ranked(item, noise, alpha, distance)[:_ENOUGH]:
+    ranked = [(u, w) for _, u, w in _ranked(item, noise, alpha, distance)[:_ENOUGH]] if noise.name in STEPS else []
+    for u, w in ranked or _FEW:
         p, q, r = _exponents(u, w)
         ahead, order, behind = orders_a4(alpha, p, q, r)
         try:
@@ -52,7 +60,7 @@ def straight(loss: float, alpha: Fraction, distance: Real) -> float:
 
 
 def _ranked(
-    item: Item, noise: LatticeNoise, alpha: Fraction, distance: Distance
+    item: Shape, noise: AnyNoise, alpha: Fraction, distance: Distance
 ) -> list[tuple[float, Fraction, Fraction]]:
     """(estimate, 1/p, 1/r), the least first: a coarse grid, then finer steps around its best."""
     known: dict[tuple[Fraction, Fraction], float] = {}
@@ -68,7 +76,7 @@ def _ranked(
 
 
 def _estimate(
-    item: Item, noise: LatticeNoise, alpha: Fraction, distance: Distance, exponents: tuple[Real, Real, Real]
+    item: Shape, noise: AnyNoise, alpha: Fraction, distance: Distance, exponents: tuple[Real, Real, Real]
 ) -> float:
     """`theorem_a4` with the divergence at order q (a - 1/p) in floats; inf where it is not known."""
     ahead, order, behind = orders_a4(alpha, *exponents)
@@ -76,7 +84,7 @@ def _estimate(
     if math.isinf(there) or math.isinf(back):
         return math.inf
     try:
-        epsilon = fast_renyi(item, noise.name, noise.spread_in_steps, float(order))
+        epsilon = leakage(item.shape, noise.name).fast_divergence(item, STEPS[noise.name](noise), as_fraction(order))
     except NotProvable:
         return math.inf
     return theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back) if math.isfinite(epsilon) else math.inf

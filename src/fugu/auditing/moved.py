@@ -13,12 +13,15 @@ masses are exact. Where a support confines the values, no distance exceeds its s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from flint import arb
 
+from fugu.auditing.moved_vectors import vector_moved_delta, vector_moved_renyi
 from fugu.auditing.reach import Reach
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
@@ -40,20 +43,28 @@ Apart = dict[int, Fraction]
 """The law of the distance |X - Y| of a coupling, in lattice steps."""
 
 
-def moved_delta(item: Item, noise: LatticeNoise, epsilon: Fraction, reach: Reach) -> float:
+def moved_delta(item: Any, noise: LatticeNoise, epsilon: Fraction, reach: Reach) -> float:
     """HS_epsilon of every pair of an item, both orders, for laws moved within the reach; 1 where nothing is known."""
+    if noise.silent:
+        return 1.0
+    if item.shape in _VECTORS:
+        return vector_moved_delta(item, noise, epsilon, reach)
     known = apart(item)
-    if noise.scale == 0 or known is None:
+    if known is None:
         return 1.0
     found = max(mean_delta(cells, noise, epsilon, reach) for cells in known)
-    slack = largest_slack(item, epsilon) if item.atoms else 0.0  # type: ignore[arg-type]
+    slack = largest_slack(item, epsilon) if item.inexact else 0.0
     return min(1.0, float_up(Fraction(found) + Fraction(slack)))
 
 
-def moved_renyi(item: Item, noise: LatticeNoise, alpha: Fraction, reach: Reach) -> float:
+def moved_renyi(item: Any, noise: LatticeNoise, alpha: Fraction, reach: Reach) -> float:
     """D_alpha of every pair of an item, both orders, for laws moved within the reach; inf where nothing is known."""
+    if noise.silent:
+        return math.inf
+    if item.shape in _VECTORS:
+        return vector_moved_renyi(item, noise, alpha, reach)
     known = apart(item)
-    if noise.scale == 0 or known is None:
+    if known is None:
         return math.inf
     return max(mean_renyi(cells, noise, alpha, reach) for cells in known)
 
@@ -76,10 +87,20 @@ def apart(item: Item) -> list[Apart] | None:
     """For each pair of an item how far apart a coupling keeps the two values; None if there is no bounded one.
 
     A pair whose laws are equal under the assumed belief need not be so once they are moved, so it is listed too."""
-    if isinstance(item, Analytic):
-        shift = Fraction(0) if item.same else item.shift()
-        return None if shift is None else [{math.ceil(abs(shift)): Fraction(1)}]
+    return _APART[item.shape](item)
+
+
+def _line(item: Family) -> list[Apart]:
     return [_apart(item, pair) for pair in dict.fromkeys(item.pairs)]
+
+
+def _smooth(item: Analytic) -> list[Apart] | None:
+    shift = Fraction(0) if item.same else item.shift()
+    return None if shift is None else [{math.ceil(abs(shift)): Fraction(1)}]
+
+
+_APART: dict[str, Callable[[Any], list[Apart] | None]] = {"line": _line, "smooth": _smooth}
+_VECTORS = ("space",)
 
 
 def dominating(found: list[Apart]) -> Apart:

@@ -3,7 +3,8 @@
 Two ways to be close, each for every secret and one and the same assumed belief:
 
 - kind="wasserstein": the law of the raw value, as it stands in the table, can be turned into the assumed one by moving
-  every value by at most `distance` (W_inf <= distance). Bins and rounding are accounted for (`reach`).
+  every value by at most `distance` (W_inf <= distance). Bins and rounding are accounted for (`reach`). Vectors move by
+  at most that much in the norm of the noise: l1 for Laplace noise, l2 for Gaussian noise.
 - kind="renyi": the Rényi divergence of that order between the two laws of the value is at most `distance`, both ways,
   before the query or after it (a query makes no divergence larger).
 
@@ -14,54 +15,43 @@ Several bounds are proved and the least is returned: the coupling that is length
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any
 
-from fugu.auditing.against import conditioned, halves, proved, pure_loss, stated, weakest
+from fugu.auditing.against import conditioned, proved, pure_loss, running, stated, weakest
 from fugu.auditing.hoelder import best_a4, straight
 from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
+from fugu.auditing.moved_vectors import vector_shift_renyi
 from fugu.auditing.reach import Reach, checked, reach
 from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
 from fugu.auditing.verify import Source, certificate_of
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure
 from fugu.guarantee.numbers import check_alpha, exact, outward
-from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Shape
 from fugu.loss.atoms.slack import require_exact
-from fugu.loss.door import delta_bounds
+from fugu.loss.door import AnyNoise, delta_bounds
 from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.vectors.gaussian import shift_delta as vector_shift_delta
 from fugu.mechanism.certificate import Certificate
-from fugu.noise import Laplace, LatticeNoise
-from fugu.numbers.exact import Real, as_fraction, meant_up
+from fugu.noise import LatticeNoise
+from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
 
 KINDS = ("wasserstein", "renyi")
 _SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
 
 
 def guarantee_within(
-    mechanism_or_certificate: Source,
-    distance: Real,
-    kind: Literal["wasserstein", "renyi"] = "wasserstein",
-    order: Real = math.inf,
+    mechanism_or_certificate: Source, distance: Real, kind: str = "wasserstein", order: Real = math.inf
 ) -> Guarantee:
     """The guarantee, proved, against every adversary whose beliefs are within `distance` of the assumed ones.
 
-    Parameters:
-
-    - `mechanism_or_certificate`: a mechanism, the certificate of a release of one number, or the path of its file.
-    - `distance`: how far the beliefs may be off, a number >= 0: of "wasserstein" in the unit of the values.
-    - `kind`: "wasserstein" (each value may have moved by at most the distance) or "renyi" (the divergence of `order`
-      between each law and the assumed one, both ways, is at most the distance).
-    - `order`: for "renyi", a number above 1, or infinity: the probability of no event differs by more than a factor
-      e^distance.
-
-    Returns a guarantee; raises `NotProvable` for vectors, `UsageError` and `UnknownName` for other arguments.
-
     Pure and Rényi budgets give the same kind of guarantee. An Approx budget gives the delta at the same epsilon
     (wasserstein) or epsilon + 2 distance with e^distance delta (renyi). Where nothing finite is known, epsilon is inf.
-    Places in an ordering of categories have no distance, and are refused.
+    Places in an ordering of categories have no distance, and are refused. So are, for kind="wasserstein", normal laws
+    of vectors (laws near a normal one need not be normal) and noise that is for analysis only.
 
     >>> import fugu
     >>> m = fugu.calibrate(fugu.Shifted(1), fugu.Pure(1))
@@ -76,13 +66,13 @@ def guarantee_within(
     if kind == "wasserstein":
         if not math.isinf(order):
             raise UsageError("a W_inf distance has no order; order belongs to kind='renyi'")
-        return weakest([moved_within(half, budget, reach(half, distance)) for half in halves(certificate)])
-    return weakest([_diverged(half, budget, checked(distance), order) for half in halves(certificate)])
+        return weakest([moved_within(half, budget, reach(half, distance)) for half in running(certificate)])
+    return weakest([_diverged(half, budget, checked(distance), order) for half in running(certificate)])
 
 
 def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     """The guarantee for laws moved within the reach."""
-    laws, noise, asked = half.items, half.noise, budget.simplest()
+    laws, noise, asked = half.laws, half.noise, budget.simplest()
     if far.steps == 0:
         return proved(laws, noise, budget)
     target = asked.asks()
@@ -93,7 +83,7 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
             each = (_moved_renyi(p.item, p.losses[alpha], noise, alpha, far) for p in pieces)
             found[alpha] = max(each)
         return stated(asked, found, max(piece.left_out for piece in pieces))
-    if not isinstance(asked, Approx) or asked.delta == 0:
+    if asked.delta == 0:
         _exact_laws(laws)
         return Pure(pure_within(laws, noise, far))
     pure = pure_within(laws, noise, far)
@@ -103,53 +93,73 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     return Approx(asked.epsilon, delta) if 0 < delta < 1 else Pure(pure if delta else asked.epsilon)
 
 
-def pure_within(laws: tuple[Item, ...], noise: LatticeNoise, far: Reach) -> float:
+def rate_of(noise: AnyNoise) -> Fraction | None:
+    """The most that the logarithm of the noise changes in one step of its norm; None where it has no limit."""
+    return None if noise.silent or noise.name not in _RATES else _RATES[noise.name](noise)
+
+
+_RATES: dict[str, Callable[[Any], Fraction]] = {"laplace": lambda noise: noise.rate}
+
+
+def pure_within(laws: Sequence[Shape], noise: AnyNoise, far: Reach) -> float:
     """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
 
     epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
-    if not isinstance(noise, Laplace) or noise.scale == 0:
+    if (rate := rate_of(noise)) is None:
         return math.inf
     found = max((pure_loss(item, noise) for item in laws), key=lambda e: exact(math.inf) if e is None else e)
-    ends = [] if far.span is None else [far.span * noise.rate]
-    if not any(isinstance(item, Family) and item.inexact for item in laws) and found is not None:
-        ends.append(found + 2 * far.steps * noise.rate)
+    ends = [] if far.span is None else [far.span * rate]
+    if not any(item.inexact for item in laws) and found is not None:
+        ends.append(found + 2 * far.steps * rate)
     return min((outward(end) for end in ends), default=math.inf)
 
 
-def delta_within(laws: tuple[Item, ...], noise: LatticeNoise, epsilon: Fraction, far: Reach) -> float:
+def delta_within(laws: Sequence[Shape], noise: LatticeNoise, epsilon: Fraction, far: Reach) -> float:
     """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
 
     Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
     found = max(moved_delta(item, noise, epsilon, far) for item in laws)
-    if noise.scale == 0:
+    if noise.silent:
         return found
-    tried = [far.steps * noise.rate] if isinstance(noise, Laplace) else [epsilon * share for share in _SHARES]
+    rate = rate_of(noise)
+    tried = [epsilon * share for share in _SHARES] if rate is None else [far.steps * rate]
     for by in tried:
         if 2 * by > epsilon:
             continue
         rest = epsilon - 2 * by
-        eta = 0.0 if isinstance(noise, Laplace) else shift_delta(noise, far.steps, by)
-        assumed = max(loss.value for item in laws for loss in delta_bounds(item, noise, rest))
+        shifts = (_SHIFTS[item.shape](item.dimension, noise, far.steps, by) for item in laws)
+        eta = 0.0 if rate is not None else max(shifts)
+        assumed = max((loss.value for item in laws for loss in delta_bounds(item, noise, rest)), default=0.0)
         implied = theorem_5_6(rest, assumed, (by, eta), (by, eta))
         if isinstance(implied, Approx) and exact(implied.epsilon) <= epsilon:
             found = min(found, float(implied.delta))
     return found
 
 
-def _moved_renyi(item: Item, loss: float, noise: LatticeNoise, alpha: Fraction, far: Reach) -> float:
-    """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and Theorem A.5."""
+_SHIFTS: dict[str, Callable[[int, Any, Any, Fraction], float]] = {
+    "line": lambda _, noise, steps, by: shift_delta(noise, steps, by),
+    "smooth": lambda _, noise, steps, by: shift_delta(noise, steps, by),
+    "space": lambda d, noise, steps, by: vector_shift_delta(float_up(steps), d, noise, by),
+}
+"""HS of a shift of d coordinates by that many steps, by the shape of the laws."""
+
+
+def _moved_renyi(item: Shape, loss: float, noise: LatticeNoise, alpha: Fraction, far: Reach) -> float:
+    """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and for numbers Theorem A.5."""
     found = moved_renyi(item, noise, alpha, far)
-    if noise.scale == 0:
+    if noise.silent:
         return found
     grid = noise.grid or Fraction(1)
-    if isinstance(noise, Laplace):
-        found = min(found, straight(loss, alpha, far.steps * noise.rate))
+    if (rate := rate_of(noise)) is not None:
+        found = min(found, straight(loss, alpha, far.steps * rate))
+    if item.dimension > 1:
+        return found
     return min(found, best_a4(item, noise, alpha, lambda order: shift_renyi(noise, far.steps * grid, order)))
 
 
 def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: Real) -> Guarantee:
     """The guarantee for laws whose divergence of that order from the assumed ones is at most `distance`, both ways."""
-    laws, noise, asked, span = half.items, half.noise, budget.simplest(), reach(half, 0).span
+    laws, noise, asked, span = half.laws, half.drawn, budget.simplest(), _span(half)
     target = asked.asks()
     if isinstance(target, Divergences):
         target = replace(target, delta=Fraction(0))  # likely events of one belief need not be so in another
@@ -162,15 +172,19 @@ def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: R
     if not math.isinf(order):
         raise NotProvable("a divergence of finite order bounds no probability ratio; give order=inf, or a Renyi budget")
     known = proved(laws, noise, asked)
-    if isinstance(known, Approx):
+    if known.delta:
         return proposition_a7(known.epsilon, float(known.delta), distance, distance)
-    assert isinstance(known, Pure)
     capped = pure_within(laws, noise, Reach(2**62, span))
     return min(theorem_a3(known.epsilon, distance, distance), Pure(capped), key=lambda g: exact(g.epsilon))
 
 
+def _span(half: Certificate) -> Any:
+    """How far apart two published values can be before noise; None where no support confines them."""
+    return None if half.support is None else reach(half, 0).span
+
+
 def _diverged_renyi(
-    item: Item, loss: float, noise: LatticeNoise, alpha: Fraction, distance: Fraction, order: Real, span: int | None
+    item: Shape, loss: float, noise: AnyNoise, alpha: Fraction, distance: Fraction, order: Real, span: Any
 ) -> float:
     """Theorem A.4 at the best exponents that stay within the order; for order inf also its limit. Values that are
     confined to a support lose no more than a shift by its span."""
@@ -179,13 +193,21 @@ def _diverged_renyi(
         return outward(distance) if exact(at) <= exact(order) else math.inf
 
     found = straight(loss, alpha, distance) if math.isinf(order) else math.inf
-    if noise.scale == 0:
+    if noise.silent:
         return found
-    confined = math.inf if span is None else shift_renyi(noise, span * (noise.grid or 1), alpha)
+    confined = math.inf if span is None else _CONFINED[item.shape](noise, span, alpha)
     return min(found, confined, best_a4(item, noise, alpha, apart))
 
 
-def _exact_laws(laws: tuple[Item, ...]) -> None:
+_CONFINED: dict[str, Callable[[Any, Any, Fraction], float]] = {
+    "line": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
+    "smooth": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
+    "space": vector_shift_renyi,
+}
+"""D_alpha of a shift by at most that many steps, by the shape of the laws."""
+
+
+def _exact_laws(laws: Sequence[Any]) -> None:
     for item in laws:
-        if isinstance(item, Family):
+        if item.inexact:
             require_exact(item)

@@ -11,13 +11,17 @@ a value y with |x - y| <= r may be moved on, to the supported s' whose cell (up 
 value) it reaches. So |index(y) - index(x)| is at most the largest |index(s') - index(s)| over supported s, s' such that
 the cell of s' comes within r of s. Without a support, index(x) = floor(x / grid + 1/2), and |x - y| <= r gives
 floor(a) <= floor(b + ceil t) = floor(b) + ceil t for a <= b + t, t = r / grid: at most ceil(r / grid) steps.
+
+Vectors are measured in the norm of the noise (docs/proofs/moves.md#vectors-moved-by-at-most-so-much).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +43,13 @@ _SLACK = 1e-12
 class Reach:
     """How far values may end from where the assumed belief has them, and from each other, in lattice steps."""
 
-    steps: int
-    """|index(y) - index(x)| for every x of the assumed belief and every y within the distance."""
-    span: int | None
+    steps: Any
+    """|index(y) - index(x)| for every x of the assumed belief and every y within the distance: a whole number; of
+    vectors in the l2 norm a fraction at or above it."""
+    span: Any
     """The largest distance of two supported values; None if values are not moved to a support."""
 
-    def apart(self, distance: int) -> int:
+    def apart(self, distance: Any) -> Any:
         """The largest distance of two values that were `distance` apart, both moved: the triangle inequality."""
         far = distance + 2 * self.steps
         return far if self.span is None else min(far, self.span)
@@ -59,6 +64,17 @@ def checked(distance: object) -> Fraction:
 
 def reach(certificate: Certificate, distance: Real) -> Reach:
     """The reach of a release whose raw values lie within `distance` of the assumed ones."""
+    if certificate.runs not in _REACHES:
+        raise NotProvable(
+            f"beliefs within a distance of those of a certificate of kind {certificate.runs!r} have no bound: near a "
+            "normal law there are laws that are not normal, and continuous noise is for analysis only; state the "
+            "other beliefs themselves (guarantee_against), or use kind='renyi'"
+        )
+    return _REACHES[certificate.runs](certificate, distance)
+
+
+def _number(certificate: Certificate, distance: Real) -> Reach:
+    """The reach of one published number."""
     r, support, lattice = checked(distance), certificate.support, certificate.lattice
     edges = raw_edges(certificate) if r else None
     if edges is not None:
@@ -76,6 +92,63 @@ def reach(certificate: Certificate, distance: Real) -> Reach:
     lowest = np.minimum(np.searchsorted(middle, support - far, "left"), np.arange(len(support)))
     highest = np.maximum(np.searchsorted(middle, support + far, "right"), np.arange(len(support)))
     return Reach(int(max((index - index[lowest]).max(), (index[highest] - index).max())), span)
+
+
+def _vector(certificate: Certificate, distance: Real) -> Reach:
+    """The reach of a published vector.
+
+    With a support, x is supported and y is moved to the nearest supported s' in l2: |s' - x|_2 <= 2 |y - x|_2 <= 2r.
+    Without one, every coordinate moves by less than its own distance plus one step."""
+    r, support, lattice = checked(distance), certificate.support, certificate.lattice
+    assert lattice is not None
+    norm = _NORMS[certificate.noise.norm]
+    if r and raw_edges(certificate) is not None:
+        raise NotProvable("bins of a vector's coordinates are not gone through; state the other beliefs themselves")
+    if support is None:
+        return Reach(norm.unsupported(r / lattice.grid, certificate.dimension) if r else 0, None)
+    index = lattice.index(support)
+    far = 2 * float_up(r) * (1 + _SLACK) + _SLACK * float(np.abs(support).max(initial=0.0))
+    steps = span = 0
+    block = max(1, _BLOCK // support.size)
+    for start in range(0, len(support), block):
+        moved = np.abs(index[start : start + block, None, :] - index[None, :, :])
+        keys = norm.keys(moved.astype(object) if _large(index) else moved)
+        span = max(span, int(keys.max()))
+        if r:
+            apart = support[start : start + block, None, :] - support[None, :, :]
+            reached = np.sqrt((apart**2).sum(axis=2)) <= far
+            steps = max(steps, int(np.where(reached, keys, 0).max()))
+    return Reach(norm.length(steps), norm.length(span))
+
+
+def _large(index: NDArray[np.int64]) -> bool:
+    """Whether squares of differences may leave int64."""
+    return bool(np.abs(index).max(initial=0) > 2**28)
+
+
+@dataclass(frozen=True)
+class _Norm:
+    """A norm of lattice vectors by whole keys in the order of the lengths."""
+
+    keys: Callable[[NDArray[Any]], NDArray[Any]]
+    length: Callable[[int], Any]
+    unsupported: Callable[[Fraction, int], Any]
+    """The longest move of lattice indices for values moved by t steps in d coordinates."""
+
+
+def root_up(square: int | Fraction) -> Fraction:
+    """A fraction at or above the root of a number >= 0, exact for squares of whole numbers."""
+    scaled = math.ceil(Fraction(square) * _ROOT**2)
+    root = math.isqrt(scaled)
+    return Fraction(root + (root * root < scaled), _ROOT)
+
+
+_ROOT = 2**60
+_BLOCK = 4_000_000
+_NORMS = {
+    1: _Norm(lambda m: m.sum(axis=2), int, lambda t, d: math.ceil(t) + d - 1),
+    2: _Norm(lambda m: (m * m).sum(axis=2), root_up, lambda t, d: t + root_up(d)),
+}
 
 
 def _binned(
@@ -101,3 +174,6 @@ def _binned(
     low, own, high = (np.searchsorted(support, x) if lattice is None else lattice.index(x) for x in found)
     every = np.arange(len(support)) if lattice is None else lattice.index(support)
     return Reach(int(max((own - low).max(), (high - own).max())), int(every[-1] - every[0]))
+
+
+_REACHES: dict[str, Callable[[Certificate, Real], Reach]] = {"additive": _number, "vector": _vector}

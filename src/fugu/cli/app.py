@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from fugu.cli import calibrating, demo, influence, ledger, property, releasing, train, verifying
+from fugu.cli import calibrating, demo, influence, ledger, property, releasing, reporting, train, verifying
 from fugu.cli.console import fail
 from fugu.errors import FuguError, UsageError
 
@@ -25,6 +25,7 @@ app.command("calibrate")(calibrating.calibrate)
 app.command("property")(property.property_)
 app.command("influence")(influence.influence)
 app.command("release")(releasing.release)
+app.command("report")(reporting.report)
 app.command("train")(train.train)
 app.command("verify")(verifying.verify)
 app.add_typer(ledger.app, name="ledger", no_args_is_help=True)

@@ -205,10 +205,8 @@ class Correlated(Amount):
     def coordinates(self) -> tuple[Coordinate, ...]:
         listed = []
         for j, name in enumerate(self.names()):
-            deviation = math.sqrt(self._variance(j))
-            listed.append(
-                Coordinate(name, deviation, deviation * math.sqrt(2 / math.pi), self._half(j, (1 - LEVEL) / 2))
-            )
+            deviation, half = math.sqrt(self._variance(j)), self._half(j, (1 - LEVEL) / 2)
+            listed.append(Coordinate(name, deviation, deviation * math.sqrt(2 / math.pi), half))
         return tuple(listed)
 
 

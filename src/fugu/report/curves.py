@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.loss.search.laplace import delta_loss
-from fugu.report.kernels import DRAWN, FLOOR, REACH, log_sums
+from fugu.report.kernels import DRAWN, FLOOR, REACH
+from fugu.report.sums import log_sums
 from fugu.report.views import View
 
 FEW = 40

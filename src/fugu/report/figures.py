@@ -121,10 +121,11 @@ def _points(curve: Ratio, top: float, noisy: bool) -> list[Figure]:
 
 def methods_figure(lines: Sequence[Line], f: Facts) -> Figure | None:
     """Expected absolute error (bars) and scale (diamonds) of each method on a log axis; None if none adds noise."""
-    drawn = [line for line in lines if line.error is not None and 0 < line.error < math.inf]
-    if not drawn:
+    errors = [(line, line.error) for line in lines if line.error is not None and 0 < line.error < math.inf]
+    if not errors:
         return None
-    sizes = [x for line in drawn for x in (line.error, line.scale)]
+    drawn = [line for line, _ in errors]
+    sizes = [x for line, error in errors for x in (error, line.scale)]
     low, high = max(min(sizes), max(sizes) * 1e-5) / 2.5, max(sizes) * 2
     several = len({line.noise for line in lines}) > 1
     kinds = [f", {line.noise}" if several else "" for line in drawn]

@@ -12,20 +12,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.loss.atoms.gaussian import reach_of
 from fugu.loss.search.laplace import delta_loss, pure_loss
-from fugu.loss.search.scan import decayed_sums, log_decayed_sums
+from fugu.loss.search.scan import decayed_sums
+from fugu.report.sums import Floats, Indices, convolved, log_sums, spread
 from fugu.transport.coupling import monotone
 
 if TYPE_CHECKING:
     from fugu.report.views import View
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 DRAWN = 400
 """At most this many points are drawn for one curve."""
 FLOOR = 1e-12
@@ -35,9 +33,6 @@ REACH = 0.98
 FAR = 0.9999
 """The same for log-ratios that tell more the farther out a value is."""
 _FARTHEST = 2**60
-_TINY = 1e-280
-_BY_HAND = 20_000_000
-"""Up to this many products a convolution is summed term by term, which keeps small numbers right."""
 _MANY = 40_000_000
 _FINE = 16
 """Points for one scale of continuous noise."""
@@ -77,7 +72,8 @@ class Kernel(ABC):
 
     def window(self, noise: Any, level: float = REACH) -> int:
         """How many lattice points on each side of the outermost atoms hold that much of the noise."""
-        return max(1, min(_FARTHEST, round(noise.quantile(level) / float(noise.grid or 1))))
+        steps: int = round(noise.quantile(level) / float(noise.grid or 1))
+        return max(1, min(_FARTHEST, steps))
 
     def on(self, noise: Any, factor: Fraction) -> Any:
         """The noise on a lattice of so many times the grid."""
@@ -91,6 +87,10 @@ class Kernel(ABC):
     @abstractmethod
     def losses(self, family: Family, noise: Any, epsilon: float) -> Floats:
         """What each pair loses, to rank them."""
+
+    def noised(self, family: Family, noise: Any) -> tuple[int, Floats]:
+        """The laws with noise: the first index, and the masses from there on, one row a law."""
+        raise NotImplementedError("this noise is summed along the atoms")
 
     @abstractmethod
     def distribution(self, view: View, index: Indices) -> Floats:
@@ -178,18 +178,17 @@ class Gaussian(Kernel):
     def extra(self, noise: Any) -> int:
         return reach_of(float(noise.precision))
 
-    def masses(self, noise: Any) -> Floats:
-        """The masses of the noise from -extra to extra."""
-        reach = self.extra(noise)
+    def masses(self, noise: Any, reach: int) -> Floats:
+        """The masses of the noise from -reach to reach."""
         kernel = np.exp(-0.5 / self.steps(noise) ** 2 * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
         return np.asarray(kernel / kernel.sum())
 
     def noised(self, family: Family, noise: Any) -> tuple[int, Floats]:
         """The laws with noise: the first index, and the masses from there on, one row a law."""
-        points, kernel = family.points, self.masses(noise)
+        points, kernel = family.points, self.masses(noise, self.extra(noise))
         rows = np.zeros((len(family.laws), int(points[-1] - points[0]) + 1))
         rows[:, points - points[0]] = family.weights
-        return int(points[0]) - len(kernel) // 2, np.stack([_convolved(row, kernel) for row in rows])
+        return int(points[0]) - len(kernel) // 2, np.stack([convolved(row, kernel) for row in rows])
 
     def losses(self, family: Family, noise: Any, epsilon: float) -> Floats:
         """delta(epsilon) of each pair; as they come where there are too many points."""
@@ -239,13 +238,23 @@ class Cauchy(Gaussian):
         return float(noise.scale)
 
     def extra(self, noise: Any) -> int:
-        return 2 * self.window(noise)
+        return self.window(noise)
 
-    def masses(self, noise: Any) -> Floats:
+    def noised(self, family: Family, noise: Any) -> tuple[int, Floats]:
+        """Tails are not cut off at any point that is drawn: far from one atom may be near to another."""
+        points, extra = family.points, self.extra(noise)
+        span = int(points[-1] - points[0])
+        kernel = self.masses(noise, extra + span)
+        rows = np.zeros((len(family.laws), span + 1))
+        rows[:, points - points[0]] = family.weights
+        drawn = slice(span, span + span + 2 * extra + 1)
+        return int(points[0]) - extra, np.stack([convolved(row, kernel)[drawn] for row in rows])
+
+    def masses(self, noise: Any, reach: int) -> Floats:
         """The probability of every cell: scale T / sqrt(k - 1) for a Student T with k - 1 degrees of freedom."""
         from scipy.special import stdtr
 
-        reach, freedom = self.extra(noise), float(noise.tail) - 1
+        freedom = float(noise.tail) - 1
         ends = (np.arange(-reach, 1, dtype=np.float64) - 0.5) * math.sqrt(freedom) / self.steps(noise)
         below = np.diff(stdtr(freedom, np.append(ends, -ends[-1])))
         return np.concatenate((below, below[-2::-1]))
@@ -270,36 +279,6 @@ def kernel_of(noise: Any) -> Kernel:
     return SILENT if noise.silent else KERNELS[noise.name]
 
 
-def log_sums(family: Family, steps: float, extra: Indices | None = None) -> tuple[Indices, Floats]:
-    """Points, and ln sum_j p_j e^{-|x_k - x_j| / steps} at them, one row a law; without noise it is ln p_k.
-
-    The points are the atoms, and `extra` ones if given. Right to about 1e-12."""
-    points, weights = family.points, family.weights
-    if steps == 0:
-        return points, _logs(family)
-    if extra is not None:
-        points, weights = spread(family, extra, weights)
-    total = decayed_sums(points, weights, steps).total(weights)
-    if not family.minute and float(total.min()) > _TINY:
-        return points, np.log(total)
-    logs = _logs(family)
-    if extra is not None:
-        points, logs = spread(family, extra, logs, empty=-np.inf)
-    return points, log_decayed_sums(points, logs, steps)
-
-
-def spread(family: Family, extra: Indices, rows: Floats, empty: float = 0.0) -> tuple[Indices, Floats]:
-    """Atoms and extra points together, sorted; rows of numbers at the atoms continued by `empty` elsewhere."""
-    points = np.union1d(family.points, extra)
-    wide = np.full((len(rows), len(points)), empty)
-    wide[:, np.searchsorted(points, family.points)] = rows
-    return points, wide
-
-
-def _logs(family: Family) -> Floats:
-    return np.stack([law.logs() for law in family.laws])
-
-
 def _largest(family: Family, rows: Floats) -> Floats:
     losses = np.zeros(len(family.pairs))
     for k, (i, j) in enumerate(family.pairs):
@@ -312,11 +291,3 @@ def _farthest(family: Family, pair: tuple[int, int]) -> int:
     """W_inf of a pair in lattice steps."""
     first, second = (Masses(family.laws[k].parts, Fraction(family.laws[k].total)) for k in pair)
     return int(monotone(family.points, first, second).distances.max(initial=0))
-
-
-def _convolved(row: Floats, kernel: Floats) -> Floats:
-    if len(row) * len(kernel) <= _BY_HAND:
-        return np.convolve(row, kernel)
-    from scipy.signal import fftconvolve
-
-    return np.asarray(np.maximum(fftconvolve(row, kernel), 0.0), dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fugu.calibration.lattice import Problem, on
 from fugu.calibration.registry import methods as registered
@@ -85,7 +85,8 @@ def _worked_out(certificate: Certificate) -> dict[str, float]:
 
 def _problem(certificate: Certificate) -> Problem | None:
     """The laws on their lattice; None where the certificate does not know where they stand."""
-    laws, lattice, support = certificate.laws, certificate.lattice, certificate.support
+    laws: tuple[Any, ...] = certificate.laws
+    lattice, support = certificate.lattice, certificate.support
     if lattice is not None:
         return Problem(laws, laws, lattice)
     if support is None or len(laws) != 1 or not laws[0].atoms or (lattice := Lattice.holding([support])) is None:

@@ -8,29 +8,28 @@ The loss grows with r, so between two points the line stays at the height of the
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeGuard
+from typing import Any
 
 from fugu.auditing.hoelder import straight
-from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
-from fugu.auditing.nearby import delta_within
+from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi, moved_delta, moved_renyi
+from fugu.auditing.nearby import delta_within, rate_of
 from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
 from fugu.errors import NotProvable, OutOfReach
-from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
-from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.loss.atoms.gaussian import reach_of, width_of
+from fugu.guarantee import Guarantee
+from fugu.loss.atoms.gaussian import width_of
 from fugu.loss.atoms.slack import largest_slack
+from fugu.loss.door import AnyNoise
 from fugu.mechanism.certificate import Certificate
-from fugu.noise import Gaussian, LatticeNoise
-from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.report import style
 from fugu.report.facts import Facts
 from fugu.report.figures import plain as plain_text
+from fugu.report.kernels import kernel_of
 from fugu.report.style import Figure
 from fugu.report.text import VALUE, number, quoted, shortened
 from fugu.report.views import Part, parts
@@ -60,16 +59,16 @@ class Curve:
 def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), certificate.budget.simplest()
-    if certificate.runs != "additive" or any(part.noise.silent or part.lattice is None for part in running):
+    if certificate.runs not in _KINDS or any(part.noise.silent or part.lattice is None for part in running):
         return None
     try:
         binned = any(raw_edges(part.certificate) for part in running)
     except NotProvable:  # raw values without a distance: there is nothing to draw
         return None
     promised, measure = _promise(budget)
-    pictures = [_Picture.of(part, budget) for part in running]
+    pictures = [_KINDS[certificate.runs].of(part, budget) for part in running]
     grid = max(Fraction(part.lattice.grid) for part in running if part.lattice)
-    farthest = max(grid, as_fraction(float(f"{2 * max(float(part.noise.scale) for part in running):.2g}")))
+    farthest = max(grid, as_fraction(float(f"{2 * max(part.amount.scale for part in running):.2g}")))
     ends = [reach(part.certificate, 0).span for part in running]
     if all(end is not None for end in ends):
         farthest = min(farthest, max(Fraction(1), *(Fraction(end or 0) for end in ends)) * grid)
@@ -98,13 +97,13 @@ class _Picture:
 
     @staticmethod
     def of(part: Part, budget: Guarantee) -> _Picture:
-        laws = part.certificate.items
-        families = [item for item in laws if isinstance(item, Family)]
-        size = sum(len(f.points) * len(f.pairs) for f in families) + _EACH * (len(laws) - len(families))
-        needed = isinstance(budget, Renyi | RenyiCurve) or _slips(budget)
+        laws: Sequence[Any] = part.certificate.items
+        size = sum(cells_of(item) for item in laws)
+        needed = budget.asks().finite or budget.delta > 0
         known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
         cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
-        slack = max((largest_slack(f, budget.epsilon) for f in families), default=0.0) if _slips(budget) else 0.0
+        blurred = [item for item in laws if item.atoms] if _slips(budget) else []
+        slack = max((largest_slack(item, budget.epsilon) for item in blurred), default=0.0)
         return _Picture(part, budget, cells, slack, size <= _FEW_CELLS and _quick(part.noise, laws))
 
     def loss(self, distance: Fraction) -> float:
@@ -112,7 +111,7 @@ class _Picture:
         far = reach(self.part.certificate, distance)
         if far.steps == 0:
             return 0.0  # nothing moves: the promise holds as it is
-        if isinstance(self.budget, Renyi | RenyiCurve):
+        if self.budget.asks().finite:
             return self._renyi(far)
         if _slips(self.budget):
             epsilon = as_fraction(self.budget.epsilon)
@@ -125,46 +124,74 @@ class _Picture:
         return self._pure(far)
 
     def _pure(self, far: Reach) -> float:
-        noise = self.part.noise
-        if not isinstance(noise, Laplace) or isinstance(self.budget, Renyi | RenyiCurve):
+        if (rate := rate_of(self.part.noise)) is None:
             return math.inf
-        end = as_fraction(self.budget.epsilon) + 2 * far.steps * noise.rate
-        return float_up(end if far.span is None else min(end, far.span * noise.rate))
+        end = as_fraction(self.budget.epsilon) + 2 * far.steps * rate
+        return float_up(end if far.span is None else min(end, far.span * rate))
 
     def _renyi(self, far: Reach) -> float:
         noise, (alpha, epsilon) = self.part.noise, _order(self.budget)
         found = math.inf if self.cells is None else mean_renyi(self.cells, noise, alpha, far)
-        if isinstance(noise, Laplace):
-            found = min(found, straight(float_up(epsilon), alpha, far.steps * noise.rate))
+        if (rate := rate_of(noise)) is not None:
+            found = min(found, straight(float_up(epsilon), alpha, far.steps * rate))
         return found
 
 
-def _quick(noise: LatticeNoise, laws: tuple[Item, ...]) -> bool:
+@dataclass(frozen=True, eq=False)
+class _Vectors(_Picture):
+    """The same for vectors: from the promise where the noise has a rate, else anew where there are few atoms."""
+
+    @staticmethod
+    def of(part: Part, budget: Guarantee) -> _Vectors:
+        size = sum(cells_of(item) for item in part.certificate.laws)
+        return _Vectors(part, budget, None, 0.0, size <= _FEW_CELLS)
+
+    def loss(self, distance: Fraction) -> float:
+        """The loss in the budget's own measure."""
+        far = reach(self.part.certificate, distance)
+        if far.steps == 0:
+            return 0.0
+        finite, laws, noise = self.budget.asks().finite, self.part.certificate.laws, self.part.noise
+        if _slips(self.budget):
+            epsilon = as_fraction(self.budget.epsilon)
+            return max(moved_delta(item, noise, epsilon, far) for item in laws) if self.small else 1.0
+        if not finite:
+            return self._pure(far)
+        alpha, _ = _order(self.budget)
+        least = self._renyi(far)
+        return min(least, max(moved_renyi(item, noise, alpha, far) for item in laws)) if self.small else least
+
+
+_KINDS: dict[str, type[_Picture]] = {"additive": _Picture, "vector": _Vectors}
+
+
+def cells_of(item: Any) -> int:
+    """Points times pairs; laws without atoms count like a few hundred."""
+    return len(item.points) * len(item.pairs) if item.atoms else _EACH
+
+
+def _quick(noise: AnyNoise, laws: Sequence[Any]) -> bool:
     """Whether a delta is proved in no time: Gaussian noise visits every lattice point."""
-    if not isinstance(noise, Gaussian):
-        return True
+    extra = kernel_of(noise).extra(noise)
     try:
-        return all(width_of(item) + 2 * reach_of(float(noise.precision)) <= _FEW_POINTS for item in laws)
+        return extra == 0 or all(width_of(item) + 2 * extra <= _FEW_POINTS for item in laws)
     except OutOfReach:
         return False
 
 
-def _slips(budget: Guarantee) -> TypeGuard[Approx]:
-    """Whether the promise has a remainder delta."""
-    return isinstance(budget, Approx) and budget.delta > 0
+def _slips(budget: Guarantee) -> bool:
+    """Whether the promise has a remainder delta, and is about every ratio."""
+    return budget.delta > 0 and not budget.asks().finite
 
 
 def _order(budget: Guarantee) -> tuple[Fraction, Fraction]:
     """The order that is drawn: the least one of a curve."""
-    if isinstance(budget, RenyiCurve):
-        alpha, epsilon = budget.points[0]
-        return as_fraction(alpha), as_fraction(epsilon)
-    assert isinstance(budget, Renyi)
-    return as_fraction(budget.alpha), as_fraction(budget.epsilon)
+    alpha, epsilon = budget.orders[0]
+    return as_fraction(alpha), as_fraction(epsilon)
 
 
 def _promise(budget: Guarantee) -> tuple[float, str]:
-    if isinstance(budget, Renyi | RenyiCurve):
+    if budget.asks().finite:
         alpha, epsilon = _order(budget)
         return float(epsilon), f"Rényi divergence of order {number(float(alpha))}"
     if _slips(budget):

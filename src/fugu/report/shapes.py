@@ -1,4 +1,4 @@
-"""How pictures see laws: one entry for each shape. Only for pictures: what is proved is proved as the certificate has it.
+"""How pictures see laws: one entry for each shape. What is proved is proved on the laws as the certificate has them.
 
 Laws of one number become atoms on lattice points. Laws of vectors are drawn one coordinate at a time, with the noise of
 that coordinate."""
@@ -25,7 +25,8 @@ from fugu.loss.search.smooth import fast_pure
 from fugu.loss.smooth.rounded import Span, float_cells, span_of
 from fugu.noise import Gaussian
 from fugu.noise.lattice import Lattice
-from fugu.report.kernels import Floats, kernel_of
+from fugu.report.kernels import kernel_of
+from fugu.report.sums import Floats
 
 _NOTHING = 1e-280
 _DRAWN = 1_000_000
@@ -242,9 +243,9 @@ class NormalVectors(Vectors):
         assert lattice is not None
         variances = noise.covariance()
         for j in range(min(item.dimension, _COORDINATES)):
-            laws = [components(Normal(law.mean[j], _root(law.cov[j][j]))) for law in (item.p, item.q)]
+            p, q = (components(Normal(law.mean[j], _root(law.cov[j][j]))) for law in (item.p, item.q))
             drawn = Gaussian(_root(variances[j][j]), lattice.grid)
-            yield Margin(Analytic(*laws, item.label).on(lattice), drawn, j)
+            yield Margin(Analytic(p, q, item.label).on(lattice), drawn, j)
 
 
 LINE = Line()

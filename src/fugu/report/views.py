@@ -17,8 +17,9 @@ from fugu.mechanism.labels import secrets_named
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 from fugu.report.amounts import Amount, amount_of
-from fugu.report.kernels import Floats, Kernel, kernel_of
+from fugu.report.kernels import Kernel, kernel_of
 from fugu.report.shapes import NUMBERS, PICTURES, Margin
+from fugu.report.sums import Floats
 
 MOST = 12
 HIDDEN = 1e-4

@@ -50,9 +50,9 @@ NOT_PROMISED = {
 
 
 ANALYSIS = (
-    "This is an analysis on paper. Its noise is a real number of unlimited precision, which no computer draws, and fugu "
-    "refuses to release anything with it. The numbers and figures say what such noise would do. To publish, choose "
-    "Laplace or Gaussian noise: it has a certificate and a page of its own."
+    "This is an analysis on paper. Its noise is a real number of unlimited precision, which no computer draws, and "
+    "fugu refuses to release anything with it. The numbers and figures say what such noise would do. To publish, "
+    "choose Laplace or Gaussian noise: it has a certificate and a page of its own."
 )
 
 
@@ -92,8 +92,8 @@ def accuracy(f: Facts) -> str:
         return f"There is no noise: each published value is the exact one{rounded}."
     if f.dimension > 1:
         text = (
-            f"On average the noise moves the coordinates by {number(f.error)} in total, and at least {percent(0.95)} of "
-            f"the time every one of the {f.dimension:,} by {number(f.half, 'up')} or less, in the units of "
+            f"On average the noise moves the coordinates by {number(f.error)} in total, and at least {percent(0.95)} "
+            f"of the time every one of the {f.dimension:,} by {number(f.half, 'up')} or less, in the units of "
             f"{quoted(f.query)}."
         )
     elif math.isinf(f.error):
@@ -110,9 +110,8 @@ def accuracy(f: Facts) -> str:
     told = [f"{shape} {number(scale)}" for shape, scale in f.noises]
     text += f" It is {told[0]}." if len(told) == 1 else f" It is one of: {'; '.join(told)}."
     if f.unchanged >= 0.05:
-        text += (
-            f" With probability {percent(f.unchanged)} it does not move {'it' if f.dimension == 1 else 'any'} at all."
-        )
+        which = "it" if f.dimension == 1 else "any"
+        text += f" With probability {percent(f.unchanged)} it does not move {which} at all."
     if f.grid:
         most = number(f.grid / 2, "up")
         text += f" Values come in steps of {number(f.grid, digits=6)}; others are rounded first, by at most {most}."
@@ -215,8 +214,8 @@ def together(f: Facts) -> str:
     if f.covariances:
         return (
             "The noises of the coordinates depend on each other. The table of covariances says how: a positive number "
-            "means that two coordinates tend to be moved the same way, a negative one that they are moved opposite ways, "
-            "and on the diagonal stand the squares of the standard deviations."
+            "means that two coordinates tend to be moved the same way, a negative one that they are moved opposite "
+            "ways, and on the diagonal stand the squares of the standard deviations."
         )
     return f"Every one of the {f.dimension:,} coordinates gets noise of the same kind and scale, drawn by itself."
 
