@@ -91,9 +91,7 @@ class TopK(SequenceQuery):
         return [int(c) for c in Histogram(self.domain).evaluate(data)]
 
     def details(self) -> dict[str, Any]:
-        of = (
-            "the histogram (l1)" if self.noisy else f"each count; epsilon is split over {self.rounds} rounds"
-        )
+        of = "the histogram (l1)" if self.noisy else f"each count; epsilon is split over {self.rounds} rounds"
         return {"method": self.way, "sensitivity of": of}
 
     def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:

@@ -42,10 +42,7 @@ def reports(first: Real, second: Real, others: Value | Sequence[Value], count: i
     if first == second:
         raise UsageError("the two reports are the same value: there is nothing to hide")
     rest = _rest(others, count)
-    laws = {
-        f"reports {value:g}": total([_point(value, rest[0]), *rest])
-        for value in (first, second)
-    }
+    laws = {f"reports {value:g}": total([_point(value, rest[0]), *rest]) for value in (first, second)}
     return _scenario(laws)
 
 
