@@ -6,7 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from fugu.data import Schema, Table
-from fugu.data.cells import OTHER, Categories, text_of
+from fugu.data.categories import Categories
+from fugu.data.cells import OTHER, text_of
 from fugu.data.field import Field
 from fugu.data.sequences import (
     Sequences,

@@ -14,8 +14,10 @@ import numpy as np
 
 from fugu.cli.train_data import Bounds, Rules, Wanted, names_of
 from fugu.data import Column, Schema, Table
-from fugu.data.cells import Categories, number_of
-from fugu.data.field import Field, canonical
+from fugu.data.categories import Categories
+from fugu.data.cells import number_of
+from fugu.data.declared import canonical
+from fugu.data.field import Field
 from fugu.data.private import numbers
 from fugu.errors import BadTable, UnknownName, UsageError
 
@@ -184,8 +186,7 @@ def _labels(told: Told, seen: Schema, public: Public | None) -> list[Any]:
         if len(found) != 2:
             raise UsageError(f"--classes are two labels with a comma between them, got {told.classes!r}")
     else:
-        known = seen.fields.get(target)
-        if known is None or _undecided(known, public):
+        if (known := seen.fields.get(target)) is None or _undecided(known, public):
             raise UsageError(
                 f'give --classes, the two labels of {target!r}, such as "no,yes": fugu does not take them from the '
                 "private table, where a rare label belongs to single people. --reference TABLE takes them from public "
@@ -204,9 +205,7 @@ def _labels(told: Told, seen: Schema, public: Public | None) -> list[Any]:
 def _meant(names: tuple[str, ...]) -> list[Any]:
     """Labels as texts; as numbers if all of them spell one."""
     spelt = [number_of(name) for name in names]
-    if not all(map(math.isfinite, spelt)):
-        return list(names)
-    return [_whole(x) for x in spelt]
+    return [_whole(x) for x in spelt] if all(map(math.isfinite, spelt)) else list(names)
 
 
 def _whole(x: float) -> float:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,28 +12,16 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, number_text, text_of
+from fugu.data.categories import Categories
+from fugu.data.cells import OTHER, is_missing, meant, number_of, number_text, text_of
 from fugu.data.column import Column
+from fugu.data.declared import NEAREST, canonical, declared
 from fugu.data.raw import Raw
-from fugu.errors import BadTable, UnknownName, UsageError
-from fugu.numbers.checks import is_iterable, is_real
+from fugu.errors import BadTable
 from fugu.numbers.exact import as_fraction
 
-KINDS = ("number", "category", "ordered", "time", "identifier")
-_KEYS = {
-    "number": ("bounds", "step", "outside", "missing", "typical"),
-    "category": ("values", "outside", "missing"),
-    "ordered": ("values", "outside", "missing", "typical"),
-    "time": (),
-    "identifier": (),
-}
-_OUTSIDE = ("clip", "missing")
-_NEAREST = "nearest"
-_OUT, _MISSING, _UNRULED = "outside its values", "that is missing", "without a rule"
 TRUTH = ("False", "True")
 """A column of truth values: an ordering whose places are the numbers 0 and 1."""
-_PLAIN = re.compile(r"\d{1,100}(?:[./]\d{1,100})?", re.ASCII)
-"""No exponent: working out "1e1000000000" takes hours."""
 
 
 @final
@@ -67,16 +54,7 @@ class Field:
         """Checked: what a user or a document says of column `name`."""
         if isinstance(told, Field):
             return told
-        stated = told.get("kind") if isinstance(told, Mapping) else told
-        if not isinstance(told, Mapping) or stated not in KINDS:
-            raise UnknownName(f"kind of column {name!r}", stated, KINDS)
-        kind = str(stated)
-        parts = ("kind", *_KEYS[kind])
-        spare = [key for key in told if key not in parts]
-        if spare:
-            raise UnknownName(f"part of column {name!r}, of kind {kind},", spare[0], parts)
-        given = {key: told.get(key) for key in _KEYS[kind]}
-        return _MAKERS[kind](name, **given)
+        return Field(**declared(name, told))
 
     @property
     def numeric(self) -> bool:
@@ -101,7 +79,7 @@ class Field:
     @property
     def nearest(self) -> bool:
         """Whether a cell outside becomes the category of the nearest number."""
-        return self.outside == "nearest"
+        return self.outside == NEAREST
 
     @property
     def drops_outside(self) -> bool:
@@ -236,100 +214,3 @@ def _nearest(known: tuple[float, ...], number: float) -> int:
 def is_gone(cell: object, absent: frozenset[str]) -> bool:
     """Whether a cell is missing, as it stands or by a word that means so."""
     return str.strip(cell) in absent if isinstance(cell, str) else is_missing(cell)
-
-
-def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typical: Any) -> Field:
-    ends = None
-    if bounds is not None:
-        try:
-            low, high = (float(as_fraction(x)) for x in bounds)
-        except (TypeError, ValueError, OverflowError):
-            raise UsageError(f"the bounds of column {name!r} must be two finite numbers, such as (0, 400)") from None
-        if not low < high:
-            raise UsageError(f"the bounds of column {name!r} must be increasing, such as (0, 400)")
-        ends = (low, high)
-    if outside is not None and outside not in _OUTSIDE:
-        raise UnknownName(f"choice for numbers of column {name!r} outside its bounds", outside, _OUTSIDE)
-    width = None
-    if step is not None:
-        try:
-            width = Fraction(step) if isinstance(step, str) and _PLAIN.fullmatch(step) else as_fraction(step)
-        except (TypeError, ValueError, ZeroDivisionError):
-            raise UsageError(f"the step of column {name!r} must be a number above 0") from None
-        if ends is None or not 0 < width <= as_fraction(ends[1]) - as_fraction(ends[0]):
-            raise UsageError(f"the step of column {name!r} must be above 0, and at most as wide as its bounds")
-    instead = (_finite(name, choice, ends) for choice in (missing, typical))
-    return Field("number", None, ends, width, outside, *instead)
-
-
-def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float | None:
-    if missing is None:
-        return None
-    if not is_real(missing) or not math.isfinite(missing):
-        raise UsageError(f"what a missing cell of column {name!r} becomes must be a finite number")
-    found = float(missing)
-    if ends is not None and not ends[0] <= found <= ends[1]:
-        raise UsageError(f"what a missing cell of column {name!r} becomes must lie within its bounds")
-    return found
-
-
-def _category(name: str, values: Any, outside: Any, missing: Any) -> Field:
-    if values is None and outside is None and missing is None:
-        return Field("category")
-    named = _named(name, values)
-    rules = [_rule(name, *told, (*named, OTHER)) for told in ((_OUT, outside), (_MISSING, missing))]
-    return Field("category", named, None, None, *rules)
-
-
-def _ordered(name: str, values: Any, outside: Any, missing: Any, typical: Any) -> Field:
-    named = _named(name, values)
-    near = outside == _NEAREST
-    told = ((_OUT, None if near else outside), (_MISSING, missing), (_UNRULED, typical))
-    beyond, *rules = (_rule(name, *one, named) for one in told)
-    if near and any(math.isnan(number_of(v)) for v in named):
-        raise UsageError(f"column {name!r} has values that are no numbers, so no cell is near one; name a category")
-    return Field("ordered", named, None, None, _NEAREST if near else beyond, *rules)
-
-
-def _rule(name: str, where: str, choice: Any, allowed: tuple[str, ...]) -> str | None:
-    """The category that some cells become, if one is named."""
-    if choice is None:
-        return None
-    if (found := canonical(choice)) not in allowed:
-        raise UnknownName(f"category of column {name!r} for a cell {where}", choice, allowed)
-    return found
-
-
-def _named(name: str, values: Any) -> tuple[str, ...]:
-    """The categories that are declared."""
-    if values is None:
-        raise UsageError(f"column {name!r} needs values=[...], its categories")
-    if not is_iterable(values):
-        raise UsageError(f"the values of column {name!r} must be a list of categories")
-    named = tuple(canonical(value) for value in values)
-    if not named or len(set(named)) < len(named) or any(v is None for v in named):
-        raise UsageError(f"the values of column {name!r} must be different categories: texts or numbers")
-    return tuple(map(str, named))
-
-
-def _as_it_is(kind: str) -> Callable[[str], Field]:
-    return lambda name: Field(kind)  # noqa: ARG005
-
-
-_MAKERS: dict[str, Callable[..., Field]] = {
-    "number": _number,
-    "category": _category,
-    "ordered": _ordered,
-    "time": _as_it_is("time"),
-    "identifier": _as_it_is("identifier"),
-}
-
-
-def canonical(value: object) -> str | None:
-    """A category as a user declares it: a text as it is, a number in its one form; None if it is neither."""
-    if isinstance(value, str):
-        return value.strip() or None
-    number = number_of(value)
-    if math.isnan(number):
-        return None
-    return text_of(value) if isinstance(value, bool | np.bool_ | int) else number_text(number)

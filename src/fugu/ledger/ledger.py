@@ -65,6 +65,7 @@ class Ledger:
     a `produce()` that fails depending on its own draw and is repeated until it does not.
 
     >>> import tempfile, os.path
+    >>> from fugu import Pure
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(os.path.join(folder.name, "ledger.db"), Pure(1), data="visits")
     >>> ledger.spend("monday", Charge.per_entry(0.4), lambda: 17)

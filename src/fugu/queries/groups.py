@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Schema, Table
-from fugu.data.cells import Categories
+from fugu.data.categories import Categories
 from fugu.data.private import Private, label_of
 from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Approx, Pure

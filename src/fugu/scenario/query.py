@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column
-from fugu.data.cells import Categories
+from fugu.data.categories import Categories
 from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError

@@ -18,8 +18,9 @@ from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from fugu.data.cells import Categories
-from fugu.data.field import Field, canonical
+from fugu.data.categories import Categories
+from fugu.data.declared import canonical
+from fugu.data.field import Field
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
