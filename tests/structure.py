@@ -14,9 +14,6 @@ ROOMS = [
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300
 LONG = {
-    "cli/train_reading.py": "one reading of a training's table, options and schema",
-    "data/cells.py": "the one reading of a cell, kind by kind",
-    "data/field.py": "one column of a schema, kind by kind",
     "scenario/scenario.py": "the one class behind every scenario; each way to make one lists what it takes",
     "translation/contraction/scalar.py": "one recursion with one number for all pairs, with and without a start",
 }

@@ -33,13 +33,13 @@ from hunting import search
 SRC = Path(fugu.__file__).parent
 HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_training_doors.py"
 DOORS = {
-    "publish/column.py:open_column": HERE,
+    "queries/column.py:open_column": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
     "queries/answer.py:prepare": HERE,
     "data/sequences.py:open_sequences": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
-    "iterate/inputs.py:read": TRAINING,
+    "training/inputs.py:read": TRAINING,
     "cli/train_data.py:rows": TRAINING,
 }
 """Every function that opens private data, and where one record of it is replaced."""

@@ -9,7 +9,7 @@ import pytest
 
 from fugu.errors import CertificateError
 from fugu.iterate import TrainingCertificate
-from fugu.training.record import _digest
+from fugu.mechanism.document import digest_of
 
 SEALED = json.loads((Path(__file__).parent / "certificates_0_1.json").read_text())
 
@@ -26,4 +26,4 @@ def test_with_half_the_noise_it_does_not(name):
     body = json.loads(json.dumps({k: v for k, v in SEALED[name].items() if k != "digest"}))
     body["accountant"]["noise"] /= 2
     with pytest.raises(CertificateError):
-        TrainingCertificate({**body, "digest": _digest(body)}).verify()
+        TrainingCertificate({**body, "digest": digest_of(body)}).verify()
