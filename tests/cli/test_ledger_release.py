@@ -211,9 +211,9 @@ def test_a_dry_run_charges_nothing(folder):
 
 def test_a_table_that_cannot_be_released_costs_nothing(folder):
     whole = (folder / "today.csv").read_text()
-    (folder / "today.csv").write_text(whole + 'a,"7,1\n')
+    (folder / "today.csv").write_text(whole + 'a,"7.318,1\n')
     code, message = release(folder)
-    assert code == 2 and "quotes" in message and "7" not in message and "l.db" not in names(folder)
+    assert code == 2 and "quotes" in message and "7.318" not in message and "l.db" not in names(folder)
     (folder / "today.csv").write_text(whole)
     assert release(folder)[0] == 0
 

@@ -63,13 +63,13 @@ def test_a_per_entry_mechanism_is_charged_what_it_states(ledger):
 
 def test_a_failed_request_keeps_its_charge_and_can_be_repeated_under_it(ledger):
     def fails():
-        raise RuntimeError("the private value is 4711")
+        raise RuntimeError("the private value is 4711.0815")
 
     with pytest.raises(RuntimeError):
         ledger.spend("q", Charge.per_entry(0.6), fails)
     (entry,) = ledger.history()
     assert (entry.state, entry.note) == ("failed", "produce() raised RuntimeError") and ledger.spent() == Pure(0.6)
-    assert "4711" not in json.dumps(ledger.export())
+    assert "4711.0815" not in json.dumps(ledger.export())
     with pytest.raises(BudgetExceeded):
         ledger.spend("other", Charge.per_entry(0.6), never)
     assert ledger.spend("q", Charge.per_entry(0.6), lambda: 5) == 5
