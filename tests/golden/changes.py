@@ -132,7 +132,8 @@ _A_DIGIT_LESS = (
       for case, fields in (
           ("*/calibrate/*", ("*noise.scale", "*.absolute", "*.squared", "*.delta", "*.epsilon", "errors.interval*")),
           ("*/mix/*", ("*noise.scale", "*.absolute", "*.squared", "*.delta")),
-          ("*/verify/*", ("delta",)), ("*/approx/compare*", ("rows.exact gaussian.*",)))
+          ("*/verify/*", ("delta",)), ("*/guarantee-against/*", ("delta",)),
+          ("*/approx/compare*", ("rows.exact *",)))
       for field in fields),
     Change("*/calibrate/*", "noise.tail", _DECIMAL, "<bound method *"),
 )  # fmt: skip
