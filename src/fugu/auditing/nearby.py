@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from fugu.auditing.against import conditioned, proved, pure_loss, running, stated, weakest
 from fugu.auditing.hoelder import best_a4, straight
@@ -44,9 +44,18 @@ _SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
 
 
 def guarantee_within(
-    mechanism_or_certificate: Source, distance: Real, kind: str = "wasserstein", order: Real = math.inf
+    mechanism_or_certificate: Source,
+    distance: Real,
+    kind: Literal["wasserstein", "renyi"] = "wasserstein",
+    order: Real = math.inf,
 ) -> Guarantee:
     """The guarantee, proved, against every adversary whose beliefs are within `distance` of the assumed ones.
+
+    Parameters: `mechanism_or_certificate`, or the path of its file; `distance`, a number >= 0; `kind` says of what, of
+    values that are moved ("wasserstein") or of a Rényi divergence ("renyi") of that `order` > 1, inf by default.
+
+    Returns a guarantee; raises `NotProvable` where no bound is known, `UnknownName` and `UsageError` for arguments that
+    make no sense.
 
     Pure and Rényi budgets give the same kind of guarantee. An Approx budget gives the delta at the same epsilon
     (wasserstein) or epsilon + 2 distance with e^distance delta (renyi). Where nothing finite is known, epsilon is inf.

@@ -29,7 +29,7 @@ class Described:
     smooth: ClassVar[bool] = False
     """Whether it is the view of a law with spread, rather than a law."""
 
-    def read(self) -> Any:
+    def read(self) -> Described | Components:
         """Itself; a bell shape as its components, or as the atoms that it is if it has no spread."""
         return self
 
