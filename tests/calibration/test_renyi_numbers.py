@@ -285,10 +285,11 @@ def test_calibrate_refuses(budget, options, error, words):
         fugu.calibrate(PAIR, budget, **options)
 
 
-def test_mixing_and_planning_are_not_for_renyi():
+def test_mixing_is_for_one_order_and_planning_is_for_an_error():
     mechanism = fugu.calibrate(PAIR, fugu.Renyi(2, 1))
-    with pytest.raises(NotProvable, match="Pure and Approx"):
-        fugu.mix(0.5, mechanism, fugu.calibrate(PAIR, fugu.Renyi(2, 1)))
+    assert fugu.mix(0.5, mechanism, fugu.calibrate(PAIR, fugu.Renyi(2, 2))).guarantee == fugu.Renyi(2, 2)
+    with pytest.raises(NotProvable, match="same orders"):
+        fugu.mix(0.5, mechanism, fugu.calibrate(PAIR, fugu.Renyi(3, 1)))
     with pytest.raises(UsageError, match="target error"):
         fugu.plan(PAIR, fugu.Renyi(2, 1))
     assert isinstance(fugu.plan(PAIR, 1.5), fugu.Pure)

@@ -15,7 +15,7 @@ import math
 import random
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ _for_budget = NoisySGD.for_budget
 
 def remembered(self, budget):
     """`for_budget`, which knows public numbers alone, worked out once for each of them."""
-    key = (repr(self), budget)
+    key = (repr([(f.name, getattr(self, f.name)) for f in fields(self)]), budget)
     if key not in _solved:
         _solved[key] = _for_budget(self, budget)
     return _solved[key]
