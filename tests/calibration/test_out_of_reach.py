@@ -50,7 +50,7 @@ def test_money_in_cents_needs_little_memory() -> None:
         "            m.release([25000.5], allow_no_noise=True)\n"
         "        except fugu.errors.NotProvable as error:\n"
         "            assert noise == 'gaussian' and 'lattice point' in str(error), error\n"
-        "print('peak', int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) // 1024)\n"  # not the parent's
+        "print('peak', int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) // 1024)\n"
     )
     assert found.returncode == 0, found.stderr
     assert int(found.stdout.split()[-1]) < 700
