@@ -50,10 +50,11 @@ def _readings(law: fugu.Discrete, weights: list[object]) -> list[list[mpmath.mpf
     as."""
     parts, total = law.masses.whole()
     found = [[_real(Fraction(p, total)) for p in parts]]
-    if isinstance(weights[0], float) and min(weights) < 2.0**-1022:  # type: ignore[type-var, operator]
-        # without such masses the law as stored is the only reading: decimals that sum to 1 are read as decimals
+    if isinstance(weights[0], float):
+        minute = min(weights) < 2.0**-1022  # type: ignore[type-var, operator]
         decimals = [Fraction(repr(w)) if w < 2.0**-1022 else Fraction(w) for w in weights]  # type: ignore[operator, arg-type]
-        found.append([_real(d / sum(decimals)) for d in decimals])
+        # without such masses the law as stored is the only reading: decimals that sum to 1 are read as decimals
+        found.append([_real(d / sum(decimals)) for d in decimals] if minute else found[0])
     return found
 
 
