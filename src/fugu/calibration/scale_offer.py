@@ -94,8 +94,9 @@ class ScaleOffer(Offer):
         lattice: Lattice | None = self.where.lattice
         laws, unrounded = self.where.items, self.where.unrounded()
         silent = self.kind.at(0, self.where.lattice.grid)
-        bare = self.proposal.steps == 0 and self.kind.released and unrounded is not None
-        if bare and unrounded is not None and bound(unrounded, silent, ask).holds:
+        if not self.kind.released or self.proposal.steps > 0:
+            unrounded = None
+        if unrounded is not None and bound(unrounded, silent, ask).holds:
             lattice, laws = None, unrounded
         if self.kind.released:
             require_drawn(self.proposal.steps)
@@ -170,8 +171,8 @@ class ScaleOffer(Offer):
             method=self.method,
             noise=self.noise,
             scale=float(noise.scale),
-            expected_absolute=d * noise.expected_error(),
-            expected_squared=d * noise.expected_error("squared"),
+            expected_absolute=noise.total_error("absolute", d),
+            expected_squared=noise.total_error("squared", d),
             epsilon=proof.epsilon if leak is None else leak,
             proven=proof.holds,
             why=self.way.theorem if proof.holds else above(proof.epsilon, proof.delta),

@@ -44,7 +44,6 @@ class Proved:
         """The certificate: what was asked, what was proved, and all that a reader needs to check it."""
         silent = (NO_NOISE,) if self.noise.silent else ()
         stated = (a for a in context.assumptions if a not in self.before)
-        each = 1 if self.lattice is None or hasattr(self.noise, "dimension") else self.dimension
         body = {
             "kind": self.kind,
             **({"dimension": self.dimension} if self.dimension > 1 else {}),
@@ -56,7 +55,7 @@ class Proved:
             "noise": self.noise.to_json(),
             "lattice": None if self.lattice is None else self.lattice.to_json(),
             "support": self.support,
-            "expected_error": {o: finite_or_none(each * self.noise.expected_error(o)) for o in OBJECTIVES},
+            "expected_error": {o: finite_or_none(self.noise.total_error(o, self.dimension)) for o in OBJECTIVES},
             "scales": self.scales,
             "assumptions": [*self.before, *stated, ONE_RELEASE, *self.after, *silent],
             "unit": context.unit,

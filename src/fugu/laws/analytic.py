@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fugu.errors import BadNoise
 from fugu.laws.components import Components
+from fugu.laws.one_pair import OnePair
 from fugu.laws.places import Digest, spread
 from fugu.noise.lattice import Lattice
 
 
 @dataclass(frozen=True, eq=False)
-class Analytic:
+class Analytic(OnePair):
     """A pair of laws of a real number; on a lattice once `lattice` is set."""
 
     p: Components
@@ -26,37 +24,10 @@ class Analytic:
     lattice: Lattice | None = None
     shape: ClassVar[str] = "smooth"
     dimension: ClassVar[int] = 1
-    atoms: ClassVar[bool] = False
-    translates: ClassVar[bool] = False
-    inexact: ClassVar[bool] = False
-    point_masses: ClassVar[bool] = False
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The label of the pair."""
-        return (self.label,)
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """One pair."""
-        return ((0, 1),)
-
-    def alone(self) -> Iterator[Analytic]:
-        """The pair, if it differs."""
-        if not self.same:
-            yield self
 
     def on(self, lattice: Lattice) -> Analytic:
         """The same laws, rounded onto a lattice."""
         return Analytic(self.p, self.q, self.label, lattice)
-
-    def push(self, support: NDArray[np.float64]) -> Analytic:  # noqa: ARG002
-        """Refused: values without atoms are not moved to atoms."""
-        raise BadNoise("it moves every value to its own atoms, and these laws have none")
-
-    def numbered(self) -> Analytic:
-        """Refused: values without atoms are always rounded."""
-        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
 
     def spread(self) -> float:
         """The standard deviation of the published value under both laws together; 1 where it has none."""

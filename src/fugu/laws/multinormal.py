@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw, BadNoise
+from fugu.errors import BadLaw
 from fugu.fixed import fixed
 from fugu.laws.components import Described
+from fugu.laws.one_pair import OnePair
 from fugu.laws.places import Digest
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number, listed
@@ -79,50 +80,23 @@ class MultivariateNormal(Described):
 
 
 @dataclass(frozen=True, eq=False)
-class NormalPair:
+class NormalPair(OnePair):
     """Two normal laws of a vector that must look alike."""
 
     p: MultivariateNormal
     q: MultivariateNormal
     label: str
     shape: ClassVar[str] = "normal"
-    atoms: ClassVar[bool] = False
-    translates: ClassVar[bool] = False
-    inexact: ClassVar[bool] = False
-    point_masses: ClassVar[bool] = False
 
     @property
     def dimension(self) -> int:
         """The number of coordinates."""
         return self.p.dimension
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The label of the pair."""
-        return (self.label,)
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """One pair."""
-        return ((0, 1),)
-
-    def alone(self) -> Iterator[NormalPair]:
-        """The pair, if it differs."""
-        if not self.same:
-            yield self
-
     def on(self, lattice: Lattice) -> NormalPair:
         """The laws as they are: rounding is part of what is proved of the noise (`loss.normal.smoothing`)."""
         del lattice
         return self
-
-    def push(self, support: NDArray[np.float64]) -> NormalPair:  # noqa: ARG002
-        """Refused: values without atoms are not moved to atoms."""
-        raise BadNoise("it moves every value to its own atoms, and these laws have none")
-
-    def numbered(self) -> NormalPair:
-        """Refused: values without atoms are always rounded."""
-        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
 
     def spread(self) -> float:
         """The root of the mean variance, over coordinates and both laws."""

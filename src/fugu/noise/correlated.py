@@ -106,6 +106,10 @@ class CorrelatedGaussian:
             return sum(variances)
         return sum(math.sqrt(2 * v / math.pi) for v in variances)
 
+    def total_error(self, objective: Objective, coordinates: int) -> float:  # noqa: ARG002 - it knows its coordinates
+        """E ||N||_1 or E ||N||_2^2."""
+        return self.expected_error(objective)
+
     def draw(self, rows: int, source: BitSource) -> NDArray[np.int64]:
         """Independent exact draws in lattice steps, one per row."""
         noise = np.zeros((rows, self.dimension), dtype=np.int64)

@@ -65,11 +65,6 @@ class Gaussian(Noise):
         object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
 
     @classmethod
-    def at(cls, scale: Real, grid: Fraction) -> Gaussian:
-        """Lattice noise of that scale."""
-        return cls(scale, grid)
-
-    @classmethod
     def refusal(cls, ask: Ask) -> str | None:
         """It bounds no ratio, so it needs a delta or a finite order."""
         return NO_RATIO if ask.pure else None

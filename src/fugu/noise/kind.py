@@ -45,9 +45,9 @@ class Noise(ABC):
     grid: Fraction | None
 
     @classmethod
-    @abstractmethod
     def at(cls, scale: Real, grid: Fraction) -> Self:
-        """The noise of this kind with that scale: on the lattice if it is released, continuous if not."""
+        """The noise of this kind with that scale: on the lattice, unless the kind is for analysis only."""
+        return cls(scale, grid)  # type: ignore[call-arg]
 
     @classmethod
     @abstractmethod
@@ -61,6 +61,10 @@ class Noise(ABC):
     @abstractmethod
     def quantile(self, level: float) -> float:
         """The least error h with P(|N| <= h) >= level, from above."""
+
+    def total_error(self, objective: Objective, coordinates: int) -> float:
+        """E ||N||_1 or E ||N||_2^2 of independent noise in so many coordinates."""
+        return coordinates * self.expected_error(objective)
 
     @property
     def sampler(self) -> Sampler:

@@ -53,11 +53,6 @@ class Laplace(Noise):
         object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
 
     @classmethod
-    def at(cls, scale: Real, grid: Fraction) -> Laplace:
-        """Lattice noise of that scale."""
-        return cls(scale, grid)
-
-    @classmethod
     def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
         """Never: it bounds every ratio."""
         return None
