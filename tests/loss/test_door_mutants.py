@@ -27,6 +27,7 @@ from fugu.laws.family import Family
 from fugu.laws.items import shapes
 from fugu.laws.masses import Masses
 from fugu.loss.door import bound, divergence_bounds, leakage
+from fugu.loss.leakage import PairLoss
 from fugu.loss.stated import steps_below
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.lattice import Lattice
@@ -176,3 +177,25 @@ def test_scales_in_other_units_are_never_rounded_up():
         scale, unit = k / 7, Fraction(3, 10 * k + 1)
         assert Fraction(steps_below(scale, unit)) <= as_fraction(scale) / unit
         assert steps_below(scale, unit) == pytest.approx(float(as_fraction(scale) / unit), rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["pure", "delta", "divergence"])
+@pytest.mark.parametrize("shape", ["line", "space", "smooth", "normal"])
+def test_nothing_holds_because_nothing_was_looked_at(name, shape, monkeypatch):
+    """A wrong version: an entry of the table that leaves a pair out."""
+    pairs = {
+        "line": fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2])),
+        "space": fugu.LawPair(fugu.Discrete([[0, 0], [1, 1]]), fugu.Discrete([[0, 1], [1, 1]])),
+        "smooth": fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(1, 2)),
+        "normal": fugu.LawPair(*(fugu.MultivariateNormal([k, 0], [[1, 0], [0, 1]]) for k in (0, 1))),
+    }
+    budget = {"pure": fugu.Pure(1), "delta": fugu.Approx(0.01, 1e-3), "divergence": fugu.Renyi(2, 0.5)}[name]
+    noise = "gaussian" if shape == "normal" else "laplace"
+    items = shapes([pairs[shape]])
+    known = leakage(shape, noise)
+    monkeypatch.setattr(type(known), name, lambda *_: [])
+    if name == "delta":
+        monkeypatch.setattr(type(known), "pure", lambda self, item, *_: [PairLoss("", math.inf)] * item.differing)
+    drawn = (fugu.Gaussian if shape == "normal" else fugu.Laplace)(5, 1)
+    with pytest.raises(NotProvable, match="not looked at"):
+        bound([item.on(Lattice(Fraction(1))) for item in items], drawn, budget.asks())

@@ -90,6 +90,11 @@ class Family:
         """Whether no pair differs."""
         return not self.different
 
+    @property
+    def differing(self) -> int:
+        """How many pairs differ."""
+        return len(self.different)
+
     def alone(self) -> Iterator[Family]:
         """Every pair that differs, by itself."""
         for pair, label in self.different:

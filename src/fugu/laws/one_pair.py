@@ -35,6 +35,11 @@ class OnePair:
         """One pair."""
         return ((0, 1),)
 
+    @property
+    def differing(self) -> int:
+        """How many pairs differ."""
+        return 0 if self.same else 1
+
     def alone(self) -> Iterator[Self]:
         """The pair, if it differs."""
         if not self.same:

@@ -110,10 +110,11 @@ class _Bounds:
         return ((item, leakage(item.shape, self.noise.name)) for item in self.items)
 
     def pure(self, epsilon: Fraction) -> list[PairLoss]:
-        return [loss for item, known in self._known() for loss in known.pure(item, self.noise, epsilon)]
+        return [loss for item, known in self._known() for loss in _whole(item, known.pure(item, self.noise, epsilon))]
 
     def delta(self, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
-        return [loss for item, known in self._known() for loss in known.delta(item, self.noise, epsilon, delta)]
+        each = ((item, known.delta(item, self.noise, epsilon, delta)) for item, known in self._known())
+        return [loss for item, losses in each for loss in _whole(item, losses)]
 
     def explain_pure(self) -> None:
         for item, known in self._known():
@@ -149,8 +150,15 @@ class _Bounds:
         return [
             (loss, epsilon, left_out)
             for alpha, epsilon in ask.orders
-            for loss in known.divergence(item, self.noise, alpha)
+            for loss in _whole(item, known.divergence(item, self.noise, alpha))
         ]
+
+
+def _whole(item: Shape, losses: list[PairLoss]) -> list[PairLoss]:
+    """Losses of all pairs that differ: nothing holds because nothing was looked at."""
+    if len(losses) < item.differing:
+        raise NotProvable(f"{item.differing - len(losses)} pairs of laws were not looked at; this is a fault of fugu")
+    return losses
 
 
 def _within(losses: list[tuple[PairLoss, Fraction, Fraction]]) -> bool:
