@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import ABSENT
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
 from fugu.numbers.checks import is_row
@@ -26,7 +25,8 @@ Bits = NDArray[np.uint64]
 WIDE = 64
 """A column with more distinct values than this is recognised by itself: others may agree by chance."""
 _MISSING = np.uint64(0x9AE16A3B2F90404F)
-_SHORT = dict.fromkeys((*ABSENT, "nat", "<na>"), "") | {"true": "true", "false": "false"}
+_SHORT = dict.fromkeys(("", "na", "n/a", "null", "none", "nat", "<na>"), "") | {"true": "true", "false": "false"}
+"""A list of its own: files that are written already recognise tables by it, whatever words readers learn to skip."""
 _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 
