@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
@@ -11,7 +12,6 @@ import fugu
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
-from fugu.errors import UsageError
 from fugu.guarantee import weaknesses
 from fugu.mechanism.weakness import warnings_of
 from fugu.scenario import Scenario
@@ -50,7 +50,7 @@ def compare(
     components: options.Components = None,
     grid: options.Grid = "auto",
     figure: Annotated[
-        str | None, typer.Option(help="Write curves of noise against delta and people here (HTML).")
+        str | None, typer.Option(help="Write a page with every method, and what other budgets would cost, here (HTML).")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -58,17 +58,15 @@ def compare(
     budget = options.budget(epsilon, delta, alpha)
     if figure is not None:
         options.target(figure, table)
-        if budget.renyi:
-            raise UsageError("the curves are drawn for epsilon and delta; leave out --alpha, or leave out --figure")
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header),
         )  # fmt: skip
         found = fugu.compare(scenario, budget, grid=grid)
-        if figure is not None and not budget.renyi:
-            _figure(scenario, budget, publish, figure)
-    said = weaknesses(budget, scenario.report.rows)
+        said = weaknesses(budget, scenario.report.rows)
+        if figure is not None:
+            _figure(scenario, found, publish, protect, said, figure)
     if as_json:
         print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said)})
         return
@@ -77,14 +75,16 @@ def compare(
     warn(said)
 
 
-def _figure(scenario: Scenario, budget: fugu.Pure | fugu.Approx | fugu.Renyi, publish: str, path: str) -> None:
+def _figure(
+    scenario: Scenario, found: fugu.Comparison, publish: str, protect: str, said: Sequence[str], path: str
+) -> None:
+    """Write the page of a comparison."""
     from fugu.report import write
-    from fugu.report.trade import trade_page
+    from fugu.report.trade_page import trade_page
 
     beliefs = scenario.empirical or scenario.adversaries[0]
     laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
-    delta = float(budget.delta)
-    write(path, trade_page(scenario, laws or None, float(budget.epsilon), delta, publish))
+    write(path, trade_page(scenario, found, publish, protect, laws or None, said))
 
 
 def plan(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Annotated, Any
@@ -98,16 +96,6 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
 
 def _page(points: list[tuple[int, float]], name: str) -> str:
     """A self-contained page with the finite part of the curve."""
-    import plotly.graph_objects as go
+    from fugu.report.influence import influence_page
 
-    from fugu.report.shell import figure_page
-
-    known = [(b, a) for b, a in points if math.isfinite(a)]
-    line = {"color": "#0072b2", "width": 2}
-    figure: Any = go.Figure(
-        go.Scatter(x=[b for b, _ in known], y=[a for _, a in known], mode="lines+markers", line=line)
-    )
-    figure.update_xaxes(type="log", title="entries set aside, b")
-    figure.update_yaxes(title="influence of the others, a(b)", rangemode="tozero")
-    figure.update_layout(template="simple_white", showlegend=False, title=f"Influence curve: {name}")
-    return figure_page("Influence curve", '<div id="curve"></div>', {"curve": json.loads(figure.to_json())})
+    return influence_page(points, name)

@@ -10,7 +10,7 @@ from fugu.calibration.lattice import Problem, on
 from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
-from fugu.errors import UsageError
+from fugu.errors import NotProvable, UsageError
 from fugu.mechanism.certificate import Certificate
 from fugu.noise.kind import kinds
 from fugu.noise.lattice import Lattice
@@ -61,6 +61,23 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     places = {m.name: m.place for m in registered()}
     names = sorted(scales, key=lambda name: places.get(name, 0))
     return tuple(_line(name, scales[name], certificate.method, amount) for name in names)
+
+
+def compared(comparison: Comparison) -> tuple[Line, ...]:
+    """The rows of a comparison by itself; the one that `calibrate` would take counts as used.
+
+    What a row says of itself when it is refused becomes its note."""
+    try:
+        best: Row | None = comparison.best
+    except NotProvable:
+        best = None
+    found = []
+    for r in comparison.rows:
+        refused = math.isinf(r.scale)
+        note = r.note or ("" if r.proven else r.why)
+        reached = None if refused else r.epsilon
+        found.append(Line(r.method, r.noise.capitalize(), r.scale, r.expected_absolute, reached, r.proven, note, r is best))
+    return tuple(found)
 
 
 def _line(name: str, scale: float | None, method: str, amount: Amount) -> Line:

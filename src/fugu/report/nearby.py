@@ -26,12 +26,10 @@ from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.door import AnyNoise
 from fugu.mechanism.certificate import Certificate
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
-from fugu.report import style
+from fugu.report.charts import Axis, Chart, Level, Line, Panel
 from fugu.report.facts import Facts
-from fugu.report.figures import plain as plain_text
 from fugu.report.kernels import kernel_of
-from fugu.report.style import Figure
-from fugu.report.text import VALUE, number, quoted, shortened
+from fugu.report.text import VALUE, clean, number, quoted, shortened
 from fugu.report.views import Part, parts
 
 POINTS = 24
@@ -199,26 +197,17 @@ def _promise(budget: Guarantee) -> tuple[float, str]:
     return float(budget.epsilon), "ε"
 
 
-def nearby_figure(found: Curve | None, f: Facts) -> Figure | None:
-    """The proved loss as steps over the distance, the promise as a dotted line."""
-    if found is None:
-        return None
-    line: Figure = {"type": "scatter", "mode": "lines", "name": "proved limit", "x": _down(found.distances)}
-    line |= {
-        "y": [float(decimal_up(v, 5)) for v in found.losses],
-        "line": {"color": style.CURVE, "width": 2.5, "shape": "vh"},
-    }
-    line["hovertemplate"] = "distance up to %{x}<br>at most %{y}<extra></extra>"
-    flat: Figure = {"type": "scatter", "mode": "lines", "name": "promised", "hoverinfo": "skip"}
-    flat |= {"x": _down((0.0, found.distances[-1])), "y": [float(f"{found.promised:.5g}")] * 2}
-    flat |= {"line": {"color": style.FIRST, "width": 1.5, "dash": "dot"}}
-    layout = style.layout(330, top=44) | {"showlegend": True}
-    of = "" if f.query == VALUE else f", in units of {plain_text(f.query, 40)}"
-    layout["xaxis"] = style.axis(f"how far the beliefs may be off{of}", rangemode="tozero")
+def nearby_figure(found: Curve, f: Facts) -> Chart:
+    """The proved loss as steps over the distance, the promise as a dotted line; drawn heights are rounded up."""
+    distances, losses = _down(found.distances), tuple(float(decimal_up(v, 5)) for v in found.losses)
+    of = "" if f.query == VALUE else f", in units of {clean(f.query, 40)}"
     wide = found.promised > 0 and found.losses[-1] > 30 * found.promised
-    more: Figure = {"type": "log", "exponentformat": "power", "dtick": 1} if wide else {"rangemode": "tozero"}
-    layout["yaxis"] = style.axis(found.measure, **more)
-    return {"data": [line, flat], "layout": layout}
+    upward = Axis(found.measure, found.promised / 1.5 if wide else 0.0, losses[-1] * (1.5 if wide else 1.06), log=wide)
+    across = Axis(f"how far the beliefs may be off{of}", 0.0, distances[-1])
+    marks = (Level(found.promised, "promised", "promised"), Line(distances, losses, "ink", "proved limit", "ahead"))
+    about = f"It rises from {number(found.promised, 'up', 4)} to at most {number(losses[-1], 'up', 4)}."
+    title = f"Proved limit ({found.measure}) against how far the beliefs are off"
+    return Chart("nearby", title, about, (Panel(marks, across, upward, 230.0),))
 
 
 def nearby_caption(found: Curve | None, f: Facts) -> str:
@@ -233,6 +222,6 @@ def nearby_caption(found: Curve | None, f: Facts) -> str:
     )
 
 
-def _down(distances: tuple[float, ...]) -> list[float]:
+def _down(distances: tuple[float, ...]) -> tuple[float, ...]:
     """Five digits of each, never farther than what was proved."""
-    return [float(shortened(Decimal(x), "down", 5)) for x in distances]
+    return tuple(float(shortened(Decimal(x), "down", 5)) for x in distances)

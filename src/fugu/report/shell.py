@@ -1,77 +1,78 @@
-"""What every page has in common: a content policy that lets fugu's own scripts run and no other, and data beside them.
+"""What every page has in common: one style sheet, and a content policy under which nothing runs and nothing is loaded.
 
-Scripts are constant files, named in the policy by their digests; what came from a certificate or a table stands in a
-block of JSON, which no browser runs. A name that breaks out of its place on the page is then only text: it does not
-run, loads nothing and sends nothing.
-"""
+There is no script on any page. The style sheet is a constant file, named in the policy by its digest: a name that
+breaks out of its place on the page is only text. It does not run, loads nothing, sends nothing, and styles nothing."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from fugu.report import style
-from fugu.report.figures import plain
-from fugu.report.style import Figure
-from fugu.visible import visible_parts
-
-_STYLE = (
-    "body{max-width:56rem;margin:2rem auto;padding:0 1rem;font-family:system-ui,sans-serif;line-height:1.5;"
-    "color:#1B1B1B}"
-)
+from fugu.report.html import Html, Inside, joined, tag
+from fugu.report.text import clean
+from fugu.report.views import MOST
 
 
 @cache
-def plotly() -> str:
-    """The library that draws, as one script."""
-    from plotly.offline import get_plotlyjs
-
-    return _script(get_plotlyjs())
+def sheet() -> str:
+    """The style sheet, with a rule for each place in the list of pairs; line ends as a browser reads them."""
+    views = ",\n".join(f"main:has(#pair-{k}:checked) .view-{k}" for k in range(MOST))
+    text = files("fugu.report").joinpath("sheet.css").read_text("utf-8").replace("\r\n", "\n")
+    return text.replace("VIEWS", f"{views} {{ display: block; }}")
 
 
 @cache
-def script(name: str) -> str:
-    """One of the scripts of this folder."""
-    return _script(files("fugu.report").joinpath(name).read_text("utf-8"))
+def policy() -> str:
+    """The content policy of every page: the style sheet, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(sheet().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def policy(*scripts: str) -> str:
-    """The content policy of a page with these inline scripts: nothing else runs, and nothing is loaded or sent.
-
-    Styles stay inline, because the library sets them on what it draws."""
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
-        "form-action 'none'"
+def whole_page(title: str, *main: Inside) -> str:
+    """A self-contained page. `main` is what stands under `<main>`, with one h1; halves of surrogate pairs, which are
+    not text, become question marks."""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=Html(policy())),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", clean(title, 200)),
+        tag("style", Html(sheet())),
     )
+    body = tag("body", tag("main", "\n", *main, "\n"))
+    return joined(Html("<!DOCTYPE html>\n"), tag("html", head, "\n", body, lang="en"), "\n")
 
 
-def embedded(content: Any) -> str:
-    """JSON that ends no element and breaks no line, with every text made visible: ASCII, and no `<`, `>` or `&`."""
-    text = json.dumps(visible_parts(content), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def section(name: str, title: str, *inside: Inside) -> Html:
+    """A section of the page with a heading that names it."""
+    return joined("\n", tag("section", tag("h2", title, id=name), "\n", *inside, aria_labelledby=name))
 
 
-def figure_page(title: str, body: str, figures: Mapping[str, Figure]) -> str:
-    """A self-contained page: `body` is HTML with an element of the name of each figure; names in it are escaped."""
-    data = embedded({"figures": [{"id": name, **figure} for name, figure in figures.items()], "config": style.CONFIG})
-    own = script("figures.js")
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(plotly(), own)}">'
-        f'<meta name="referrer" content="no-referrer"><title>{plain(title, 200)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
-        f"<script>{plotly()}</script></head><body>{body}\n"
-        f'<script type="application/json" id="data">{data}</script>\n<script>{own}</script></body></html>'
-    )
+def table(caption: str, head: list[str], *body: Inside, look: str | None = None) -> Html:
+    """A table with a caption and named columns, that scrolls by itself where the screen is narrow."""
+    columns = tag("tr", [tag("th", name, scope="col") for name in head])
+    inside = tag("table", tag("caption", caption), tag("thead", columns), *body, class_=look)
+    return joined("\n", tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label=caption))
 
 
-def _script(text: str) -> str:
-    """As a browser reads it: line ends are line feeds, or the digest would not match."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def row(name: Inside, *cells: Inside) -> Html:
+    """A line of a table: its name, then its cells."""
+    return tag("tr", tag("th", name, scope="row"), [tag("td", cell) for cell in cells])
+
+
+def note(look: str, title: str, *inside: Inside) -> Html:
+    """A box: "loud" for what must not be overlooked, "aside" for what stands beside the promise."""
+    return joined("\n", tag("div", tag("b", title), *inside, class_=look, role="note"))
+
+
+def listed(items: list[Inside]) -> Html:
+    """A list."""
+    return tag("ul", [tag("li", item) for item in items])
+
+
+def defined(*pairs: tuple[str, Inside]) -> Html:
+    """Terms, each with what is said of it; those of which nothing is said are left out."""
+    return tag("dl", [(tag("dt", term), tag("dd", said), "\n") for term, said in pairs if said not in ("", None)])

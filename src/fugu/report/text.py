@@ -29,8 +29,17 @@ def number(x: float, way: str = "near", digits: int = 3) -> str:
     if short == 0 or -5 < short.adjusted() < 9:
         return f"{short:,f}"
     mantissa = short.scaleb(-short.adjusted()).normalize()
-    power = f"10{str(short.adjusted()).translate(_SUPERSCRIPT)}"
+    power = power_of_ten(short.adjusted())
     return power if mantissa == 1 else f"{mantissa}{_SPACE}×{_SPACE}{power}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """10 to a whole power.
+
+    >>> power_of_ten(-9)
+    '10⁻⁹'
+    """
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"
 
 
 def percent(x: float, way: str = "near") -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from fugu.guarantee import Guarantee
 from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts
 from fugu.report.kernels import FLOOR
+from fugu.report.methods import Line
 from fugu.report.text import VALUE, clean, delta, epsilon, factor, number, percent, quoted
 from fugu.report.views import HIDDEN, View
 
@@ -49,11 +52,26 @@ NOT_PROMISED = {
 }
 
 
+HEAT = (
+    "filled where two are moved the same way, in the other colour where they are moved opposite ways, blank where they "
+    "are moved independently; the stronger the colour, the larger the number."
+)
 ANALYSIS = (
     "This is an analysis on paper. Its noise is a real number of unlimited precision, which no computer draws, and "
     "fugu refuses to release anything with it. The numbers and figures say what such noise would do. To publish, "
     "choose Laplace or Gaussian noise: it has a certificate and a page of its own."
 )
+
+
+def asked(budget: Guarantee) -> str:
+    """A budget in words."""
+    slip = f", apart from a remainder {delta(float(budget.delta))}" if budget.delta else ""
+    if budget.renyi:
+        orders = [(float(a), float(e)) for a, e in budget.orders]
+        told = "; ".join(f"of order {number(a)} at most {number(e, 'up', 6)}" for a, e in orders)
+        return f"a Rényi divergence between the published values under two answers {told}{slip}"
+    most = float(budget.epsilon)
+    return f"the odds between two answers change by at most a factor of {factor(most)} ({epsilon(most)}){slip}"
 
 
 def headline(f: Facts) -> str:
@@ -116,6 +134,31 @@ def accuracy(f: Facts) -> str:
         most = number(f.grid / 2, "up")
         text += f" Values come in steps of {number(f.grid, digits=6)}; others are rounded first, by at most {most}."
     return text
+
+
+def coin(f: Facts) -> str:
+    """Said of mixtures, else nothing."""
+    if not f.mixed:
+        return ""
+    return " One of several noises is chosen by a coin that does not depend on the data; these numbers are for the mixture."
+
+
+def after(f: Facts) -> str:
+    """What was done with the released values afterwards, else nothing."""
+    if not f.post:
+        return ""
+    steps = clean(", ".join(f.post), 300)
+    return (
+        f" Afterwards the released values went through {steps}, which cannot weaken the guarantee; numbers and figures "
+        "here are for the values before that."
+    )
+
+
+def choosing(lines: Sequence[Line]) -> str:
+    """What a table of methods is."""
+    several = len({line.noise for line in lines}) > 1
+    apart = " Scales of different noises do not compare, average errors do." if several else ""
+    return f"Each method finds an amount of noise that suffices for the same promise. Less is better.{apart}"
 
 
 def odds(f: Facts) -> str:

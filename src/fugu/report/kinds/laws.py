@@ -1,0 +1,17 @@
+"""Certificates with laws: one number, vectors, correlated noise, mixtures, analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fugu.mechanism.certificate import Certificate
+from fugu.report.html import Html
+from fugu.report.kinds.registry import Said, page_of
+from fugu.report.sections import SECTIONS, Story
+
+
+@page_of(*Certificate.KINDS)
+def of_laws(certificate: Certificate, said: Said) -> Iterable[Html | None]:
+    """Every section, told the same story."""
+    story = Story(certificate, said.title, said.comparison, said.query_name, said.secret_name, said.rows)
+    return [section(story) for section in SECTIONS]

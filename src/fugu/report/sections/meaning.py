@@ -1,0 +1,68 @@
+"""What the promise means: the odds before and after, as a sentence and as a table."""
+
+from __future__ import annotations
+
+from fugu.report import text, words
+from fugu.report.facts import beliefs
+from fugu.report.html import Html, joined, tag
+from fugu.report.sections.story import Story
+from fugu.report.shell import section
+
+
+def meaning(story: Story) -> Html:
+    """The limit on the odds, what a remainder is, and a table by prior belief."""
+    f, first = story.f, story.pairs[0].view
+    said = [words.odds(f), words.divergence(f), words.remainder(f) if f.delta else "", words.stronger(f)]
+    a, b = text.clean(first.first, 40), text.clean(first.second, 40)
+    caption = (
+        f"An observer takes “{a}” and “{b}” to be the only possible answers about {text.quoted(f.secret)}. "
+        f"How likely is “{a}” to them?"
+    )
+    leak = f.leak if f.delta else None
+    return section("meaning", "What this means", [tag("p", x) for x in said if x], odds_table(caption, f.epsilon, leak))
+
+
+def odds_table(caption: str, epsilon: float, leak: float | None = None) -> Html:
+    """Beliefs before and after by Bayes' rule, e^-epsilon to e^epsilon times the odds.
+
+    `caption`: whose belief in what. `leak`: the most that a single value can do, where a remainder delta allows more
+    than epsilon; None where nothing can."""
+    head = ["before the release", "after it, at least", "after it, at most"]
+    rows = []
+    worst = beliefs(leak) if leak is not None else beliefs(epsilon)
+    for belief, extreme in zip(beliefs(epsilon), worst, strict=True):
+        cells = [tag("td", text.percent(belief.low, "down")), tag("td", text.percent(belief.high, "up"))]
+        cells.append(tag("td", _range(belief.prior, belief.low, belief.high), class_="range"))
+        if leak is not None:
+            cells.append(tag("td", f"{text.percent(extreme.low, 'down')} to {text.percent(extreme.high, 'up')}"))
+        rows.append(joined(tag("tr", tag("th", text.percent(belief.prior), scope="row"), cells), "\n"))
+    scale = tag("th", tag("span", "0 % to 100 %", aria_hidden="true"), scope="col", class_="range")
+    names = [tag("th", name, scope="col") for name in head] + [scale]
+    if leak is not None:
+        names.append(tag("th", "worst single value", scope="col"))
+    body = tag("table", tag("caption", caption), tag("thead", tag("tr", names)), "\n", tag("tbody", rows))
+    factor = text.factor(epsilon)
+    kept = (
+        " in a release that keeps the limit. The last column is what the single most telling value can do, however rare"
+        if leak is not None
+        else ""
+    )
+    under = (
+        "By Bayes’ rule: the odds (probability divided by one minus it) are multiplied by a factor between "
+        f"1/{factor} and {factor}{kept}."
+    )
+    mark = tag("span", " The black mark is the belief before, the bar where it can be after.", class_="range-note")
+    return joined("\n", tag("div", body, class_="scroll"), tag("p", tag("small", under, mark)))
+
+
+def _range(prior: float, low: float, high: float) -> Html:
+    wide = max(100 * (high - low), 0.6)
+    return tag(
+        "svg",
+        tag("line", class_="rule", x1=0, x2=100, y1=6, y2=6),
+        tag("rect", class_="after", x=100 * low, y=2.5, width=wide, height=7),
+        tag("line", class_="before", x1=100 * prior, x2=100 * prior, y1=0, y2=12),
+        viewBox="0 0 100 12", preserveAspectRatio="none", aria_hidden="true",
+    )  # fmt: skip
+
+

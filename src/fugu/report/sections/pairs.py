@@ -1,0 +1,61 @@
+"""The two figures of each pair of secrets, and the list of pairs to choose from: buttons and style, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fugu.report import text, words
+from fugu.report.charts import figure
+from fugu.report.figures import laws_figure, ratio_figure
+from fugu.report.html import Html, joined, tag
+from fugu.report.sections.story import Pair, Story
+from fugu.report.shell import section
+
+
+def laws(story: Story) -> Html:
+    """What values look like under each answer, before and after noise."""
+
+    def drawn(pair: Pair, n: int) -> Html:
+        chart = laws_figure(pair.view, pair.laws, story.f, story.categories, f"laws-{n}")
+        return figure(chart, words.laws_caption(pair.view, pair.laws, pair.right))
+
+    return section("laws-title", "What the values look like, secret by secret", _choice(story), _views(story, drawn))
+
+
+def ratio(story: Story) -> Html:
+    """How strongly each value speaks for one answer against the other."""
+
+    def drawn(pair: Pair, n: int) -> Html:
+        chart = ratio_figure(pair.view, pair.ratio, story.f, story.categories, f"ratio-{n}")
+        return figure(chart, words.ratio_caption(pair.view, pair.ratio, story.f))
+
+    return section("ratio-title", "How much a single value gives away", _views(story, drawn))
+
+
+def _views(story: Story, drawn: Callable[[Pair, int], Html]) -> Html:
+    """Every pair; of several, the chosen one shows."""
+    if len(story.pairs) == 1:
+        return drawn(story.pairs[0], 0)
+    return joined([
+        tag("div", tag("h3", "Pair: ", _label(pair)), drawn(pair, n), class_=f"view view-{n}")
+        for n, pair in enumerate(story.pairs)
+    ])  # fmt: skip
+
+
+def _choice(story: Story) -> Html | None:
+    """One button per pair."""
+    f, pairs = story.f, story.pairs
+    if len(pairs) == 1:
+        return None
+    buttons = []
+    for n, pair in enumerate(pairs):
+        worst = " (needs the most noise)" if n == 0 and f.dimension == 1 else ""
+        button = tag("input", type="radio", name="pair", id=f"pair-{n}", checked=n == 0)
+        buttons.append(tag("label", button, " ", _label(pair), worst, for_=f"pair-{n}"))
+    some = f.pairs > len(pairs) and not f.mixed and f.dimension == 1
+    rest = tag("p", tag("small", f"The {len(pairs)} pairs that lose most, of {f.pairs:,}.")) if some else None
+    return joined(tag("fieldset", tag("legend", "Show the pair"), buttons), rest)
+
+
+def _label(pair: Pair) -> str:
+    return text.clean(pair.view.label, 80)
