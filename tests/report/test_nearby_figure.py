@@ -1,15 +1,12 @@
 """The figure of losses against the distance of beliefs: proved numbers, never below the bound at a point."""
 
-import json
-import re
-
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.report import page, words
+from fugu.report.charts.paths import path
 from fugu.report.facts import REMAINDER, facts
 from fugu.report.nearby import Curve, curve, nearby_caption, nearby_figure
 
@@ -52,17 +49,18 @@ def test_the_line_never_falls_short_between_points():
     mechanism = fugu.calibrate(PAIR, fugu.Pure(0.5))
     found = curve(mechanism.certificate)
     figure = nearby_figure(found, facts(mechanism.certificate))
-    go.Figure(figure)
-    line, flat = figure["data"]
-    assert line["line"]["shape"] == "vh" and set(flat["y"]) == {0.5}
-    assert all(drawn >= true for drawn, true in zip(line["y"], found.losses, strict=True))
-    assert np.all(np.isfinite(line["y"]))
+    flat, line = figure.panels[0].marks
+    assert line.steps == "ahead" and flat.at == 0.5
+    assert all(drawn >= true for drawn, true in zip(line.ys, found.losses, strict=True))
+    assert np.all(np.isfinite(line.ys))
+    corners = [tuple(map(float, p.split())) for p in path([(0.0, 9.0), (10.0, 4.0), (20.0, 1.0)], "ahead")[1:].split("L")]
+    assert corners == [(0, 9), (0, 4), (10, 4), (10, 1), (20, 1)], "up first (small is high), then to the right"
 
 
 def test_no_distance_is_drawn_or_told_farther_than_it_was_proved():
     found = Curve((0.0, 1.000005, 1.66666), (0.5, 0.7, 0.9), 0.5, "ε")
-    line, flat = nearby_figure(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate))["data"]
-    assert line["x"] == [0.0, 1.0, 1.6666] and flat["x"] == [0.0, 1.6666]
+    (panel,) = nearby_figure(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate)).panels
+    assert panel.marks[1].xs == (0.0, 1.0, 1.6666) and panel.across.high == 1.6666
     text = nearby_caption(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate))
     assert "at a distance of 1.66, " in text
 
@@ -77,7 +75,7 @@ def test_the_caption_needs_no_paper():
 def test_no_figure_without_noise():
     mechanism = fugu.calibrate(PAIR, fugu.Pure(5))
     assert mechanism.noise.scale == 0 and curve(mechanism.certificate) is None
-    assert 'id="nearby"' not in page(mechanism)
+    assert 'id="nearby-title"' not in page(mechanism)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -85,9 +83,8 @@ def test_no_figure_without_noise():
 def test_renyi_promises_have_pages(budget, noise):
     mechanism = fugu.calibrate(PAIR, budget, noise=noise)
     html = page(mechanism, fugu.compare(PAIR, budget), query_name="grade")
-    assert "Rényi divergence" in html and "of order" in html and 'id="nearby"' in html
-    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)[1])
-    go.Figure(data["nearby"])
+    assert "Rényi divergence" in html and "of order" in html and 'id="nearby-title"' in html
+    assert html.count('<desc id="nearby-') == 2
     f = facts(mechanism.certificate)
     odds = budget.to_approx(f.delta)
     assert f.delta == pytest.approx(float(budget.delta) + (1 - float(budget.delta)) * REMAINDER)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import numpy as np
 import pytest
 
@@ -12,6 +9,7 @@ import fugu
 from fugu.auditing.property_attack import property_attack
 from fugu.calibration.offer import Wishes
 from fugu.errors import NotProvable, UsageError
+from fugu.report.charts import Bars, Line, Whiskers
 from fugu.report.property import attack_figure, error_figure, property_page
 from fugu.report.property_facts import at_tolerance, best, error_of, method_lines, swap_figure, sweep
 
@@ -90,32 +88,33 @@ def test_the_record_swap_needs_a_delta(scenario):
         swap_figure(scenario, fugu.Renyi(2, 1), np.random.default_rng(0))
 
 
-def test_figures_hold_the_numbers_and_plotly_takes_them(found):
-    import plotly.graph_objects as go
-
+def test_figures_hold_the_numbers(found):
     _, by, before, after, swap = found
-    errors = error_figure(by, 0.2, swap)
-    go.Figure(errors), go.Figure(attack_figure(before, after))
+    (panel,) = error_figure(by, 0.2, swap).panels
+    lines, star = [m for m in panel.marks if isinstance(m, Line)], panel.marks[-1]
     proved = {line.method for lines in by.values() for line in lines if line.proven}
-    assert {trace["name"] for trace in errors["data"][:-1]} == proved
-    assert errors["layout"]["yaxis"]["type"] == "log" and errors["data"][-1]["y"] == [swap.error]
-    assert "no Gaussian model" in errors["data"][-1]["name"]
-    (bars,) = attack_figure(before, after)["data"]
-    assert bars["y"] == [before.accuracy, after.accuracy] and before.accuracy > after.accuracy
-    assert bars["error_y"]["array"][0] == before.interval[1] - before.accuracy
+    assert {line.name for line in lines} == proved and panel.upward.log
+    drawn = {line.name: line for line in lines}
+    for name in proved:
+        errors = [x.error for at in by.values() for x in at if x.method == name]
+        assert [y for y in drawn[name].ys if y == y] == [max(e, panel.upward.low) for e in errors if np.isfinite(e)]
+    assert star.ys == (swap.error,) and star.xs == (0.2,) and "no Gaussian model" in star.name
+    (panel,) = attack_figure(before, after).panels
+    bars = [m for m in panel.marks if isinstance(m, Bars)]
+    assert [b.heights for b in bars] == [(before.accuracy,), (after.accuracy,)] and before.accuracy > after.accuracy
+    (interval,) = [m for m in panel.marks if isinstance(m, Whiskers)]
+    assert interval.highs[0] == before.interval[1] and interval.lows[1] == after.interval[0]
     flat = error_figure({t: [x for x in lines if x.method == "optimal"] for t, lines in list(by.items())[2:]}, 0.2)
-    assert "type" not in flat["layout"]["yaxis"], "no log scale where the errors are alike"
+    assert not flat.panels[0].upward.log, "no log scale where the errors are alike"
 
 
 def test_the_page_stands_alone_and_names_stay_text(scenario, found):
     mechanism, by, before, after, swap = found
     html = property_page(scenario.property, BUDGET, by, (before, after), swap, mechanism.certificate.assumptions)
-    assert "<html" in html and 1_000_000 < len(html) < 8_000_000
+    assert "<html" in html and len(html) < 150_000
     own = html[html.rindex("</head>") :]
     assert EVIL not in own and "&lt;/script&gt;" in own
-    drawn = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', own, re.S)[1])["figures"]
-    assert [figure["id"] for figure in drawn] == ["error", "attack"] == re.findall(r'<div id="(.*?)">', own)
-    assert "Gaussian model" in own and "no plain guarantee" in own
+    assert own.count("<figure>") == 2 and "Gaussian model" in own and "no plain guarantee" in own
     assert "http" not in own
     bare = property_page(scenario.property, BUDGET, by)
     assert "attacker" not in bare[bare.rindex("</head>") :]
