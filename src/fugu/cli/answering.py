@@ -18,8 +18,8 @@ from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger.charge import LAW, Charge
 from fugu.numbers.exact import Real
-from fugu.queries.answer import Prepared, prepare
 from fugu.queries.answered import Cell, columns_of
+from fugu.queries.answering import Prepared, prepare
 from fugu.queries.statistic import Statistic
 
 

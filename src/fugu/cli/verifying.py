@@ -10,18 +10,18 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.verdict import Verdict
-from fugu.auditing.verify import document_of
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, warn
+from fugu.documents.document import Document
+from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import CertificateError, UsageError
 from fugu.guarantee import Guarantee, Pure, weaknesses
 from fugu.mechanism import Certificate
-from fugu.mechanism.document import Document
-from fugu.mechanism.per_entry import PerEntryCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
+from fugu.verifier.verdict import Verdict
+from fugu.verifier.verify import document_of
 
 
 def verify(

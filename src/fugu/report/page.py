@@ -7,16 +7,16 @@ from functools import singledispatch
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from fugu.documents.certificate import Certificate
+from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
+from fugu.documents.weakness import warnings_of
 from fugu.errors import UsageError
 from fugu.files import write_text
-from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.weakness import warnings_of
 from fugu.report import curves, figures, nearby, shell, style, text, words
 from fugu.report.facts import Facts, beliefs, facts
 from fugu.report.methods import methods
 from fugu.report.views import View, views
-from fugu.scenario.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.visible import visible
 
 if TYPE_CHECKING:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, final
 
-from fugu.auditing.kinds.per_entry import same_query
-from fugu.auditing.kinds.registry import Kind, kind, no_laws, sealed
-from fugu.auditing.verdict import Checked, NotChecked, Proved, checked
 from fugu.data.schema import Schema
+from fugu.documents.document import canonical_json
+from fugu.documents.per_entry import promised
+from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.document import canonical_json
-from fugu.mechanism.per_entry import promised
-from fugu.mechanism.plain_json import reading
 from fugu.numbers.exact import read_number
 from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_certificate import SECRETS, SequenceCertificate, chain_json, needed_assumptions
+from fugu.verifier.kinds.per_entry import same_query
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
 _LONGEST, _MOST_WORK = 20_000, 3e7
 """Chains of more steps, or more states squared times steps, would take minutes to translate."""

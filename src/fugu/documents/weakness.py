@@ -9,7 +9,7 @@ from fugu.guarantee.weakness import weaknesses
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
-    from fugu.mechanism.certificate import Certificate
+    from fugu.documents.certificate import Certificate
 
 
 def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str, ...]:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Protocol
 
-from fugu.auditing.kinds import KINDS, judge
-from fugu.auditing.verdict import Verdict
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
+from fugu.documents.plain_json import load_json
 from fugu.errors import UsageError
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.document import Document
-from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.plain_json import load_json
 from fugu.queries.sequence_certificate import SequenceCertificate, is_unsealed
+from fugu.verifier.kinds import KINDS, judge
+from fugu.verifier.verdict import Verdict
 
-Source = Mechanism | Document | str | os.PathLike[str]
+
+class Certified(Protocol):
+    """A mechanism, or a release: whatever has a certificate."""
+
+    @property
+    def certificate(self) -> Document: ...
+
+
+Source = Certified | Document | str | os.PathLike[str]
 _SCHEMAS: dict[str, type[Document]] = {found.document.SCHEMA: found.document for found in KINDS.values()}
 _MOST_BYTES = max(document.MOST_BYTES for document in _SCHEMAS.values())
 

@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
-from fugu.auditing.verdict import Checked, Proved, Verdict, settled
+from fugu.documents.certificate import Certificate
+from fugu.documents.checks import CHECKS, PROPERTY
+from fugu.documents.document import Document
 from fugu.errors import UsageError
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.checks import CHECKS, PROPERTY
-from fugu.mechanism.document import Document
+from fugu.verifier.verdict import Checked, Proved, Verdict, settled
 
 
 class Kind(ABC):

@@ -14,10 +14,10 @@ from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
+from fugu.documents.frozen import frozen
+from fugu.documents.plain_json import check_plain, load_json, reading
 from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
-from fugu.mechanism.frozen import frozen
-from fugu.mechanism.plain_json import check_plain, load_json, reading
 from fugu.visible import Json, visible_json
 
 SEAL = ("schema", "fugu", "digest")

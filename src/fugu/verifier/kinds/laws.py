@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import final
 
-from fugu.auditing.given import laws_given
-from fugu.auditing.kinds.registry import Kind, kind, parsed
-from fugu.auditing.verdict import Checked, NotChecked, Outcome, Proved, checked
 from fugu.data.schema import Schema
+from fugu.documents.certificate import Certificate
+from fugu.documents.plain_json import proving, reading
 from fugu.errors import BadNoise, CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.loss.door import bound
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.plain_json import proving, reading
 from fugu.numbers.exact import read_number
+from fugu.verifier.given import laws_given
+from fugu.verifier.kinds.registry import Kind, kind, parsed
+from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, checked
 
 
 @final

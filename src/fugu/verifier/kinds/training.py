@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import final
 
-from fugu.auditing.kinds.registry import Kind, kind, no_laws, sealed
-from fugu.auditing.verdict import Checked, Proved, checked
+from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.plain_json import reading
 from fugu.training.record import STEPS, TrainingCertificate
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.verdict import Checked, Proved, checked
 
 
 @final

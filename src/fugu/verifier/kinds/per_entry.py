@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, final
 
-from fugu.auditing.kinds.registry import Kind, kind, no_laws, sealed
-from fugu.auditing.verdict import Checked, NotChecked, Proved, checked
+from fugu.documents.document import canonical_json
+from fugu.documents.per_entry import NEIGHBOURS, PerEntryCertificate
+from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.document import canonical_json
-from fugu.mechanism.per_entry import NEIGHBOURS, PerEntryCertificate
-from fugu.mechanism.plain_json import reading
 from fugu.queries.sequence_claims import claims_of, is_users_own, query_from
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
 
 @final

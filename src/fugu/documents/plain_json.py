@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from fugu.documents.frozen import FrozenDict, FrozenList
 from fugu.errors import CertificateError, FuguError
-from fugu.mechanism.frozen import FrozenDict, FrozenList
 
 _MOST_DEEP = 24
 """Lists and objects within each other; a certificate has nine."""

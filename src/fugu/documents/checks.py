@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fugu.documents.labels import misnamed
+from fugu.documents.shares import check_shares
 from fugu.errors import CertificateError
 from fugu.laws.family import reached
-from fugu.mechanism.labels import misnamed
-from fugu.mechanism.shares import check_shares
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
-    from fugu.mechanism.certificate import Certificate
+    from fugu.documents.certificate import Certificate
 
 Check = tuple[str, str, Callable[["Certificate"], None]]
 """The name of a check, what is true if it passes, and the check: a CertificateError if it does not."""

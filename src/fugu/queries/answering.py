@@ -17,6 +17,7 @@ from fugu.data import Column, Schema, Table
 from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.sources import TableLike
+from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.laws import Shifted
@@ -28,7 +29,6 @@ from fugu.queries.grouping import require_public_groups
 from fugu.queries.groups import Group, Sums, find_groups
 from fugu.queries.records import Coding, coding, require_known
 from fugu.queries.statistic import Statistic
-from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.secrets import ProtectLike, read_protect
 from fugu.scenario.units import require_one_row_each
 

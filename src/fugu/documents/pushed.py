@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from fugu.documents.certificate import Certificate
 from fugu.errors import BadNoise
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
-from fugu.mechanism.certificate import Certificate
 
 
 def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:

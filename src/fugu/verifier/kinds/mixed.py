@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import final
 
-from fugu.auditing.kinds.laws import is_schema, not_below
-from fugu.auditing.kinds.registry import Kind, judge, kind, parsed
-from fugu.auditing.verdict import Checked, Outcome, Proved, checked
+from fugu.documents.certificate import Certificate
+from fugu.documents.plain_json import proving
+from fugu.documents.pushed import halves_agree
 from fugu.errors import CertificateError
+from fugu.guarantee.weaker import join
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.mixed import join
-from fugu.mechanism.plain_json import proving
-from fugu.mechanism.pushed import halves_agree
 from fugu.numbers.exact import read_number
+from fugu.verifier.kinds.laws import is_schema, not_below
+from fugu.verifier.kinds.registry import Kind, judge, kind, parsed
+from fugu.verifier.verdict import Checked, Outcome, Proved, checked
 
 
 @final

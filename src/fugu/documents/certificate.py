@@ -12,6 +12,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.checks import check_parts
+from fugu.documents.document import Document, digest_of
+from fugu.documents.labels import misnamed
+from fugu.documents.weakness import warnings_of
 from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -26,10 +30,6 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.door import AnyNoise
-from fugu.mechanism.checks import check_parts
-from fugu.mechanism.document import Document, digest_of
-from fugu.mechanism.labels import misnamed
-from fugu.mechanism.weakness import warnings_of
 from fugu.noise import LatticeNoise
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Noise, noise_from
