@@ -7,7 +7,7 @@ from fugu.errors import NotProvable
 from fugu.scenario.query import Query
 
 ONE_RECORD = "one record"
-"""The unit of sums and tables over records (`fugu.queries.answering`)."""
+"""The unit of sums and tables over records (`fugu.answer`)."""
 
 
 def raw_edges(certificate: Certificate) -> tuple[float, ...] | None:
