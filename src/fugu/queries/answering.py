@@ -14,27 +14,22 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Column, Schema, Table
-from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.sources import TableLike
-from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
 from fugu.queries.answered import Answer, Cell
+from fugu.queries.believing import Asked, Believed
 from fugu.queries.cells import tabulate
-from fugu.queries.grouping import require_public_groups
-from fugu.queries.groups import Group, Sums, find_groups
-from fugu.queries.records import Coding, coding, require_known
+from fugu.queries.groups import Group, find_groups
+from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
-from fugu.scenario.secrets import ProtectLike, read_protect
+from fugu.scenario.secrets import ProtectLike
 from fugu.scenario.units import require_one_row_each
-
-INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
-SIZES = "groups and their numbers of rows are public"
-OWN_TABLE = PRIVATE_NUMBERS
+from fugu.visible import Json
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +48,10 @@ class Prepared:
     statistic: Statistic
     parts: dict[str, Part]
     private: Private
+    recipe: Json | None
+    """What was asked, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
+    skipped: tuple[str, ...]
+    """Secrets that no row of the reference holds: nothing is promised of them."""
 
     @property
     def mechanisms(self) -> dict[str, Additive]:
@@ -143,63 +142,29 @@ def prepare(
     """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
     if not is_guarantee(budget) or budget.renyi:
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
-    statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
-    cells = (schema or Schema({})).open(reference)
-    spec = read_protect(protect, cells.columns)
-    reading = _reading(schema, cells, statistic, by, unit, missing)
-    believed = reading.completed(cells, spec.columns)
-    known = believed.read(cells, [name for name in believed.fields if name in cells.columns])
-    require_known(reading, known, statistic.columns)
-    secrets = spec.find(known)
-    require_public_groups(by, secrets, known)
+    asked = Asked(query, protect, by, bounds, step, bins, unit, schema, missing)
+    believed = asked.of(reference, public_prior)
+    statistic, reading = believed.statistic, believed.reading
     public = tuple(name for name in (by, unit) if name is not None)
     private = open_private(table, reading, statistic.columns, public)
     require_one_row_each(private.table, unit)
-    groups = find_groups(known, private, by)
-    if not public_prior and _same(known, private, statistic.columns):
+    groups = find_groups(believed.known, private, by)
+    if not public_prior and _same(believed.known, private, statistic.columns):
         raise PriorNotPublic(
             "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
-    stated = (INDEPENDENT, SIZES, *([OWN_TABLE] if public_prior else []))
+    recipe = believed.recipe({name: int(group.rows.sum()) for name, group in groups.items()})
     if statistic.tabulated:
-        return _tables(known, private, statistic, groups, budget, bins, stated)
-    how = coding(statistic, reading, bounds, step)
-    masks = secrets.masks()
-    empty = [label for label, mask in masks.items() if not mask.any()]
-    if empty:
-        stated += (f"no reference row holds these secrets, and nothing is promised of them: {', '.join(empty)}",)
-    asked = {"query": str(statistic), "low": str(how.low), "step": str(how.step), "steps": how.top}
-    sums = Sums(how.read(reading, known), masks, how.top, budget, stated, reading, by, asked)
+        parts = _tables(believed, private, groups, budget)
+        return Prepared(statistic, parts, private, recipe, believed.skipped)
+    sums, how = believed.sums(budget), believed.how
     codes = how.read(reading, private.table)
     parts = {
         name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(name, group))
         for name, group in groups.items()
     }
-    return Prepared(statistic, parts, private)
-
-
-def _reading(
-    schema: Schema | None,
-    reference: Table,
-    statistic: Statistic,
-    by: str | None,
-    unit: str | None,
-    missing: str | float | None,
-) -> Schema:
-    """How records are read for this query: as declared, then as the reference shows."""
-    declared = (schema or Schema({})).only((*statistic.columns, *(n for n in (by, unit) if n is not None)))
-    if unit is not None and unit not in declared.fields:
-        declared = declared.with_field(unit, Field("identifier"))
-    if by is not None and by not in declared.fields:
-        declared = declared.with_field(by, Field("identifier"))  # its groups are public: none is joined to another
-    found = declared.completed(reference, (*statistic.columns, *declared.fields), numbers=statistic.columns)
-    if missing is None:
-        return found
-    for name in statistic.columns:
-        said = {**found.fields[name].to_json(), "missing": missing}
-        found = found.with_field(name, Field.of(name, said))
-    return found
+    return Prepared(statistic, parts, private, recipe, believed.skipped)
 
 
 def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
@@ -214,33 +179,27 @@ def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64]
     return Part(mechanism, np.array([float(codes.sum())]), shown)
 
 
-def _tables(
-    known: Table,
-    private: Private,
-    statistic: Statistic,
-    groups: dict[str, Group],
-    budget: Pure | Approx,
-    bins: Sequence[float] | None,
-    stated: tuple[str, ...],
-) -> Prepared:
+def _tables(believed: Believed, private: Private, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Part]:
     """Histograms and cross-tabulations: changing one record moves at most one count down and one up.
 
     Coupled, two laws of the whole vector differ by at most 2 in the sum of absolute differences, so Laplace noise of
     scale 2 / epsilon in every cell gives Pure(epsilon), whatever the beliefs about independent records."""
     if budget.delta > 0:
         raise UsageError("histograms and cross-tabulations are released under a pure budget; leave delta out")
-    labels, place = tabulate(known, private, statistic.columns, bins)
+    statistic, stated = believed.statistic, believed.stated
+    labels, place = tabulate(believed.known, private, statistic.columns, believed.asked.bins)
     parts = {}
     for name, group in groups.items():
         found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
         note = "changing one record changes the counts by at most 2 in all"
         assert isinstance(found, Additive)
         context = replace(found.context, assumptions=(*stated, note), unit="one record")
-        told = {"query": str(statistic), "cells": labels, "group": name}
+        told: Json = {"query": str(statistic), "cells": labels, "by": believed.asked.by, "group": name}
+        told |= {"rows": int(group.rows.sum())}
         sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json(), told)
         counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
         parts[name] = _counts(name, labels, counts, replace(found, context=context, certificate=sealed))
-    return Prepared(statistic, parts, private)
+    return parts
 
 
 def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Additive) -> Part:
