@@ -1,0 +1,94 @@
+"""[C] Influence curves and the experiments that use them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fugu.papers.errata.finding import Finding, at_least, at_most
+from fugu.papers.errata.registry import erratum
+from fugu.priors import MarkovChain
+from fugu.translation import dp_budget
+from fugu.translation.influence import influence
+
+
+@erratum(
+    "C-algorithms-1-2",
+    where="Algorithms 1 and 2",
+    verdict="the wrong direction; unsound if empty",
+    printed="Of the budgets (epsilon - a)/b of all points of the curve the smallest is taken, starting at infinity.",
+    corrected="Each is valid by itself, so the largest may be taken; start at epsilon / n.",
+    section="c-algorithms-1-and-2-the-least-of-the-candidates",
+)
+def algorithms_1_and_2() -> Finding:
+    chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000)
+    valid = [(1 - a) / b for b, a in influence(chain).points if a < 1]
+    what = "the largest budget for each entry that the curve proves"
+    return Finding(
+        "a binary chain of 1,000 entries, epsilon 1",
+        at_most(what, max(valid), min(valid)),
+        at_most(what, max(valid), dp_budget(chain, 1)),
+    )
+
+
+@erratum(
+    "C-theorem-8",
+    where="Theorem 8",
+    verdict="main text unsound, appendix not tight",
+    printed="A closed form of the influence of a binary chain, in the main text without absolute values.",
+    corrected="With absolute values it is an upper bound, exact for p + q >= 1 far from the ends.",
+    section="c-theorem-8-absolute-values-ends-symmetry",
+)
+def theorem_8() -> Finding:
+    p, q = 0.2, 0.3
+    step = np.array([[p, 1 - p], [1 - q, q]])
+    start = np.array([1 - q, 1 - p]) / (2 - p - q)
+    back = (start[:, None] * step).T / start[:, None]  # P(x_{t-1} | x_t)
+    each = [math.log(max(law[0, x] / law[1, x] for x in (0, 1))) for law in (step, back)]
+    other = [math.log(max(law[1, x] / law[0, x] for x in (0, 1))) for law in (step, back)]
+    truth = max(sum(each), sum(other))  # both neighbours, independent given the entry; either order
+    mass, decay = float(start[0]), p + q - 1  # the printed case q > p, with d_L = d_R = 1
+    one = math.log((mass + decay * (1 - mass)) / (mass - decay * mass))
+    what = "the influence at b = 1"
+    return Finding(
+        "P(0|0) = 0.2, P(1|1) = 0.3: both neighbours of an entry in the middle",
+        at_most(what, truth, 2 * one),
+        at_most(what, truth, 2 * abs(one)),
+    )
+
+
+@erratum(
+    "C-section-7",
+    where="Section 7, the quilt baseline",
+    verdict="too much noise",
+    printed="The Markov quilt mechanism answers m counts with epsilon / m each.",
+    corrected="One entry moves two counts: scale 2 / epsilon on each is enough, whatever m is.",
+    section="c-section-7-a-baseline-with-too-much-noise",
+)
+def section_7() -> Finding:
+    m = 78
+    counts = np.eye(m, dtype=int)
+    moved = max(int(abs(counts[i] - counts[j]).sum()) for i in range(m) for j in range(m))
+    what = "the largest l1 change of the counts, epsilon 1,"
+    return Finding("78 counts", at_least(what, moved, m), at_most(what, moved, 2))
+
+
+@erratum(
+    "C-appendix-D.2",
+    where="Appendix D.2, smoothing",
+    verdict="for another prior",
+    printed="Transitions that were never seen get a small probability, so that influences are finite.",
+    corrected="That is the guarantee of the smoothed prior. Without smoothing the budget may still beat the group's.",
+    section="c-appendix-d2-what-smoothing-protects",
+)
+def appendix_d_2() -> Finding:
+    fitted, tiny = np.array([[0.5, 0.5, 0], [0.3, 0.4, 0.3], [0, 0.5, 0.5]]), 1e-5
+    smoothed = np.where(fitted == 0, tiny, fitted)
+    smoothed /= smoothed.sum(axis=1, keepdims=True)
+    chain, other = (MarkovChain(rows.tolist(), length=100) for rows in (fitted, smoothed))
+    return Finding(
+        "three states, two transitions never seen, 100 entries",
+        at_most("the influence of the fitted chain at b = 1", influence(chain)(1), influence(other)(1)),
+        at_least("the budget for each entry under the fitted chain, epsilon 1,", dp_budget(chain, 1), 1 / 100),
+    )
