@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def errata(
     name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Run the counterexample of this one.", show_default=False)
+        str | None, typer.Argument(metavar="ID", help="Run the counterexample of this one.", show_default=False)
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run every counterexample.")] = False,
     as_json: options.AsJson = False,

@@ -36,7 +36,7 @@ def section_4_1() -> Finding:
 @erratum(
     "D-after-theorem-4.2",
     where="remark after Theorem 4.2, discrete approximations",
-    verdict="not covered",
+    verdict="discretising is not covered",
     printed="Computing the distance from discretised laws keeps the formal guarantee.",
     corrected="Discretising moves each law by up to h: use W + h_1 + h_2, or round the data too.",
     section="d-discretising-is-not-free",
@@ -84,7 +84,7 @@ def theorem_3_1() -> Finding:
 @erratum(
     "D-theorem-5.2",
     where="Theorems 5.2, 5.4, 5.5, B.4",
-    verdict="unsound for large ones",
+    verdict="unsound for large epsilon, with its kin",
     printed="Deviation Delta sqrt(2 ln(1.25 / delta)) / epsilon is enough, in the later theorems for every epsilon.",
     corrected="Deviation Delta / mu, where mu is the root of the exact curve delta(epsilon, mu) = delta.",
     section="d-theorem-52-and-its-kin-a-constant-for-small-epsilon",

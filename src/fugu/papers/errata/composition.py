@@ -48,7 +48,7 @@ def definitions_1_to_3() -> Finding:
 @erratum(
     "C-definition-7",
     where='Definition 7, "shared"',
-    verdict="false reading",
+    verdict='false, if "shared" means possible under both',
     printed="The influence is the largest ratio over values of the other entries that both secrets share.",
     corrected="All values that are possible under the first secret count.",
     section="c-definition-7-shared-subsets",
@@ -104,7 +104,7 @@ def theorem_4() -> Finding:
 @erratum(
     "C-theorem-5",
     where="Theorem 5, second half",
-    verdict="false",
+    verdict="the second half is false",
     printed="A condition that mixes two or more data sets is not kept by post-processing.",
     corrected="Every condition of Theorem 4 is kept: p -> prod p_l^beta_l is homogeneous and concave.",
     section="c-theorem-5-post-processing-does-not-break-it",

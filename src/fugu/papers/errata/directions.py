@@ -15,7 +15,7 @@ from fugu.papers.errata.registry import erratum
 @erratum(
     "D-after-theorem-5.3",
     where="after Theorem 5.3, several directions",
-    verdict="unsound",
+    verdict="unsound for several directions",
     printed="Laplace noise of scale Delta / epsilon along each of k orthogonal directions, Delta in the l2 norm.",
     corrected="Scale sup |V'b|_1 / epsilon: the loss is an l1 norm.",
     section="d-several-directions-the-wrong-norm",
@@ -36,7 +36,7 @@ def several_directions() -> Finding:
 @erratum(
     "D-theorem-5.5",
     where="Theorem 5.5, approximate eigenvectors",
-    verdict="unsound",
+    verdict="unsound for approximate eigenvectors",
     printed="For covariances whose eigenvectors differ slightly, the mechanism may be used with approximations.",
     corrected="Add the least covariance S with Sigma + S >= d d' / t^2.",
     section="d-theorem-55-eigenvectors-must-be-eigenvectors",
@@ -64,7 +64,7 @@ def theorem_5_5() -> Finding:
 @erratum(
     "D-algorithm-3",
     where="Algorithm 3, sigma^2 > 0",
-    verdict="0 must be allowed",
+    verdict="a variance of 0 must be allowed",
     printed="The variance along v is the root sigma^2 > 0 of a determinant.",
     corrected="It is max(0, a^2 / t^2 - 1 / (v' Sigma^-1 v)), which may be 0.",
     section="d-theorem-b4-noise-that-need-not-be-there",

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
+from fugu.errors import UnknownName, UsageError
+
 Number = int | float | Fraction
 
 _TOLERANCE = 1e-9
@@ -32,7 +34,8 @@ class Claim:
     """`what` stands in `relation` to `bound`; in truth it is `truth`.
 
     Integers and fractions are compared exactly. If a double is involved, two numbers within 1e-9 of each other (times
-    the larger of them, where that is above 1) count as equal, so that rounding neither refutes nor saves a claim.
+    the larger of them, where that is above 1) count as equal, so that rounding neither refutes nor saves a claim. What
+    is not a number is refused: it is in no relation, and would pass for a refutation.
 
     >>> Claim("P(move)", Fraction(1, 10), "<", Fraction(1, 10)).holds, Claim("loss", 0.1 + 0.2, "<=", 0.3).holds
     (False, True)
@@ -43,9 +46,15 @@ class Claim:
     relation: str
     bound: Number
 
+    def __post_init__(self) -> None:
+        if self.relation not in _RELATIONS:
+            raise UnknownName("relation", self.relation, _RELATIONS)
+        if math.isnan(self.truth) or math.isnan(self.bound):
+            raise UsageError(f"{self.what}: not a number, which would count as a refutation; nothing is found")
+
     @property
     def holds(self) -> bool:
-        """Whether the relation is true of the two numbers; one that is not a number is in no relation."""
+        """Whether the relation is true of the two numbers."""
         compare, allows_equality, _ = _RELATIONS[self.relation]
         if not (isinstance(self.truth, float) or isinstance(self.bound, float)):
             return compare(self.truth, self.bound)

@@ -14,7 +14,7 @@ from fugu.papers.errata.registry import erratum
 @erratum(
     "G-theorem-2",
     where="Theorem 2 and Corollary 2, mixtures",
-    verdict="unsound",
+    verdict="unsound for mixtures; so is Corollary 2",
     printed="Laplace noise scaled to the mean distance of coupled components is enough.",
     corrected="The largest distance over coupled components is enough; so is the mean within each row and column.",
     section="g-theorem-2-and-corollary-2-an-average-does-not-protect",

@@ -15,7 +15,7 @@ from fugu.papers.errata.registry import erratum
 @erratum(
     "P-theorem-5.2",
     where="Lemma 5.1, Theorem 5.2",
-    verdict="unsound for dependent data",
+    verdict="unsound for dependent data; so is Lemma 5.1",
     printed="It suffices to know how far the laws of each X_t are apart, one by one.",
     corrected="One coupling of the joint laws is needed.",
     section="p-lemma-51-and-theorem-52-the-data-remembers",
@@ -34,7 +34,7 @@ def theorem_5_2() -> Finding:
 @erratum(
     "P-section-6.4-bound",
     where="Section 6.4, the general bound",
-    verdict="unsound",
+    verdict="unsound for dependent data",
     printed="D_alpha <= alpha eta^2 / (2 sigma^2) times the sum of min(2L, C W_inf(X_t, X'_t))^2.",
     corrected="True for one joint coupling; with nothing assumed of the data all records may move.",
     section="p-section-64-noisy-gradient-descent",
@@ -55,7 +55,7 @@ def gradient_descent() -> Finding:
 @erratum(
     "P-section-6.4-projection",
     where="Section 6.4, the order of projection and noise",
-    verdict="unsound",
+    verdict="unsound: noise leaves the set",
     printed="Project, then add noise; suprema over v in K are enough.",
     corrected="The noise leaves K: project first, take the gradient there, add noise; or take suprema over all v.",
     section="p-section-64-the-projection-comes-first",
@@ -108,7 +108,7 @@ def proposition_f_2() -> Finding:
 @erratum(
     "P-lemma-F.1",
     where="Lemma F.1",
-    verdict="two slips",
+    verdict="two slips: eta at most 2 / beta, and a square",
     printed="For eta > 2 / beta record i's two values are 2 alpha L^2 / (sigma^2 (T - i + 1)) apart at most.",
     corrected="For eta <= 2 / beta.",
     section="p-lemma-f1-two-slips",

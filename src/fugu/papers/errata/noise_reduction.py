@@ -64,7 +64,7 @@ def algorithm_1() -> Finding:
 @erratum(
     "R-theorem-4.1-1",
     where="Theorem 4.1 (1), strict noise reduction",
-    verdict="false",
+    verdict="false: the reduction may be 0",
     printed="The relaxed scale is strictly below that of the W_1 mechanism, for every epsilon and prior.",
     corrected="It is never above; both are equal if some value receives all its mass from the largest distance.",
     section="r-theorem-41-1-there-is-not-always-a-reduction",
@@ -82,7 +82,7 @@ def theorem_4_1_strict() -> Finding:
 @erratum(
     "R-theorem-4.1-2",
     where="Theorem 4.1 (2), the reduction falls with epsilon",
-    verdict="true: never increasing; the limit needs a condition",
+    verdict="never increasing; the limit needs a condition",
     printed="As epsilon falls to 0 the reduction grows without limit.",
     corrected="It never increases in epsilon; it grows without limit only if every value receives its mass from less "
     "than the largest distance on average.",
@@ -104,7 +104,7 @@ def theorem_4_1_limit() -> Finding:
 @erratum(
     "R-lemma-4.2",
     where="Lemma 4.2",
-    verdict="false",
+    verdict="false: the ratio of totals decides nothing",
     printed="The reduction grows with the ratio of the mass that stays to the mass that moves.",
     corrected="True for one column with the conditional law of its moves fixed; the ratio of the totals decides "
     "nothing.",
@@ -125,7 +125,7 @@ def lemma_4_2() -> Finding:
 @erratum(
     "R-remark-5.2",
     where="Remark 5.2",
-    verdict="false",
+    verdict="false: two per cent",
     printed="In the worst case of the W_1 mechanism the reduction is significant if inner probabilities are below a "
     "small slack.",
     corrected="The reduction may be as small as one step of n; the sharpened rule and the exact scale need far less.",
@@ -193,7 +193,7 @@ def footnote_1() -> Finding:
 @erratum(
     "R-table-4",
     where="Table 4, the entry 0.54",
-    verdict="0.53",
+    verdict="0.54 should be 0.53",
     printed="0.54, for the priors of Table 1 at epsilon 0.2.",
     corrected="0.5327, hence 0.53.",
     section="r-table-4-one-digit",

@@ -38,6 +38,7 @@ TOPICS = (
     "composition",
     "influence",
     "truncated_field",
+    "baselines",
     "traps",
 )
 """The files that hold entries, in the order of docs/errata.md."""
@@ -127,15 +128,17 @@ def find(name: str) -> Erratum:
     wanted = name.strip().lower()
     if wanted in known:
         return known[wanted]
-    raise UsageError(f"no erratum {name!r}{_near(wanted, known)}; `fugu errata` lists them all")
+    raise UsageError(f"no erratum {name!r}; {_near(wanted, known)}`fugu errata` lists them all")
 
 
 def _near(wanted: str, known: Mapping[str, Erratum]) -> str:
     """The ids that contain what was asked for, else its last part ("000-C.1"), else those spelled alike."""
     last = wanted.rpartition("-")[2]
-    close = [name for name in known if wanted and wanted in name] or [name for name in known if last and last in name]
+    close = [name for name in known if wanted and wanted in name] or [
+        name for name in known if len(last) > 1 and last in name
+    ]
     close = (close or difflib.get_close_matches(wanted, list(known)))[:4]
-    return "; did you mean " + " or ".join(repr(known[name].id) for name in close) + "?" if close else ""
+    return "did you mean " + " or ".join(repr(known[name].id) for name in close) + "? " if close else ""
 
 
 def run(name: str) -> Finding:

@@ -39,7 +39,7 @@ def definition_2_1() -> Finding:
 @erratum(
     "P-theorem-A.3",
     where="Theorem A.3",
-    verdict="unsound as printed",
+    verdict="unsound: one direction twice",
     printed="epsilon becomes epsilon + 2 Delta, Delta the maximum of D_inf(theta, theta') and D_inf(theta, theta').",
     corrected="One of the two must be D_inf(theta', theta).",
     section="p-theorem-a3-one-direction-twice",
@@ -58,7 +58,7 @@ def theorem_a_3() -> Finding:
 @erratum(
     "P-theorem-A.4",
     where="Theorem A.4",
-    verdict="unsound as printed",
+    verdict="unsound: two infima for one belief",
     printed="The divergence to a belief and the one from a belief are each minimised over theta.",
     corrected="Both must be taken at the same theta.",
     section="p-theorem-a4-two-infima-for-one-belief",
@@ -137,7 +137,7 @@ def lemma_4_1() -> Finding:
 @erratum(
     "P-lemma-C.1",
     where="Lemma C.1",
-    verdict="false: <= delta, not < delta",
+    verdict="false: at most delta, not below",
     printed="Two laws are (z, delta)-near if and only if some coupling X + V = Y has P(|V| > z) < delta.",
     corrected="If and only if some coupling has P(|V| > z) <= delta.",
     section="p-lemma-c1-strict-where-the-definition-is-not",

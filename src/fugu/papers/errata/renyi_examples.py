@@ -54,7 +54,7 @@ def proposition_6_2() -> Finding:
 @erratum(
     "P-proposition-6.3",
     where="Proposition 6.3",
-    verdict="unsound",
+    verdict="unsound: e^(-Ct), not e^(-2Ct)",
     printed="With Hess V >= C, positions at time t are within e^(-2Ct) of each other, in the l1 norm.",
     corrected="Within e^(-Ct), in the l2 norm.",
     section="p-proposition-63-how-fast-a-diffusion-forgets",
@@ -83,7 +83,8 @@ def proposition_6_3() -> Finding:
 def examples() -> Finding:
     rho = -0.3
     pair = example_1(0.5, rho).law_pairs()[0]
-    assert isinstance(pair.p, Discrete) and isinstance(pair.q, Discrete)
+    assert isinstance(pair.p, Discrete)
+    assert isinstance(pair.q, Discrete)
     squared, what = wasserstein(pair.p, pair.q, order=2) ** 2, "W_2^2"
     return Finding(
         "two fair bits of correlation -0.3, their sum is published",

@@ -66,7 +66,7 @@ def theorem_4_5() -> Finding:
 @erratum(
     "P-lemma-D.1",
     where="Lemma D.1",
-    verdict="unsound",
+    verdict="unsound: a rate, not a scale",
     printed="A shift by z of Cauchy noise with rate lambda costs a Legendre function at 1 + z^2 / lambda^2.",
     corrected="The argument is 1 + (lambda z)^2 / 2.",
     section="p-lemma-d1-the-rate-of-the-cauchy-law",
@@ -84,7 +84,7 @@ def lemma_d_1() -> Finding:
 @erratum(
     "P-corollary-4.1",
     where="Corollary 4.1",
-    verdict="unsound",
+    verdict="unsound: d, not d squared",
     printed="For Cauchy noise in d dimensions the argument is 1 + (Delta / (d lambda))^2.",
     corrected="It is 1 + Delta^2 / (2 d scale^2), for tails of at least 2.",
     section="p-corollary-41-d-not-d-squared",

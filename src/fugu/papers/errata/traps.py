@@ -65,7 +65,7 @@ def spectral_gap() -> Finding:
 @erratum(
     "trap-monotone-coupling",
     where="the monotone coupling for closeness",
-    verdict="not optimal",
+    verdict="not optimal for closeness",
     printed="The monotone coupling leaves the least mass unmatched within a distance.",
     corrected="The least mass needs a matching of its own.",
     section="a-trap-the-monotone-coupling",
@@ -81,7 +81,7 @@ def monotone_coupling() -> Finding:
 @erratum(
     "trap-swapped-records",
     where="swapped records and random counts",
-    verdict="not covered",
+    verdict="not covered where counts are random",
     printed="If the expected numbers of records with a property differ by one, noise for one record hides which law.",
     corrected="True if the numbers are fixed, not if they are random.",
     section="a-trap-swapping-records-when-their-number-is-random",
@@ -102,7 +102,7 @@ def swapped_records() -> Finding:
 @erratum(
     "trap-common-variable",
     where="one common variable behind all records",
-    verdict="says nothing",
+    verdict="says nothing; a joint coupling is needed",
     printed="If all X_t are read from one variable U, record by record is enough.",
     corrected="Every data set can be written in this way; a joint coupling is needed.",
     section="a-trap-one-common-variable",
@@ -123,9 +123,9 @@ def common_variable() -> Finding:
 @erratum(
     "trap-mean-of-losses",
     where="the mean of the losses of a random coupling",
-    verdict="no bound",
+    verdict="no bound for a random coupling",
     printed="If the coupling is random, the mean of the bounds for known data is a bound.",
-    corrected="log E exp((alpha - 1) B) / (alpha - 1) is one.",
+    corrected="The bound is log E exp((alpha - 1) B) / (alpha - 1), B the bound for known data.",
     section="a-trap-the-mean-of-the-losses",
 )
 def mean_of_losses() -> Finding:
@@ -142,7 +142,7 @@ def mean_of_losses() -> Finding:
 @erratum(
     "trap-continuous-delta",
     where="the continuous delta for a lattice sampler",
-    verdict="too small",
+    verdict="too small for a lattice sampler",
     printed="The delta of continuous Laplace noise holds for its lattice sampler.",
     corrected="The lattice noise leaks at least as much: the delta of what is drawn counts.",
     section="a-trap-the-continuous-delta",

@@ -46,7 +46,7 @@ def _loss(seen: float, centre: float, cut: bool) -> float:
 @erratum(
     "C-theorem-9",
     where="Theorem 9",
-    verdict="unsound",
+    verdict="unsound for b >= 2",
     printed="The influence is that of one normal entry given those outside the window: a sweep over its mean.",
     corrected="For b >= 2 the density of the entry has another factor: the chance that the others stay in the box. "
     "The formula is right at b = 1, which bounds every b.",
