@@ -108,17 +108,18 @@ def theorem_5_2() -> Finding:
 )
 def theorem_5_3() -> Finding:
     import numpy as np
+    from scipy.stats import norm
 
     from fugu.auditing.decoder import decode
 
-    rng, v = np.random.default_rng(0), np.array([0.169, 0.046, -0.806, -0.545, 0.147])
+    v, count = np.array([0.169, 0.046, -0.806, -0.545, 0.147]), 50
     steps, ends = [0.01, 0.01, 1, 1, 0.01], [[17, 90], [1, 16], [0, 100], [0, 100], [1, 99]]
-    people = np.array([[3858, 1008, 33, 33, 4044]]) + rng.integers(-50, 50, (50, 5)) * [1, 1, 0.2, 0.2, 1]
-    people = np.rint(people) * steps
-    along = people + 42 * rng.standard_normal((50, 1)) * v
+    evenly = np.outer(np.arange(1, count + 1), np.sqrt([2, 3, 5, 7, 11, 13])) % 1  # six sequences, none random
+    people = np.rint([3858, 1008, 33, 33, 4044] + (evenly[:, :5] - 0.5) * [100, 100, 20, 20, 100]) * steps
+    along = people + 42 * norm.ppf(evenly[:, 5:]) * v
     found = decode(along, v, steps, ends)
     right = float(np.mean((np.abs(found.values - people) < 1e-9).all(axis=1)))
-    around = decode(along + 5 * rng.standard_normal((50, 5)), v, steps, ends).share
+    around = decode(along + 5 * norm.ppf(evenly[::-1, 1:]), v, steps, ends).share
     most = (math.exp(0.2) + 0.001) / (1 + math.exp(0.2))
     return Finding(
         "five statistics of 100 people and noise of deviation 42 along v; (0.2, 0.001) lets nobody tell two of them "
