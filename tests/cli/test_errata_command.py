@@ -64,7 +64,7 @@ def test_all_are_run():
     assert all(entry["refuted"] and entry["stands"] for entry in told)
     code, shown, _ = fugu("--all")
     count = len(errata())
-    assert code == 0 and f"{count} of {count} printed statements refuted" in shown
+    assert code == 0 and f"{count} of {count} printed statements refuted; {count} corrected" in shown
 
 
 def test_a_counterexample_that_refutes_nothing_ends_with_4(idle):
@@ -83,6 +83,10 @@ def test_a_correction_that_fails_ends_with_4(monkeypatch):
     monkeypatch.setattr(registry, "errata", lambda: (wrong,))
     code, shown, _ = fugu(entry.id)
     assert code == 4 and "refuted" in shown and "FAILS" in shown
+    code, shown, _ = fugu("--all")
+    assert (
+        code == 4 and f"{entry.id}: the correction FAILS" in shown and "1 of 1 printed statements refuted; 0" in shown
+    )
 
 
 def test_wrong_use():

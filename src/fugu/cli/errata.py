@@ -99,16 +99,17 @@ def _table(found: tuple[tuple[Erratum, Finding], ...]) -> None:
     table.add_column("id", no_wrap=True)
     table.add_column("the printed statement says")
     table.add_column("truth", justify="right", no_wrap=True)
-    table.add_column("refuted", no_wrap=True)
-    table.add_column("correction", no_wrap=True)
+    table.add_column("so it is", no_wrap=True)
     for entry, finding in found:
         table.add_row(
             escape(entry.id),
             escape(finding.printed.stated),
             shown(finding.printed.truth),
-            "yes" if finding.refuted else "[bold red]NO[/]",
-            "holds" if finding.stands else "[bold red]FAILS[/]",
+            "refuted" if finding.refuted else "[bold red]NOT refuted[/]",
         )
     out.print(table)
-    done = sum(finding.refuted and finding.stands for _, finding in found)
-    say(f"{done} of {len(found)} printed statements refuted, with a correction that holds for the same example")
+    for entry, finding in found:
+        if not finding.stands:
+            out.print(f"[bold red]{escape(entry.id)}[/]: the correction FAILS: {escape(finding.corrected.stated)}")
+    done, right = sum(finding.refuted for _, finding in found), sum(finding.stands for _, finding in found)
+    say(f"{done} of {len(found)} printed statements refuted; {right} corrected statements hold for the same examples")

@@ -23,7 +23,7 @@ def section_7() -> Finding:
     m = 78
     counts = np.eye(m, dtype=int)
     moved = max(int(abs(counts[i] - counts[j]).sum()) for i in range(m) for j in range(m))
-    what = "the largest l1 change of the counts, epsilon 1,"
+    what = "the scale that hides one entry, which is the largest l1 change of the counts, at epsilon 1,"
     return Finding("78 counts", at_least(what, moved, m), at_most(what, moved, 2))
 
 
