@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any
 
 import fugu
 from fugu.cli.charging import Account, marks_of_sequences
@@ -14,13 +14,14 @@ from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data import Schema
 from fugu.data.field import Field
-from fugu.data.sequences import Sequences, sequences_digest
-from fugu.errors import BadTable, UsageError
+from fugu.data.sequences import sequences_digest
+from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.numbers.exact import Real, as_fraction
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
+from fugu.queries.sequence_beliefs import chain_of
 from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequences import (
     Count,
@@ -107,23 +108,6 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool) 
         return
     out.print(table_of(shown))
     say(f"wrote {', '.join(map(str, files.all()[:-1]))}")
-
-
-def chain_of(
-    sequences: Sequences, state: str, smoothing: float, length: int | None, start: str = "fitted"
-) -> fugu.MarkovChain:
-    """The chain with the transition frequencies of these sequences; those of one entry hold no transition."""
-    known = [entries for entries in sequences.values() if len(entries) > 1]
-    if length is not None and length < 2:
-        raise UsageError(f"--length must be a whole number of at least 2, got {length}")
-    if not known:
-        raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
-    try:
-        begins = cast(Literal["fitted", "any", "stationary"], start)  # other words are refused
-        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length, start=begins)
-    except UsageError as error:
-        hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
-        raise BadTable(f"column {state!r}: {error}{hint}") from None
 
 
 def query_of(asked: Asked, chain: fugu.MarkovChain, reading: Reading) -> SequenceQuery:

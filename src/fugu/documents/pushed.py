@@ -62,10 +62,11 @@ def _in_values(certificate: Certificate) -> tuple[Shape, ...] | None:
 
 
 def _same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
-    return len(one) == len(other) and all(_one_law(a, b) for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(one_law(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _one_law(a: Shape, b: Shape) -> bool:
+def one_law(a: Shape, b: Shape) -> bool:
+    """Whether two items state the same laws, exactly, for the same pairs."""
     if isinstance(a, Analytic) and isinstance(b, Analytic):
         return a.label == b.label and a.exact == b.exact
     if not isinstance(a, Family) or not isinstance(b, Family):

@@ -10,7 +10,7 @@ from pathlib import Path
 from fugu.data import write_csv
 from fugu.documents.commitment import file_sha256
 from fugu.errors import UsageError
-from fugu.files import give_name, write_text
+from fugu.files import give_name, write_text, writing
 
 PENDING = ".pending"
 
@@ -44,9 +44,21 @@ class Draft:
 
 def drafted(target: Path, columns: Mapping[str, object]) -> Draft:
     """The columns in a hidden file beside the one they will be."""
-    pending = target.with_name(f".{target.name}.{secrets.token_hex(8)}{PENDING}")
+    pending = _hidden(target)
     write_csv(pending, columns, private=True)
     return Draft(pending, target, file_sha256(pending))
+
+
+def drafted_text(target: Path, text: str) -> Draft:
+    """The same for a text, such as a model."""
+    pending = _hidden(target)
+    with writing(pending, private=True) as out:
+        out.write(text)
+    return Draft(pending, target, file_sha256(pending))
+
+
+def _hidden(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{PENDING}")
 
 
 def holds(path: Path, sha256: str) -> bool:

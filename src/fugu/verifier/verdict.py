@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fugu.errors import CertificateError
@@ -40,6 +40,14 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def with_checks(self, more: Iterable[Checked]) -> Verdict:
+        """The same with further checks, before the budget; one that fails overturns it."""
+        listed = (*self.checks[:-1], *more, *self.checks[-1:])
+        wrong = next((f"{name}: {why}" for name, outcome, why in listed if outcome == "fails"), None)
+        holds = self.holds and wrong is None
+        reason = self.reason if holds or wrong is None or not self.holds else wrong
+        return replace(self, holds=holds, reason=reason, checks=listed)
 
 
 @dataclass(frozen=True)
