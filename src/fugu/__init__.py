@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fugu.auditing.attack_report import AttackReport as AttackReport
     from fugu.auditing.decoder import decode as decode
     from fugu.auditing.nearby import guarantee_within as guarantee_within
+    from fugu.auditing.outside.examine import examine as examine
     from fugu.auditing.property_attack import property_attack as property_attack
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
+    from fugu.documents.release import ReleaseDocument as ReleaseDocument
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -103,6 +105,7 @@ _ROOMS = {
     "PerEntryDP": "mechanism.per_entry",
     "Pure": "guarantee",
     "Release": "mechanism.release",
+    "ReleaseDocument": "documents.release",
     "Renyi": "guarantee",
     "RenyiCurve": "guarantee",
     "Scenario": "scenario",
@@ -118,6 +121,7 @@ _ROOMS = {
     "delta": "loss",
     "dp_budget": "translation",
     "epsilon": "loss",
+    "examine": "auditing.outside.examine",
     "guarantee_against": "auditing",
     "guarantee_within": "auditing",
     "influence": "translation",

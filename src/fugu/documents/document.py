@@ -68,7 +68,7 @@ class Document(Sealed):
         if a part is missing or cannot be read, if parts do not belong together, or if the digest does not match."""
         check_plain(content)
         if not isinstance(content, dict) or content.get("schema") != cls.SCHEMA:
-            raise CertificateError(f"not a certificate of schema {cls.SCHEMA}")
+            raise CertificateError(f"not a certificate of schema {cls.SCHEMA}{_hint(content)}")
         if not isinstance(content.get("kind"), str) or content["kind"] not in cls.KINDS:
             raise CertificateError("the certificate is of a kind that this version of fugu does not know")
         required = ("schema", "kind", *cls.REQUIRED, *cls.KINDS[content["kind"]], "digest")
@@ -119,6 +119,12 @@ class Document(Sealed):
     def __repr__(self) -> str:
         kind, digest = self.body.get("kind"), str(self.body.get("digest"))
         return f"{type(self).__name__}({kind!r}, digest {digest[:12]!r})"
+
+
+def _hint(content: object) -> str:
+    """Where the certificate is, if this is a document around it."""
+    around = isinstance(content, dict) and str(content.get("schema")).startswith("fugu/release/")
+    return "; this is a release document, with its certificates inside: fugu.ReleaseDocument.load" if around else ""
 
 
 def canonical_json(content: Any) -> str:

@@ -30,6 +30,11 @@ class Kind(ABC):
     def check(self, document: Any, proved: Proved, other_laws: bool) -> Iterable[Checked]:
         """Everything else that is looked at, the proof at hand."""
 
+    def judge(self, document: Any, laws: PairsLike | None) -> Verdict:
+        """The proof first, then everything else with the proof at hand."""
+        proved = self.prove(document, laws)
+        return settled(proved, self.check(document, proved, laws is not None))
+
 
 KINDS: dict[str, Kind] = {}
 Found = TypeVar("Found", bound=type[Kind])
@@ -47,9 +52,7 @@ def kind(name: str) -> Callable[[Found], Found]:
 
 def judge(document: Document, laws: PairsLike | None) -> Verdict:
     """The verdict on a document that was read and checked."""
-    found = KINDS[document.kind]
-    proved = found.prove(document, laws)
-    return settled(proved, found.check(document, proved, laws is not None))
+    return KINDS[document.kind].judge(document, laws)
 
 
 def no_laws(laws: PairsLike | None, what: str) -> None:

@@ -37,28 +37,35 @@ class Releases(Kind):
 
     def check(self, document: ReleaseDocument, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """That it is whole, and says of its certificates what they say."""
-        yield from checks_of(document, document.certificates)
+        bodies = document.certificates
+        yield from _checks(document, bodies, {} if bodies is None else _judged(bodies))
+
+    def judge(self, document: ReleaseDocument, laws: PairsLike | None) -> Verdict:
+        """Every certificate judged once, for the proof and for the checks."""
+        if document.withheld or laws is not None:
+            return super().judge(document, laws)
+        return judge_opened(document, document.certificates or {})
 
 
 def judge_opened(document: ReleaseDocument, bodies: Mapping[str, Json]) -> Verdict:
-    """The verdict on a release document whose certificates were withheld, and are at hand."""
-    return settled(_proved(_judged(bodies)), checks_of(document, bodies))
+    """The verdict on a release document whose certificates are at hand, also if they were withheld."""
+    verdicts = _judged(bodies)
+    return settled(_proved(verdicts), _checks(document, bodies, verdicts))
 
 
-def checks_of(document: ReleaseDocument, bodies: Mapping[str, Json] | None) -> Iterator[Checked]:
+def _checks(
+    document: ReleaseDocument, bodies: Mapping[str, Json] | None, verdicts: Mapping[str, Verdict]
+) -> Iterator[Checked]:
     """Everything about a release document but the proof."""
     yield from sealed(document)
     if bodies is None:
         yield "certificates", "not checked", NOT_CHECKABLE
         return
-    yield from _of_groups(_judged(bodies))
+    yield from _of_groups(verdicts)
     says = "noise, secrets, unit, assumptions and figures are those of the certificates"
     yield checked("what is said", says, lambda: _same(document, bodies))
-    yield checked(
-        "question",
-        "the words are those of the recipe, and the certificates are for it",
-        lambda: _question(document, bodies),
-    )
+    says = "the words are those of the recipe, and the certificates answer it"
+    yield checked("question", says, lambda: _question(document, bodies))
     yield checked("skipped secrets", "no secret is both protected and left out", lambda: _skipped(document))
 
 
