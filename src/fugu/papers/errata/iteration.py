@@ -10,12 +10,34 @@ from fugu.loss import renyi
 from fugu.noise import Gaussian
 from fugu.papers.errata.finding import Finding, at_most
 from fugu.papers.errata.registry import erratum
+from fugu.transport.wasserstein import wasserstein
+
+
+@erratum(
+    "P-lemma-5.1",
+    where="Lemma 5.1",
+    verdict="unsound for dependent data",
+    printed="If W, W' are within z of each other and X, X' within s, psi(W, X), psi(W', X') are within z + s.",
+    corrected="True if one coupling of the pairs (W, X), (W', X') does both.",
+    section="p-lemma-51-and-theorem-52-the-data-remembers",
+)
+def lemma_5_1() -> Finding:
+    here, there = [(b, b) for b in (-1, 1)], [(b, -b) for b in (-1, 1)]  # (W, X) given each secret
+    each = [wasserstein(Discrete([u[t] for u in here]), Discrete([u[t] for u in there])) for t in (0, 1)]
+    together = max(sum(abs(a - b) for a, b in zip(u, v, strict=True)) for u, v in zip(here, there, strict=True))
+    truth = wasserstein(Discrete([sum(u) for u in here]), Discrete([sum(u) for u in there]))
+    what = "W_inf of psi(W, X) = W + X"
+    return Finding(
+        "a fair sign B; (W, X) = (B, B) given one secret, (B, -B) given the other",
+        at_most(what, truth, sum(each)),
+        at_most(what, truth, together),
+    )
 
 
 @erratum(
     "P-theorem-5.2",
-    where="Lemma 5.1, Theorem 5.2",
-    verdict="unsound for dependent data; so is Lemma 5.1",
+    where="Theorem 5.2",
+    verdict="unsound for dependent data",
     printed="It suffices to know how far the laws of each X_t are apart, one by one.",
     corrected="One coupling of the joint laws is needed.",
     section="p-lemma-51-and-theorem-52-the-data-remembers",
