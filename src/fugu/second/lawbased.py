@@ -7,27 +7,38 @@ from dataclasses import replace
 from fractions import Fraction
 
 from fugu.second.noised import Work
+from fugu.second.normals import Smooth
 from fugu.second.orders import OrderLoss, order_losses
 from fugu.second.ratios import Loss, ratio_losses
 from fugu.second.reading import Drawn, Family
 from fugu.second.result import Asked, NotSummed, Number, Outcome, Second
+from fugu.second.smooth import smooth_order_losses, smooth_ratio_losses
 from fugu.second.trimmed import trimmed_losses
 
 _HIGHEST = 4_000
 """Epsilons beyond this would carry thousands of bits for nothing that anybody asks for."""
 
 
-def prove_laws(families: list[Family], noise: Drawn, asked: Asked) -> Second:
+Item = Family | Smooth
+
+
+def prove_laws(items: list[Item], noise: Drawn, asked: Asked) -> Second:
     """Every pair of every family, in both orders."""
     if asked.epsilon > _HIGHEST:
         raise NotSummed(f"its epsilon is above {_HIGHEST}")
     work = Work()
-    pairs = sum(2 * len(family.pairs) for family in families)
+    pairs = sum(2 * len(item.pairs) if isinstance(item, Family) else 2 for item in items)
     if asked.orders:
-        found = _orders(families, noise, asked, work)
+        found = _orders(items, noise, asked, work)
     else:
-        found = _ratio([loss for f in families for loss in ratio_losses(f, noise, asked, work)])
+        found = _ratio([loss for item in items for loss in _ratios(item, noise, asked, work)])
     return replace(found, pairs=pairs, terms=work.terms, asked=asked)
+
+
+def _ratios(item: Item, noise: Drawn, asked: Asked, work: Work) -> list[Loss]:
+    if isinstance(item, Family):
+        return ratio_losses(item, noise, asked, work)
+    return smooth_ratio_losses(item, noise, asked, work)
 
 
 def _ratio(losses: list[Loss]) -> Second:
@@ -52,13 +63,18 @@ WHY: dict[Outcome, str] = {
 }
 
 
-def _orders(families: list[Family], noise: Drawn, asked: Asked, work: Work) -> Second:
+def _orders(items: list[Item], noise: Drawn, asked: Asked, work: Work) -> Second:
     """All orders of all pairs; where one is above its epsilon and a delta is allowed, given likely events."""
     listed: list[OrderLoss] = []
     left_out: Fraction = Fraction(0)
     within: list[bool | None] = []
-    for family in families:
-        summed, losses = order_losses(family, noise, asked, work)
+    for item in items:
+        if isinstance(item, Smooth):
+            own = smooth_order_losses(item, noise, asked, work)
+            within += [loss.within for loss in own]
+            listed += own
+            continue
+        summed, losses = order_losses(item, noise, asked, work)
         for index, own in enumerate(losses):
             decided = together([loss.within for loss in own])
             if decided == "holds" or not asked.delta:

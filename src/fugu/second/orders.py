@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu.second.arithmetic import exp, log
-from fugu.second.noised import Outputs, Work, atoms, bits_for, box, hull, noised, reach, size, tail
+from fugu.second.noised import Outputs, Work, atoms, bits_for, box, hull, noised, reach, size
 from fugu.second.ratios import Whole
 from fugu.second.reading import Drawn, Family
 from fugu.second.result import Asked, NotSummed, Number
 
-_SPARE = 96
+_SPARE, _TAIL = 96, 64
 _TERM = 60
 """Two logarithms and two exponentials weigh as much as so many products."""
 Row = tuple[int, ...]
@@ -57,10 +57,11 @@ class Summed:
     high: tuple[Row, ...]
 
     @staticmethod
-    def of(family: Family, noise: Drawn, highest: Fraction, work: Work) -> Summed:
-        """Noised masses on a box that is wide enough for the highest order."""
+    def of(family: Family, noise: Drawn, highest: Fraction, orders: int, work: Work) -> Summed:
+        """Noised masses on a box that is wide enough for the highest order; counts the work of so many orders."""
         margin = _margin(family, noise, highest)
-        work.take(0 if noise.silent else size(family, margin) * len(family.points))
+        places = len(family.points) if noise.silent else size(family, margin)
+        work.take(_TERM * places * len(family.pairs) * (1 + 2 * orders))
         outputs = atoms(family) if noise.silent else box(family, margin)
         bits = bits_for(family, noise, outputs, _SPARE + 32 + len(outputs.points).bit_length())
         masses = noised(family, noise, outputs, bits, work)
@@ -99,13 +100,12 @@ def _margin(family: Family, noise: Drawn, alpha: Fraction) -> int:
         return 0
     limits = hull(family)
     far = sum((b - a) ** 2 for a, b in limits)
-    gap = math.isqrt(math.ceil(alpha * (alpha - 1) * far) + reach(noise.decay, _SPARE) ** 2) + 1
+    gap = math.isqrt(math.ceil(alpha * (alpha - 1) * far) + reach(noise.decay, _TAIL) ** 2) + 1
     return gap + math.ceil((alpha - 1) * max(b - a for a, b in limits))
 
 
-def logarithms(pair: Pair, work: Work, bits: int) -> list[tuple[int, int] | None]:
+def logarithms(pair: Pair) -> list[tuple[int, int] | None]:
     """ln(P/Q) at each output, in units of 2^-96; None where one of them may have no mass."""
-    work.take(_TERM * len(pair.p_low), bits)
     found: list[tuple[int, int] | None] = []
     for p_low, p_high, q_low, q_high in zip(pair.p_low, pair.p_high, pair.q_low, pair.q_high, strict=True):
         if p_low and q_low:
@@ -164,15 +164,14 @@ def order_losses(family: Family, noise: Drawn, asked: Asked, work: Work) -> tupl
     """For each pair of the family, the divergences at every order and in both orders of the pair."""
     if any(law.error for law in family.laws):
         raise NotSummed("its laws are known up to an error, which bounds no Rényi divergence")
-    summed = Summed.of(family, noise, max(a for a, _ in asked.orders), work)
+    summed = Summed.of(family, noise, max(a for a, _ in asked.orders), len(asked.orders), work)
     listed = []
     for (i, j), label in zip(family.pairs, family.labels, strict=True):
         both = summed.pair(i, j)
-        logs = logarithms(both, work, summed.bits)
+        logs = logarithms(both)
         found = []
         for pair, between in ((both, logs), (both.swapped(), flipped(logs))):
             for alpha, epsilon in asked.orders:
-                work.take(_TERM * len(logs), _SPARE)
                 low, high = power_sum(summed, pair, between, alpha)
                 high = high if high == math.inf else high + summed.beyond(alpha)
                 found.append(OrderLoss(label, alpha, epsilon, *divergence(low, high, alpha)))

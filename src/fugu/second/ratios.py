@@ -41,9 +41,11 @@ def ordered(family: Family) -> list[tuple[int, int, str]]:
             ((i, j), (j, i))]  # fmt: skip
 
 
-def ratio_losses(family: Family, noise: Drawn, asked: Asked, work: Work) -> list[Loss]:
-    """Every pair in both orders: the pure loss, and delta where it is above epsilon."""
-    pure = _pure(family, noise, asked, work)
+def ratio_losses(
+    family: Family, noise: Drawn, asked: Asked, work: Work, known: list[Loss] | None = None
+) -> list[Loss]:
+    """Every pair in both orders: the pure loss (which may be known already), and delta where it is above epsilon."""
+    pure = _pure(family, noise, asked, work) if known is None else known
     if asked.delta == 0 or all(loss.within for loss in pure):
         return pure
     for extra in (0, 256):

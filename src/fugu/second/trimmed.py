@@ -19,7 +19,9 @@ from fugu.second.result import Asked, Number
 
 _SPARE = 96
 _STEPS = 24
-_MOST = 1 << 40
+_FINE = 1 << 40
+_FARTHEST = 4096
+"""Ratios beyond 2^4096 are not cut at."""
 
 
 def trimmed_losses(summed: Summed, index: int, asked: Asked, work: Work) -> list[OrderLoss]:
@@ -33,10 +35,10 @@ def trimmed_losses(summed: Summed, index: int, asked: Asked, work: Work) -> list
         return []
     cut = Pair(*_cut(pair, u), *_cut(pair.swapped(), v))
     lost = _lost(summed, pair, u), _lost(summed, pair.swapped(), v)
-    logs, found = logarithms(cut, work, summed.bits), []
+    work.take(60 * len(cut.p_low) * (1 + 2 * len(asked.orders)), summed.bits)
+    logs, found = logarithms(cut), []
     for both, between, (first, second) in ((cut, logs, lost), (cut.swapped(), flipped(logs), lost[::-1])):
         for alpha, epsilon in asked.orders:
-            work.take(60 * len(logs), _SPARE)
             high = power_sum(summed, both, between, alpha)[1]
             found.append(OrderLoss(label, alpha, epsilon, Fraction(0), _given(high, alpha, first[1], second[0])))
     return found
@@ -54,16 +56,16 @@ def _given(high: Number, alpha: Fraction, first: Fraction, second: Fraction) -> 
 
 
 def _least(summed: Summed, pair: Pair, delta: Fraction, work: Work) -> Fraction | None:
-    """A number u >= 1, near the least, with at most delta of P above u Q; None if 2^40 is not enough."""
+    """A number u >= 1, near the least, with at most delta of P above u Q; None if 2^4096 is not enough."""
     low, high = Fraction(1), Fraction(2)
     while _lost(summed, pair, high)[1] > delta:
         work.take(4 * len(pair.p_low), summed.bits)
         low, high = high, high * high
-        if high > _MOST:
+        if high > 1 << _FARTHEST:
             return None
     for _ in range(_STEPS):
         work.take(4 * len(pair.p_low), summed.bits)
-        middle = Fraction(round((low + high) / 2 * _MOST), _MOST)
+        middle = Fraction(round((low + high) / 2 * _FINE), _FINE)
         low, high = (low, middle) if _lost(summed, pair, middle)[1] <= delta else (middle, high)
     return high
 
