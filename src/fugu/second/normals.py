@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from fugu.errors import CertificateError
 from fugu.second.arithmetic import Enclosure, exp
@@ -94,46 +96,66 @@ def components(found: Part, grid: Fraction, origin: Fraction) -> Components:
 
 @dataclass(frozen=True)
 class Smooth:
-    """A pair of laws with Gaussian components, and the same rounded onto the lattice: a family of two laws on a window
-    of cells. Cell k is [k - 1/2, k + 1/2); what is outside the window is counted in `Law.outside`."""
+    """A pair of laws with Gaussian components. `rate` and `fine` say how wide the window of cells must be: less than
+    2^-fine is outside, also after weighing by e^(rate steps)."""
 
     p: Components
     q: Components
-    cells: Family
+    label: str
+    rate: Fraction
+    fine: int
+
+    @cached_property
+    def cells(self) -> Family:
+        """The pair rounded onto the lattice: two laws on a window of cells. Cell k is [k - 1/2, k + 1/2); what is
+        outside the window is counted in `Law.outside`."""
+        reach = [(m, s * self._deviations(s)) for _, m, s in (*self.p.parts(), *self.q.parts())]
+        first, last = min(math.floor(m - r) for m, r in reach) - 1, max(math.ceil(m + r) for m, r in reach) + 1
+        if last - first > _MOST_CELLS:
+            cells = f"{last - first} cells of the lattice, and at most {_MOST_CELLS}"
+            raise NotSummed(f"its normal laws cover {cells} are summed")
+        points = tuple((k,) for k in range(first, last + 1))
+        return Family(points, (self._law(self.p, first, last), self._law(self.q, first, last)), ((0, 1),), (self.label,))
+
+    def _deviations(self, std: Fraction) -> int:
+        """So many standard deviations t that e^(-t^2/2) is below 2^-fine, twice rate x std added."""
+        return math.isqrt(math.ceil(self.fine * Fraction(7, 5))) + 2 + 2 * math.ceil(self.rate * std)
+
+    def _law(self, law: Components, first: int, last: int) -> Law:
+        """Masses of the cells between whole multiples of 2^-bits."""
+        bits = 2 * self.fine + max(self._deviations(s) for s in law.stds) ** 2 * 3 // 4
+        low, high = [Fraction(0)] * (last - first + 1), [Fraction(0)] * (last - first + 1)
+        half = Fraction(1, 2)
+        for weight, mean, std in law.parts():
+            if not std:
+                cell = math.floor(mean + half) - first
+                low[cell] += weight * (1 << bits)
+                high[cell] += weight * (1 << bits)
+                continue
+            edges = [(k - half - mean) / std for k in range(first, last + 2)]
+            for cell, (least, most) in enumerate(_cells(edges, self._deviations(std) + 1, bits)):
+                low[cell] += weight * least
+                high[cell] += weight * most
+        floors = tuple(math.floor(x) for x in low)
+        return Law(floors, tuple(math.ceil(x) for x in high), 1 << bits, outside=1 - Fraction(sum(floors), 1 << bits))
+
+
+def _cells(edges: list[Fraction], far: int, bits: int) -> Iterator[Enclosure]:
+    """The normal masses between neighbouring edges. Farther out than `far` deviations, where the nearer edge has
+    distance z, between 0 and e^(-z^2/2), which is more than P(Z > z)."""
+    known: Enclosure | None = None
+    for a, b in pairwise(edges):
+        if a > far or b < -far:
+            known = None
+            yield 0, exp(-(min(abs(a), abs(b)) ** 2) / 2, bits)[1]
+            continue
+        before, known = below(a, bits) if known is None else known, below(b, bits)
+        yield max(0, known[0] - before[1]), known[1] - before[0]
 
 
 def smooth(found: Part, lattice: object, rate: Fraction, fine: int) -> Smooth:
-    """The pair that an item states. The window reaches so far that less than 2^-fine is outside, also after weighing by
-    e^(rate steps)."""
+    """The pair that an item of the certificate states."""
     stated = part(lattice)
     grid, origin = number(stated["grid"]), number(stated["origin"])
     p, q = (components(part(found[name]), grid, origin) for name in ("p", "q"))
-    every = [*p.parts(), *q.parts()]
-    wide = math.isqrt(math.ceil(fine * Fraction(7, 5))) + 2
-    reach = [(m, s * (wide + 2 * math.ceil(rate * s))) for _, m, s in every]
-    first, last = min(math.floor(m - r) for m, r in reach) - 1, max(math.ceil(m + r) for m, r in reach) + 1
-    if last - first > _MOST_CELLS:
-        raise NotSummed(f"its normal laws cover {last - first} cells of the lattice, and at most {_MOST_CELLS} are summed")
-    far = max((last - first) / s for _, _, s in every if s)
-    bits = 2 * fine + min(math.ceil(far * far * Fraction(3, 4)), 8 * fine)
-    points = tuple((k,) for k in range(first, last + 1))
-    laws = _law(p, first, last, bits), _law(q, first, last, bits)
-    return Smooth(p, q, Family(points, laws, ((0, 1),), (str(found["label"]),)))
-
-
-def _law(law: Components, first: int, last: int, bits: int) -> Law:
-    """Masses of the cells between whole multiples of 2^-bits."""
-    low, high = [Fraction(0)] * (last - first + 1), [Fraction(0)] * (last - first + 1)
-    half = Fraction(1, 2)
-    for weight, mean, std in law.parts():
-        if not std:
-            cell = math.floor(mean + half) - first
-            low[cell] += weight * (1 << bits)
-            high[cell] += weight * (1 << bits)
-            continue
-        edges = [below((k - half - mean) / std, bits) for k in range(first, last + 2)]
-        for cell, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
-            low[cell] += weight * max(0, b[0] - a[1])
-            high[cell] += weight * (b[1] - a[0])
-    floors = tuple(math.floor(x) for x in low)
-    return Law(floors, tuple(math.ceil(x) for x in high), 1 << bits, outside=1 - Fraction(sum(floors), 1 << bits))
+    return Smooth(p, q, str(found["label"]), rate, fine)

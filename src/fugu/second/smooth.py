@@ -37,15 +37,25 @@ _UNIT = 1 << _SPARE
 
 def smooth_ratio_losses(item: Smooth, noise: Drawn, asked: Asked, work: Work) -> list[Loss]:
     """Both orders: the pure loss of Laplace noise, and delta where that is above epsilon."""
-    label = item.cells.labels[0]
+    label = item.label
     if noise.kind == "laplace":
-        window = Window(item, noise, work)
-        pure = [window.pure(order, asked) for order in (0, 1)]
+        if (moved := item.p.moved_from(item.q)) is not None:
+            pure = [_translate(abs(moved) * noise.decay, asked, label)] * 2
+        else:
+            window = Window(item, noise, work)
+            pure = [window.pure(order, asked) for order in (0, 1)]
     elif item.p == item.q:
         pure = [Loss(label, (Fraction(0), Fraction(0)), (Fraction(0), Fraction(0)), within=True)] * 2
     else:
         pure = [Loss(label, (Fraction(0), math.inf), _OPEN, within=None)] * 2
+    if asked.delta == 0 or all(loss.within for loss in pure):
+        return pure
     return ratio_losses(item.cells, noise, asked, work, pure)
+
+
+def _translate(loss: Fraction, asked: Asked, label: str) -> Loss:
+    within = loss <= asked.epsilon
+    return Loss(label, (loss, loss), (Fraction(0), Fraction(0)) if within else _OPEN, within)
 
 
 def smooth_order_losses(item: Smooth, noise: Drawn, asked: Asked, work: Work) -> list[OrderLoss]:
@@ -62,7 +72,7 @@ def smooth_order_losses(item: Smooth, noise: Drawn, asked: Asked, work: Work) ->
             low, high = power_sum(window.summed, pair, logs, alpha)
             assert isinstance(high, Fraction)
             high += window.beyond(order, alpha)
-            found.append(OrderLoss(item.cells.labels[0], alpha, epsilon, *divergence(low, high, alpha)))
+            found.append(OrderLoss(item.label, alpha, epsilon, *divergence(low, high, alpha)))
     return found
 
 
@@ -88,18 +98,12 @@ class Window:
 
     def pure(self, order: int, asked: Asked) -> Loss:
         """The largest ratio in the window and beyond both ends."""
-        label, pair = self.item.cells.labels[0], self.pair(order)
-        if (moved := self.item.p.moved_from(self.item.q)) is not None:
-            return self._translate(abs(moved) * self.rate, asked)
+        pair = self.pair(order)
         high = max(max(Fraction(p, q) for p, q in zip(pair.p_high, pair.q_low, strict=True)), *self.rho(order))
         low = max(Fraction(p, q) for p, q in zip(pair.p_low, pair.q_high, strict=True))
         bounds = Fraction(log(low, _SPARE)[0], _UNIT), Fraction(log(high, _SPARE)[1], _UNIT)
         within = True if bounds[1] <= asked.epsilon else False if bounds[0] > asked.epsilon else None
-        return Loss(label, bounds, (Fraction(0), Fraction(0)) if within else _OPEN, within)
-
-    def _translate(self, loss: Fraction, asked: Asked) -> Loss:
-        within = loss <= asked.epsilon
-        return Loss(self.item.cells.labels[0], (loss, loss), (Fraction(0), Fraction(0)) if within else _OPEN, within)
+        return Loss(self.item.label, bounds, (Fraction(0), Fraction(0)) if within else _OPEN, within)
 
     def rho(self, order: int) -> tuple[Fraction, Fraction]:
         """At least the ratios left and right of the window."""
