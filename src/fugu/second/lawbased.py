@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+from fugu.second.losses import Loss
 from fugu.second.noised import Work
 from fugu.second.normals import Smooth
 from fugu.second.orders import OrderLoss, order_losses
-from fugu.second.ratios import Loss, ratio_losses
+from fugu.second.ratios import ratio_losses
 from fugu.second.reading import Drawn, Family
 from fugu.second.result import Asked, NotSummed, Number, Outcome, Second
 from fugu.second.smooth import smooth_order_losses, smooth_ratio_losses
@@ -31,7 +32,7 @@ def prove_laws(items: list[Item], noise: Drawn, asked: Asked) -> Second:
     if asked.orders:
         found = _orders(items, noise, asked, work)
     else:
-        found = _ratio([loss for item in items for loss in _ratios(item, noise, asked, work)])
+        found = decide_ratio([loss for item in items for loss in _ratios(item, noise, asked, work)])
     return replace(found, pairs=pairs, terms=work.terms, asked=asked)
 
 
@@ -41,7 +42,8 @@ def _ratios(item: Item, noise: Drawn, asked: Asked, work: Work) -> list[Loss]:
     return smooth_ratio_losses(item, noise, asked, work)
 
 
-def _ratio(losses: list[Loss]) -> Second:
+def decide_ratio(losses: list[Loss]) -> Second:
+    """The largest bounds of all ordered pairs, and whether each is within the budget."""
     worst = max(losses, key=lambda loss: (loss.delta[1], loss.epsilon[1]))
     epsilon = max(loss.epsilon[0] for loss in losses), max(loss.epsilon[1] for loss in losses)
     delta = max(loss.delta[0] for loss in losses), max(loss.delta[1] for loss in losses)
@@ -54,6 +56,11 @@ def together(within: list[bool | None]) -> Outcome:
     if any(x is False for x in within):
         return "fails"
     return "holds" if all(within) else "not checked"
+
+
+def plainly(losses: list[OrderLoss], asked: Asked) -> list[bool | None]:
+    """Whether each is within; where a delta is allowed, a divergence that is above is no refutation."""
+    return [loss.within or (None if asked.delta else loss.within) for loss in losses]
 
 
 WHY: dict[Outcome, str] = {
@@ -71,7 +78,7 @@ def _orders(items: list[Item], noise: Drawn, asked: Asked, work: Work) -> Second
     for item in items:
         if isinstance(item, Smooth):
             own = smooth_order_losses(item, noise, asked, work)
-            within += [loss.within for loss in own]
+            within += plainly(own, asked)
             listed += own
             continue
         summed, losses = order_losses(item, noise, asked, work)
@@ -86,10 +93,11 @@ def _orders(items: list[Item], noise: Drawn, asked: Asked, work: Work) -> Second
             left_out = asked.delta
             within.append(True if proved else None)
             listed += given if proved else []
-    return _worst(listed, asked, within, left_out)
+    return decide_orders(listed, asked, within, left_out)
 
 
-def _worst(listed: list[OrderLoss], asked: Asked, within: list[bool | None], left_out: Fraction) -> Second:
+def decide_orders(listed: list[OrderLoss], asked: Asked, within: list[bool | None], left_out: Fraction) -> Second:
+    """The largest bounds at every order, and whether all are within what was asked for."""
     curve = []
     for alpha, epsilon in asked.orders:
         own = [loss for loss in listed if loss.alpha == alpha]

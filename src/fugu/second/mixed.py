@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from fugu.second.reading import Part, asked, number, part, rows
-from fugu.second.result import Asked, Bounds, NotSummed, Second
+from fugu.second.result import Asked, Bounds, NotSummed, Outcome, Second
 
 
 def prove_mixed(content: Part, prove: Callable[[Mapping[str, object]], Second]) -> Second:
@@ -20,12 +20,14 @@ def prove_mixed(content: Part, prove: Callable[[Mapping[str, object]], Second]) 
         return Second("fails", "a mixture needs two halves and a probability of the first", asked=budget)
     for half in halves:
         if half["families"] != content["families"] or half["lattice"] != content["lattice"]:
-            raise NotSummed("the halves of the mixture are on other lattices than the whole; verify compares their laws")
+            raise NotSummed(
+                "the halves of the mixture are on other lattices than the whole; verify compares their laws"
+            )
     if not all(_within(asked(half), budget) for half in halves):
         return Second("fails", "the budget of a half is above that of the mixture", asked=budget)
     found = [prove(half) for half in halves]
     outcomes = {one.outcome for one in found}
-    outcome = "fails" if "fails" in outcomes else "not checked" if "not checked" in outcomes else "holds"
+    outcome: Outcome = "fails" if "fails" in outcomes else "not checked" if "not checked" in outcomes else "holds"
     worst = max(found, key=lambda one: (one.outcome == "fails", one.outcome == "not checked"))
     why = "both halves hold, for the laws of the mixture" if outcome == "holds" else f"of a half: {worst.why}"
     first, second = found

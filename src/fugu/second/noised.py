@@ -101,11 +101,10 @@ def _on_ends(family: Family, points: tuple[Point, ...]) -> Outputs:
 
 def distance(noise: Drawn, y: Point, x: Point) -> int:
     """What the noise counts: steps for Laplace, squared steps for Gaussian noise; whether they differ without noise."""
-    if noise.kind == "laplace":
-        return sum(abs(a - b) for a, b in zip(y, x, strict=True))
-    if noise.kind == "gaussian":
-        return sum((a - b) ** 2 for a, b in zip(y, x, strict=True))
-    return int(y != x)
+    steps = [abs(a - b) for a, b in zip(y, x, strict=True)]
+    if noise.silent:
+        return int(any(steps))
+    return sum(steps) if noise.kind == "laplace" else sum(map(mul, steps, steps))
 
 
 def bits_for(family: Family, noise: Drawn, outputs: Outputs, spare: int) -> int:

@@ -115,7 +115,9 @@ class Smooth:
             cells = f"{last - first} cells of the lattice, and at most {_MOST_CELLS}"
             raise NotSummed(f"its normal laws cover {cells} are summed")
         points = tuple((k,) for k in range(first, last + 1))
-        return Family(points, (self._law(self.p, first, last), self._law(self.q, first, last)), ((0, 1),), (self.label,))
+        return Family(
+            points, (self._law(self.p, first, last), self._law(self.q, first, last)), ((0, 1),), (self.label,)
+        )
 
     def _deviations(self, std: Fraction) -> int:
         """So many standard deviations t that e^(-t^2/2) is below 2^-fine, twice rate x std added."""

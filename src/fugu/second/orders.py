@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu.second.arithmetic import exp, log
+from fugu.second.losses import Whole
 from fugu.second.noised import Outputs, Work, atoms, bits_for, box, hull, noised, reach, size
-from fugu.second.ratios import Whole
 from fugu.second.reading import Drawn, Family
 from fugu.second.result import Asked, NotSummed, Number
 
@@ -87,7 +87,7 @@ class Summed:
         if gap <= 0 or shift <= 0 or ratio >= unit:
             raise NotSummed("its noise is too wide for its tail to be enclosed")
         side = Fraction(exp(-c * shift, self.bits)[1], unit - ratio)
-        return 2 * d * 2 ** (d - 1) * side / _first(self.whole.normal[0], d)
+        return (d << d) * side / _first(self.whole.normal[0], d)
 
 
 def _first(power: Fraction, d: int) -> Fraction:

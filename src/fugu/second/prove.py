@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fugu.errors import CertificateError
+from fugu.second.correlated import prove_correlated
 from fugu.second.lawbased import Item, prove_laws
 from fugu.second.mixed import prove_mixed
 from fugu.second.normals import smooth
@@ -47,7 +48,9 @@ def _kind(content: Part) -> str:
 
 def _additive(content: Part) -> Second:
     noise, budget = drawn(content), asked(content)
-    return prove_laws([_item(part(found), content, noise, budget) for found in rows(content["families"])], noise, budget)
+    return prove_laws(
+        [_item(part(found), content, noise, budget) for found in rows(content["families"])], noise, budget
+    )
 
 
 def _item(found: Part, content: Part, noise: Drawn, budget: Asked) -> Item:
@@ -62,4 +65,9 @@ def _mixed(content: Part) -> Second:
     return prove_mixed(content, prove_again)
 
 
-_KINDS: dict[str, Callable[[Part], Second]] = {"additive": _additive, "vector": _additive, "mixed": _mixed}
+_KINDS: dict[str, Callable[[Part], Second]] = {
+    "additive": _additive,
+    "vector": _additive,
+    "mixed": _mixed,
+    "correlated": prove_correlated,
+}

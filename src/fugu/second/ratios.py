@@ -1,22 +1,17 @@
-"""P(S) <= e^epsilon Q(S) + delta for every event S, from the definition: ratios and sums of positive parts.
+"""P(S) <= e^epsilon Q(S) + delta for every event S, from the definition: first without delta, by ratios.
 
-The largest ratio of two noised masses over all outputs is e^epsilon for the least epsilon without delta; and
-
-    delta(epsilon) = sum over outputs y of max(0, P(y) - e^epsilon Q(y)),
-
-which is attained at the event where the terms are positive. Both orders of every pair are taken."""
+The largest ratio of two noised masses over all outputs is e^epsilon for the least epsilon without delta. Both orders of
+every pair are taken. Where that is above the epsilon asked for, delta is summed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu.second.arithmetic import exp, exp_sum_sign, log
-from fugu.second.noised import (
-    MOST_TERMS, Noised, Outputs, Work, atoms, bits_for, box, corners, distance, hull, noised, normaliser, reach, size,
-    tail,
-)  # fmt: skip
+from fugu.second.deltas import delta_losses
+from fugu.second.losses import Loss, ordered, sign
+from fugu.second.noised import Noised, Outputs, Work, atoms, bits_for, box, corners, distance, noised, size
 from fugu.second.reading import Drawn, Family, Law
 from fugu.second.result import Asked, Bounds, Number
 
@@ -25,31 +20,13 @@ _DIRECT = 100_000
 """Of boxes with more outputs only the corners are visited for Laplace ratios."""
 
 
-@dataclass(frozen=True)
-class Loss:
-    """Bounds for one pair in one order; `within` is None where they do not decide."""
-
-    label: str
-    epsilon: Bounds
-    delta: Bounds
-    within: bool | None
-
-
-def ordered(family: Family) -> list[tuple[int, int, str]]:
-    """Every pair in both orders."""
-    return [(*pair, label) for (i, j), label in zip(family.pairs, family.labels, strict=True) for pair in
-            ((i, j), (j, i))]  # fmt: skip
-
-
-def ratio_losses(
-    family: Family, noise: Drawn, asked: Asked, work: Work, known: list[Loss] | None = None
-) -> list[Loss]:
+def ratio_losses(family: Family, noise: Drawn, asked: Asked, work: Work, known: list[Loss] | None = None) -> list[Loss]:
     """Every pair in both orders: the pure loss (which may be known already), and delta where it is above epsilon."""
     pure = _pure(family, noise, asked, work) if known is None else known
     if asked.delta == 0 or all(loss.within for loss in pure):
         return pure
     for extra in (0, 256):
-        found = _deltas(family, noise, asked, extra, work, pure)
+        found = delta_losses(family, noise, asked, extra, work, pure)
         if all(loss.within is not None for loss in found):
             break
     return found
@@ -135,7 +112,7 @@ def _gaussian_pure(family: Family, laws: tuple[Law, Law], asked: Asked, seen: Fr
         return Loss(label, (low, math.inf), nothing, within=False if low > asked.epsilon else None)
     ratio = max(Fraction(a * q.total, b * p.total) for a, b in zip(p.low, q.low, strict=True) if a)
     high = _log(ratio)[1]
-    if _sign(ratio, Fraction(-1), asked.epsilon) <= 0:
+    if sign(ratio, Fraction(-1), asked.epsilon) <= 0:
         return Loss(label, (min(low, asked.epsilon), min(high, asked.epsilon)), (Fraction(0), Fraction(0)), within=True)
     return Loss(label, (low, high), nothing, within=False if low > asked.epsilon else None)
 
@@ -143,85 +120,3 @@ def _gaussian_pure(family: Family, laws: tuple[Law, Law], asked: Asked, seen: Fr
 def _log(x: Fraction) -> tuple[Fraction, Fraction]:
     low, high = log(x, _SPARE) if x else (0, 0)
     return Fraction(low, 1 << _SPARE), Fraction(high, 1 << _SPARE)
-
-
-def _deltas(family: Family, noise: Drawn, asked: Asked, extra: int, work: Work, pure: list[Loss]) -> list[Loss]:
-    fine = _SPARE + extra + asked.delta.denominator.bit_length() + math.ceil(asked.epsilon * 3 / 2)
-    margin = reach(noise.decay, fine) if noise.kind == "gaussian" else 0
-    work.take(0 if noise.silent else min(size(family, margin), MOST_TERMS) * len(family.points))
-    outputs = atoms(family) if noise.silent else box(family, margin)
-    bits = fine + 16 + len(outputs.points).bit_length()
-    masses = noised(family, noise, outputs, bits, work)
-    work.take(3 * len(pure) * len(outputs.points), bits)
-    whole = Whole.of(family, noise, outputs, bits)
-    bound = exp(asked.epsilon, bits)
-    return [
-        loss if loss.within else _delta_loss(family, noise, asked, outputs, masses, bound, whole, loss, pair)
-        for loss, pair in zip(pure, ordered(family), strict=True)
-    ]
-
-
-@dataclass(frozen=True)
-class Whole:
-    """From sums of weights to probabilities: the weight of ends, the normaliser, and what lies beyond the box."""
-
-    end: tuple[Fraction, Fraction]
-    normal: tuple[Fraction, Fraction]
-    beyond: Fraction
-
-    @staticmethod
-    def of(family: Family, noise: Drawn, outputs: Outputs, bits: int) -> Whole:
-        """(1 - r)^-1 for each end and (1 + r) / (1 - r) for each coordinate that differs; Gaussian noise has a tail on
-        each side of each coordinate, whatever the others do."""
-        one = Fraction(1)
-        low, high = normaliser(noise, bits)
-        d = len(family.points[0])
-        if noise.kind == "laplace":
-            r_low, r_high = (Fraction(x, 1 << bits) for x in exp(-noise.decay, bits))
-            return Whole((1 / (1 - r_low), 1 / (1 - r_high)), (low**outputs.spread, high**outputs.spread), Fraction(0))
-        if noise.silent:
-            return Whole((one, one), (one, one), Fraction(0))
-        margin = hull(family)[0][0] - min(y[0] for y in outputs.points)
-        return Whole((one, one), (low**d, high**d), 2 * d * tail(noise.decay, Fraction(margin + 1), bits) / low)
-
-
-def _delta_loss(
-    family: Family, noise: Drawn, asked: Asked, outputs: Outputs, masses: Noised, bound: tuple[int, int],
-    whole: Whole, pure: Loss, pair: tuple[int, int, str],
-) -> Loss:  # fmt: skip
-    i, j, label = pair
-    least, most = [0] * (outputs.spread + 1), [0] * (outputs.spread + 1)
-    bits = masses.bits
-    for n, p_low, p_high, q_low, q_high in zip(
-        outputs.ends, masses.low[i], masses.high[i], masses.low[j], masses.high[j], strict=True
-    ):
-        if (high := (p_high << bits) - bound[0] * q_low) > 0:
-            most[n] += high
-            if (low := (p_low << bits) - bound[1] * q_high) > 0:
-                least[n] += low
-    unit = 1 << 2 * bits
-    low_sum = sum((Fraction(a, unit) * whole.end[0] ** n for n, a in enumerate(least)), Fraction(0)) / whole.normal[1]
-    high_sum = sum((Fraction(a, unit) * whole.end[1] ** n for n, a in enumerate(most)), Fraction(0)) / whole.normal[0]
-    first, second = family.laws[i], family.laws[j]
-    slack = first.error + first.outside + Fraction(bound[1], 1 << bits) * second.error
-    lost = Fraction(bound[1], 1 << bits) * second.outside
-    low, high_ = max(Fraction(0), low_sum - lost), min(Fraction(1), high_sum + whole.beyond + slack)
-    within = True if high_ <= asked.delta else False if low > asked.delta else None
-    if within is None and noise.silent and first.exact and second.exact:
-        within = _exact_delta(asked, first, second)
-    return Loss(label, pure.epsilon, (low, high_), within)
-
-
-def _exact_delta(asked: Asked, first: Law, second: Law) -> bool:
-    """Whether sum max(0, p - e^epsilon q) <= delta, without noise: the sign of rational - rational e^epsilon."""
-    kept, weighed = Fraction(0), Fraction(0)
-    for a, b in zip(first.low, second.low, strict=True):
-        p, q = Fraction(a, first.total), Fraction(b, second.total)
-        if _sign(p, -q, asked.epsilon) > 0:
-            kept, weighed = kept + p, weighed + q
-    return _sign(kept - asked.delta, -weighed, asked.epsilon) <= 0
-
-
-def _sign(a: Fraction, b: Fraction, epsilon: Fraction) -> int:
-    """The sign of a + b e^epsilon."""
-    return exp_sum_sign({Fraction(0): a, epsilon: b}) if epsilon else exp_sum_sign({Fraction(0): a + b})

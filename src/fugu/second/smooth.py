@@ -23,10 +23,11 @@ import math
 from fractions import Fraction
 
 from fugu.second.arithmetic import exp, log
+from fugu.second.losses import Loss, Whole
 from fugu.second.noised import Work, atoms, bits_for, noised, normaliser
 from fugu.second.normals import Components, Smooth, below
 from fugu.second.orders import OrderLoss, Pair, Summed, divergence, logarithms, power_sum
-from fugu.second.ratios import Loss, Whole, ratio_losses
+from fugu.second.ratios import ratio_losses
 from fugu.second.reading import Drawn
 from fugu.second.result import Asked, Bounds, NotSummed
 
@@ -99,7 +100,7 @@ class Window:
     def pure(self, order: int, asked: Asked) -> Loss:
         """The largest ratio in the window and beyond both ends."""
         pair = self.pair(order)
-        high = max(max(Fraction(p, q) for p, q in zip(pair.p_high, pair.q_low, strict=True)), *self.rho(order))
+        high = max(*(Fraction(p, q) for p, q in zip(pair.p_high, pair.q_low, strict=True)), *self.rho(order))
         low = max(Fraction(p, q) for p, q in zip(pair.p_low, pair.q_high, strict=True))
         bounds = Fraction(log(low, _SPARE)[0], _UNIT), Fraction(log(high, _SPARE)[1], _UNIT)
         within = True if bounds[1] <= asked.epsilon else False if bounds[0] > asked.epsilon else None
@@ -139,4 +140,3 @@ class Window:
                 grown = exp(self.rate + t * t / 2 - t * z, self.bits)[1]
                 found += weight * Fraction(grown * below(t - z, self.bits)[1], 1 << 2 * self.bits)
         return found
-

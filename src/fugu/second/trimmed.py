@@ -10,6 +10,7 @@ where it does not, nothing is concluded."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from fugu.second.arithmetic import log
@@ -18,8 +19,7 @@ from fugu.second.orders import OrderLoss, Pair, Row, Summed, flipped, logarithms
 from fugu.second.result import Asked, Number
 
 _SPARE = 96
-_STEPS = 24
-_FINE = 1 << 40
+_FINE, _GRID = 1 << 40, 1 << 64
 _FARTHEST = 4096
 """Ratios beyond 2^4096 are not cut at."""
 
@@ -63,9 +63,9 @@ def _least(summed: Summed, pair: Pair, delta: Fraction, work: Work) -> Fraction 
         low, high = high, high * high
         if high > 1 << _FARTHEST:
             return None
-    for _ in range(_STEPS):
+    while high - low > low / _FINE:
         work.take(4 * len(pair.p_low), summed.bits)
-        middle = Fraction(round((low + high) / 2 * _FINE), _FINE)
+        middle = Fraction(math.ceil((low + high) / 2 * _GRID), _GRID)
         low, high = (low, middle) if _lost(summed, pair, middle)[1] <= delta else (middle, high)
     return high
 
