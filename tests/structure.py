@@ -8,8 +8,8 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "lazily", "errors", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise", "laws",
-    "transport", "loss", "data", "priors", "translation", "documents", "scenario", "mechanism", "calibration",
+    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise",
+    "laws", "transport", "loss", "data", "priors", "translation", "documents", "scenario", "mechanism", "calibration",
     "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "publication", "auditing", "papers",
     "report", "examples", "cli",
 ]  # fmt: skip
@@ -104,9 +104,37 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
+ALONE = {"fugu.errors", "fugu.second"}
+"""All that the second proof imports of fugu: what it shared with the first could be wrong in both."""
+EXACT = {"__future__", "collections", "dataclasses", "fractions", "functools", "itertools", "math", "operator", "re",
+         "typing"}  # fmt: skip
+"""All that it imports of Python: nothing that computes in doubles or is installed beside it."""
+WHOLE = {"inf", "isinf", "isqrt", "prod", "floor", "ceil", "nextafter", "comb", "gcd", "lcm"}
+"""What it takes from `math`: whole numbers, infinity and the neighbours of a double; no exp, log, sqrt or erf."""
+
+
+def shared_proofs(files: list[Path]) -> list[str]:
+    """Files of the second proof that import more than the standard library's integers and rationals."""
+    found = []
+    for path in (p for p in files if room_of(p) == "second"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else names
+            for name in names:
+                own = name.startswith("fugu") and ".".join(name.split(".")[:2]) in ALONE and name != "fugu"
+                if not own and name.split(".")[0] not in EXACT:
+                    found.append(f"second/{path.name} imports {name}; the second proof stands alone")
+            of_math = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "math"
+            if of_math and node.attr not in WHOLE:
+                found.append(f"second/{path.name} uses math.{node.attr}, which is in doubles")
+            if isinstance(node, ast.ImportFrom) and node.module == "math":
+                found.append(f"second/{path.name} imports from math; write math.name, which is checked")
+    return found
+
+
 def problems(files: list[Path]) -> list[str]:
     """Every breach of the layers or of the size limit."""
-    found = believed_searches(files) + dependent_verifier(files)
+    found = believed_searches(files) + shared_proofs(files) + dependent_verifier(files)
     for path in files:
         room = room_of(path)
         if room in ("__init__", "__main__"):
