@@ -8,9 +8,10 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "errors", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise", "laws", "transport",
-    "loss", "data", "priors", "translation", "scenario", "mechanism", "calibration", "queries", "sequences", "training",
-    "iterate", "ledger", "auditing", "papers", "report", "examples", "cli",
+    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise",
+    "laws", "transport", "loss", "data", "priors", "translation", "documents", "scenario", "mechanism", "calibration",
+    "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "publication", "auditing", "papers",
+    "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300
 LONG = {
@@ -60,9 +61,80 @@ def believed_searches(files: list[Path]) -> list[str]:
     return found
 
 
+NOT_FOR_THE_VERIFIER = {"scenario", "calibration", "ledger", "auditing", "papers", "report", "examples", "cli"}
+"""What finds noise, keeps the books or speaks to people: a mistake in one of these must not reach a second opinion."""
+AN_HOUR = 1000
+"""Lines that somebody reads in an hour."""
+
+
+def dependent_verifier(files: list[Path]) -> list[str]:
+    """What the verifier imports, through any number of files, that it must be independent of; and its size."""
+    modules = {
+        ".".join(("fugu", *p.relative_to(SRC).with_suffix("").parts)).removesuffix(".__init__"): p for p in files
+    }
+    own = [name for name in modules if name.split(".")[1:2] == ["verifier"]]
+    found, waiting = set(own), list(own)
+    while waiting:
+        for name in imported_modules(modules[waiting.pop()]):
+            parts = name.split(".")
+            for known in (".".join(parts[:k]) for k in range(2, len(parts) + 1)):
+                if known in modules and known not in found:
+                    found.add(known)
+                    waiting.append(known)
+    wrong = sorted(name for name in found if name.split(".")[1] in NOT_FOR_THE_VERIFIER)
+    lines = sum(modules[name].read_text().count("\n") for name in own)
+    said = [f"the verifier reaches {', '.join(wrong[:5])}"] if wrong else []
+    return said + ([f"the verifier has {lines} lines, which nobody reads in an hour"] if lines > AN_HOUR else [])
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules of fugu that importing a file imports: not those under TYPE_CHECKING or inside functions."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            waiting.extend(node.orelse)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fugu"):
+            found |= {f"{node.module}.{a.name}" for a in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name for a in node.names if a.name.startswith("fugu.")}
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+ALONE = {"fugu.errors", "fugu.second"}
+"""All that the second proof imports of fugu: what it shared with the first could be wrong in both."""
+EXACT = {"__future__", "collections", "dataclasses", "fractions", "functools", "itertools", "math", "operator", "re",
+         "typing"}  # fmt: skip
+"""All that it imports of Python: nothing that computes in doubles or is installed beside it."""
+WHOLE = {"inf", "isinf", "isqrt", "prod", "floor", "ceil", "nextafter", "comb", "gcd", "lcm"}
+"""What it takes from `math`: whole numbers, infinity and the neighbours of a double; no exp, log, sqrt or erf."""
+
+
+def shared_proofs(files: list[Path]) -> list[str]:
+    """Files of the second proof that import more than the standard library's integers and rationals."""
+    found = []
+    for path in (p for p in files if room_of(p) == "second"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else names
+            for name in names:
+                own = name.startswith("fugu") and ".".join(name.split(".")[:2]) in ALONE and name != "fugu"
+                if not own and name.split(".")[0] not in EXACT:
+                    found.append(f"second/{path.name} imports {name}; the second proof stands alone")
+            of_math = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "math"
+            if of_math and node.attr not in WHOLE:
+                found.append(f"second/{path.name} uses math.{node.attr}, which is in doubles")
+            if isinstance(node, ast.ImportFrom) and node.module == "math":
+                found.append(f"second/{path.name} imports from math; write math.name, which is checked")
+    return found
+
+
 def problems(files: list[Path]) -> list[str]:
     """Every breach of the layers or of the size limit."""
-    found = believed_searches(files)
+    found = believed_searches(files) + shared_proofs(files) + dependent_verifier(files)
     for path in files:
         room = room_of(path)
         if room in ("__init__", "__main__"):

@@ -32,7 +32,7 @@ WRITERS = {
 ALLOWED = {
     "files.py": {"os.open", "os.rename", "os.fdopen"},
     "data/engine.py": {"os.open", "tempfile.mkdtemp", "duckdb.connect"},
-    "mechanism/plain_json.py": {"os.open"},  # read only, O_NONBLOCK
+    "documents/plain_json.py": {"os.open"},  # read only, O_NONBLOCK
     "ledger/store.py": {"os.open"},
     "ledger/locks.py": {"os.open"},
     "ledger/old.py": {"sqlite3.connect", "shutil.copyfile", ".open"},  # copies in a temporary folder, of mode 0700

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from fugu.auditing.attack_report import AttackReport as AttackReport
     from fugu.auditing.decoder import decode as decode
     from fugu.auditing.nearby import guarantee_within as guarantee_within
+    from fugu.auditing.outside.examine import examine as examine
     from fugu.auditing.property_attack import property_attack as property_attack
-    from fugu.auditing.verdict import Verdict as Verdict
-    from fugu.auditing.verify import verify as verify
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
+    from fugu.documents.certificate import Certificate as Certificate
+    from fugu.documents.release import ReleaseDocument as ReleaseDocument
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -44,11 +45,10 @@ if TYPE_CHECKING:
     from fugu.loss import delta as delta
     from fugu.loss import epsilon as epsilon
     from fugu.loss import renyi as renyi
-    from fugu.mechanism import Certificate as Certificate
-    from fugu.mechanism import Mechanism as Mechanism
-    from fugu.mechanism import PerEntryDP as PerEntryDP
-    from fugu.mechanism import Release as Release
-    from fugu.mechanism import mix as mix
+    from fugu.mechanism.mechanism import Mechanism as Mechanism
+    from fugu.mechanism.mixed import mix as mix
+    from fugu.mechanism.per_entry import PerEntryDP as PerEntryDP
+    from fugu.mechanism.release import Release as Release
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
     from fugu.noise import Laplace as Laplace
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from fugu.priors.gaussian_field import GaussianField as GaussianField
     from fugu.priors.hidden import HiddenMarkov as HiddenMarkov
     from fugu.priors.joint import JointTable as JointTable
-    from fugu.queries import Answer as Answer
-    from fugu.queries import answer as answer
+    from fugu.queries.answered import Answer as Answer
+    from fugu.queries.answering import answer as answer
     from fugu.queries.column import release_column as release_column
     from fugu.scenario import Scenario as Scenario
     from fugu.scenario.swap import swap_counts as swap_counts
@@ -73,13 +73,15 @@ if TYPE_CHECKING:
     from fugu.translation.translate import translate as translate
     from fugu.transport.closeness import closeness as closeness
     from fugu.transport.wasserstein import wasserstein as wasserstein
+    from fugu.verifier.verdict import Verdict as Verdict
+    from fugu.verifier.verify import verify as verify
 
 _ROOMS = {
-    "Answer": "queries",
+    "Answer": "queries.answered",
     "Approx": "guarantee",
     "AttackReport": "auditing",
     "BayesianNetwork": "priors",
-    "Certificate": "mechanism",
+    "Certificate": "documents.certificate",
     "ChainSet": "priors",
     "Charge": "ledger",
     "Comparison": "calibration",
@@ -96,20 +98,21 @@ _ROOMS = {
     "LawPair": "laws",
     "Ledger": "ledger",
     "MarkovChain": "priors",
-    "Mechanism": "mechanism",
+    "Mechanism": "mechanism.mechanism",
     "MultivariateNormal": "laws",
     "Normal": "laws",
     "NormalMixture": "laws",
-    "PerEntryDP": "mechanism",
+    "PerEntryDP": "mechanism.per_entry",
     "Pure": "guarantee",
-    "Release": "mechanism",
+    "Release": "mechanism.release",
+    "ReleaseDocument": "documents.release",
     "Renyi": "guarantee",
     "RenyiCurve": "guarantee",
     "Scenario": "scenario",
     "Schema": "data",
     "Shifted": "laws",
-    "Verdict": "auditing",
-    "answer": "queries",
+    "Verdict": "verifier",
+    "answer": "queries.answering",
     "attack": "auditing",
     "calibrate": "calibration",
     "closeness": "transport",
@@ -118,10 +121,11 @@ _ROOMS = {
     "delta": "loss",
     "dp_budget": "translation",
     "epsilon": "loss",
+    "examine": "auditing.outside.examine",
     "guarantee_against": "auditing",
     "guarantee_within": "auditing",
     "influence": "translation",
-    "mix": "mechanism",
+    "mix": "mechanism.mixed",
     "plan": "calibration",
     "property_attack": "auditing.property_attack",
     "read_table": "data",
@@ -131,7 +135,7 @@ _ROOMS = {
     "swap_shift": "scenario.swap",
     "swap_sigma": "scenario.swap_monte",
     "translate": "translation",
-    "verify": "auditing",
+    "verify": "verifier",
     "wasserstein": "transport",
 }
 

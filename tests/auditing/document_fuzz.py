@@ -23,9 +23,9 @@ import numpy as np
 
 import fugu
 from fugu import Approx, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
+from fugu.documents.document import digest_of
 from fugu.errors import FuguError, UsageError
 from fugu.iterate import LinearRegression, LogisticRegression
-from fugu.mechanism.document import digest_of
 from fugu.numbers.exact import read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated

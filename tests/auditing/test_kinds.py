@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu import MarkovChain, PerEntryDP, Schema, verify
-from fugu.auditing.kinds import KINDS
+from fugu.documents.certificate import Certificate
 from fugu.errors import CertificateError, FuguError, UsageError
-from fugu.mechanism.certificate import Certificate
 from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequences import (
     ArgMax,
@@ -32,6 +31,7 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )
+from fugu.verifier.kinds import KINDS
 
 STATES = States(["a", "b", 3])
 QUERIES = [

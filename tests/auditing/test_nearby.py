@@ -10,12 +10,12 @@ from beliefs import LINE, PAIRS, SPREAD, beliefs, jittered, largest, losses, til
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.against import proved
-from fugu.auditing.given import laws_given
 from fugu.auditing.moved import apart, dominating, moved_delta, moved_renyi
 from fugu.auditing.reach import reach
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.numbers import exact
 from fugu.loss.shifts.shift import shift_renyi
+from fugu.verifier.given import laws_given
 from hunting import search
 
 BUDGETS = [

@@ -10,8 +10,8 @@ import mpmath as mp
 import numpy as np
 
 from fugu import LawPair, Renyi
+from fugu.documents.certificate import Certificate
 from fugu.laws.multinormal import MultivariateNormal
-from fugu.mechanism.certificate import Certificate
 
 PAPER = [[22, -6], [-6, 13]]
 

@@ -163,7 +163,7 @@ def test_a_certificate_of_normal_laws_survives_its_file_and_a_forgery_does_not(t
     import json
 
     from fugu import Certificate
-    from fugu.mechanism.document import digest_of
+    from fugu.documents.document import digest_of
 
     mechanism = calibrate(LawPair(Normal(0, 1), Normal(1, 2), "a vs b"), Approx(1, 0.01))
     mechanism.certificate.save(tmp_path / "c.json")

@@ -21,13 +21,13 @@ import fugu
 from fugu import Approx, LawPair, Renyi
 from fugu.calibration.covariance.methods import propose
 from fugu.calibration.offer import Wishes
+from fugu.documents.certificate import Certificate
 from fugu.errors import (
     CertificateError,
     NoiselessRelease,
     NotProvable,
 )
 from fugu.laws.multinormal import NormalPair
-from fugu.mechanism.certificate import Certificate
 
 CASES = [
     (d, count, equal, budget)

@@ -13,9 +13,9 @@ from property_oracle import plane_delta, resealed
 import fugu
 from fugu import Approx, Scenario, calibrate, verify
 from fugu.calibration.covariance import records_moved
+from fugu.documents.certificate import Certificate
 from fugu.errors import BadLaw, CertificateError, NotProvable, UsageError
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.mixed import mix
 from fugu.scenario.property_shares import records_of, spread_shares
 from fugu.scenario.swap import swap_shift

@@ -24,11 +24,11 @@ from calibration.renyi_oracle import (
     worst,
 )
 from fugu.calibration.lattice import Problem, problem
+from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.laws.items import shapes
 from fugu.laws.pair import as_pairs
 from fugu.loss.divergence.conditioning import kept
-from fugu.mechanism.certificate import Certificate
 from fugu.noise.kind import kind_of
 from hunting import search
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu.documents.certificate import Certificate
 from fugu.errors import BadBudget, CertificateError, FuguError, NotProvable, UnknownName, UsageError
 from fugu.laws.masses import Masses
 from fugu.loss.shifts.cost import log_cost
 from fugu.loss.shifts.shift import shift_renyi
-from fugu.mechanism.certificate import Certificate
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
 from fugu.transport.closeness import closeness_index
 from fugu.transport.coupling import monotone

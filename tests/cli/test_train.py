@@ -147,7 +147,7 @@ def test_model_and_certificate_are_written_and_proved_again(folder, tmp_path):
 
 
 def test_a_forged_certificate_exits_4(tmp_path):
-    from fugu.mechanism.document import digest_of
+    from fugu.documents.document import digest_of
 
     assert train("today.csv", *WHOLE, "-o", tmp_path / "m.json").code == 0
     path = tmp_path / "m.certificate.json"

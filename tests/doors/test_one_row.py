@@ -25,7 +25,7 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, FuguError
 from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
-from fugu.queries.answer import prepare
+from fugu.queries.answering import prepare
 from fugu.queries.column import open_column
 from fugu.scenario.query import Query
 from hunting import search
@@ -36,7 +36,7 @@ DOORS = {
     "queries/column.py:open_column": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
-    "queries/answer.py:prepare": HERE,
+    "queries/answering.py:prepare": HERE,
     "data/sequences.py:open_sequences": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
     "training/inputs.py:read": TRAINING,

@@ -10,9 +10,9 @@ import pytest
 
 import fugu
 from fugu import Approx, Certificate, Discrete, Gaussian, Laplace, LawPair, Pure, calibrate, verify
+from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
 from fugu.laws import families, sum_of
-from fugu.mechanism.document import digest_of
 
 P, Q = Discrete([0, 1], [0.7, 0.3]), Discrete([0, 1], [0.6, 0.4])
 OTHERS = Discrete([0, 1, 2], [5, 3, 2])

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Scenario, Shifted, calibrate, mix, verify
+from fugu.documents.document import digest_of
+from fugu.documents.labels import misnamed
+from fugu.documents.pushed import halves_agree
 from fugu.errors import BadLaw, CertificateError
-from fugu.mechanism.document import digest_of
-from fugu.mechanism.labels import misnamed
-from fugu.mechanism.pushed import halves_agree
 from hunting import search
 
 HARD = LawPair(Discrete([0, 9]), Discrete([0, 9], [1, 9]), "a vs b")

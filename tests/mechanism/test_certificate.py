@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fugu import Approx, Certificate, Discrete, LawPair, Pure, Scenario, Shifted, calibrate, mix, verify
+from fugu.documents.document import digest_of
 from fugu.errors import CertificateError
-from fugu.mechanism.document import digest_of
 
 PAIR = LawPair(Discrete([0.5, 1.5, 4.5], [5, 3, 2]), Discrete([0.5, 1.5, 4.5], [2, 3, 5]), "a vs b")
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from fugu import Approx, Certificate, Discrete, LawPair, Pure, calibrate, mix, verify
+from fugu.documents.document import digest_of
 from fugu.errors import CertificateError
-from fugu.mechanism.document import digest_of
 
 X = [0, 1, 4]
 PAIR = LawPair(Discrete(X, [5, 3, 2]), Discrete(X, [2, 3, 5]), "a vs b")

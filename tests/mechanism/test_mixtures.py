@@ -14,9 +14,9 @@ import pytest
 import fugu
 from fugu import Approx, Certificate, Discrete, LawPair, MultivariateNormal, Normal, Pure, Renyi, RenyiCurve
 from fugu.auditing import guarantee_against
+from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
-from fugu.mechanism.document import digest_of
-from fugu.mechanism.mixed import join
+from fugu.guarantee.weaker import join
 from fugu.report.page import page
 
 X = [0, 1, 4]

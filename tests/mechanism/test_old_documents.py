@@ -12,10 +12,10 @@ import pytest
 
 import fugu
 from fugu import Certificate, Pure, Renyi
-from fugu.auditing.verify import document_of
+from fugu.documents.document import Document, digest_of
+from fugu.documents.frozen import frozen, thawed
 from fugu.errors import CertificateError
-from fugu.mechanism.document import Document, digest_of
-from fugu.mechanism.frozen import frozen, thawed
+from fugu.verifier.verify import document_of
 
 FILES = sorted((Path(__file__).parent / "old").glob("*.json"))
 KINDS = {"additive", "vector", "correlated", "analysis", "mixed", "sequence", "training"}

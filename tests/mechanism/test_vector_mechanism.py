@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import fugu
+from fugu.documents.certificate import Certificate
 from fugu.errors import (
     AlreadyReleased,
     BadLaw,
@@ -23,7 +24,6 @@ from fugu.errors import (
 )
 from fugu.laws.masses import Masses
 from fugu.laws.places import nearest
-from fugu.mechanism.certificate import Certificate
 
 P = fugu.Discrete([[0, 0], [2, 4]], [3, 1])
 Q = fugu.Discrete([[2, 0], [0, 4]], [1, 1])
@@ -173,7 +173,7 @@ def test_certificates_survive_a_file(tmp_path: Path) -> None:
 
 def _resealed(body: dict[str, Any]) -> Certificate:
     """What a forger does: change the body, keep the laws as JSON, compute fingerprint and digest anew."""
-    from fugu.mechanism.document import digest_of
+    from fugu.documents.document import digest_of
 
     kept = {k: v for k, v in body.items() if k != "digest"}
     kept["fingerprint"] = digest_of(kept["families"])

@@ -12,9 +12,9 @@ from mpmath import mp
 
 import fugu
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, mix
+from fugu.documents.document import digest_of
+from fugu.documents.weakness import exact_chance, warnings_of
 from fugu.guarantee import weaknesses
-from fugu.mechanism.document import digest_of
-from fugu.mechanism.weakness import exact_chance, warnings_of
 from fugu.report import page
 
 FAR = LawPair(Discrete([0, 1]), Discrete([0, 1], [1, 9]), "a vs b")

@@ -10,7 +10,7 @@ import pytest
 from fugu.errors import NoiselessRelease
 from fugu.guarantee import Approx, Pure
 from fugu.queries import answer
-from fugu.queries.answer import prepare
+from fugu.queries.answering import prepare
 from fugu.queries.groups import PLAIN
 from hunting import search
 

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu.documents.disclosure import IN_THE_BOX, PRIVATE_NUMBERS
 from fugu.queries import answer
 from fugu.report import page
-from fugu.scenario.disclosure import IN_THE_BOX, PRIVATE_NUMBERS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = {"s": ["a", "b", "b"] * 20, "x": [1, 2, 4] * 20}

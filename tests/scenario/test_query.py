@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.data import Column, Schema
+from fugu.data.bins import equal_bins, middles
 from fugu.data.field import Field
 from fugu.data.private import open_private
 from fugu.errors import BadTable, CertificateError, FuguError, MissingValues, UnknownName, UsageError
 from fugu.numbers.exact import as_fraction
 from fugu.scenario import Query
-from fugu.scenario.bins import equal_bins, middles
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)
 SENTINEL = 93177.25

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fugu.documents.document import digest_of
 from fugu.errors import CertificateError
 from fugu.iterate import TrainingCertificate
-from fugu.mechanism.document import digest_of
 
 SEALED = json.loads((Path(__file__).parent / "certificates_0_1.json").read_text())
 

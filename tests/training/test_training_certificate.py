@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fugu import Approx, MarkovChain
+from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
 from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
-from fugu.mechanism.document import digest_of
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.training.accountant import NoisySGD

@@ -17,9 +17,9 @@ import pytest
 from sklearn.utils.validation import check_X_y
 
 from fugu import Approx, MarkovChain
+from fugu.documents.document import digest_of
 from fugu.errors import BadTable, CertificateError, NotProvable, UsageError
 from fugu.iterate import AR1, Groups, Joint, LinearRegression, LinearSVC, LogisticRegression, TrainingCertificate
-from fugu.mechanism.document import digest_of
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD
 from fugu.training.draw import NormalStream

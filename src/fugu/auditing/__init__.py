@@ -9,5 +9,3 @@ from fugu.auditing.theorems import proposition_a7 as proposition_a7
 from fugu.auditing.theorems import theorem_a3 as theorem_a3
 from fugu.auditing.theorems import theorem_a4 as theorem_a4
 from fugu.auditing.theorems import theorem_a5 as theorem_a5
-from fugu.auditing.verdict import Verdict as Verdict
-from fugu.auditing.verify import verify as verify

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fugu.auditing.given import laws_given
-from fugu.auditing.verify import Source, certificate_of
+from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact, outward
 from fugu.guarantee.numbers import plain as plain_number
+from fugu.guarantee.weaker import join
 from fugu.laws.items import Shape
 from fugu.laws.pair import PairsLike
 from fugu.loss.door import AnyNoise, bound, divergence_bounds, leakage
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.mixed import join
 from fugu.numbers.exact import as_fraction, float_up, meant_up
+from fugu.verifier.given import laws_given
+from fugu.verifier.verify import Source, certificate_of
 
 
 def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLike) -> Guarantee:

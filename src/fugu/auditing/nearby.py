@@ -26,7 +26,7 @@ from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
 from fugu.auditing.moved_vectors import vector_shift_renyi
 from fugu.auditing.reach import Reach, checked, reach
 from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
-from fugu.auditing.verify import Source, certificate_of
+from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure
 from fugu.guarantee.numbers import check_alpha, exact, outward
@@ -35,9 +35,9 @@ from fugu.loss.atoms.slack import require_exact
 from fugu.loss.door import AnyNoise, delta_bounds
 from fugu.loss.shifts.shift import shift_renyi
 from fugu.loss.vectors.gaussian import shift_delta as vector_shift_delta
-from fugu.mechanism.certificate import Certificate
 from fugu.noise import LatticeNoise
 from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
+from fugu.verifier.verify import Source, certificate_of
 
 KINDS = ("wasserstein", "renyi")
 _SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))

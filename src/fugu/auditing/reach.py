@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.raw import raw_edges
+from fugu.data.bins import middles
+from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.places import nearest
-from fugu.mechanism.certificate import Certificate
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.scenario.bins import middles
 
 _SLACK = 1e-12
 """Relative; doubles decide whether a cell is reached, and this covers their rounding, towards reaching it."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fugu.documents.certificate import Certificate
 from fugu.guarantee.asks import Proof
 from fugu.guarantee.curve import Guarantee
 from fugu.guarantee.encoding import budget_json
 from fugu.laws.items import Shape
 from fugu.loss.door import AnyNoise
-from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import ONE_RELEASE, Context
 from fugu.noise.kind import OBJECTIVES, finite_or_none
 from fugu.noise.lattice import Lattice

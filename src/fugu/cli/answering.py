@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, astuple, dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table as Rich
 
 from fugu.cli import options
 from fugu.cli.charging import Account
-from fugu.cli.console import escape, out, print_json, progress, save_csv, say
+from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.data import Schema
+from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger.charge import LAW, Charge
 from fugu.numbers.exact import Real
-from fugu.queries.answer import Prepared, prepare
+from fugu.publication.drafts import drafted
+from fugu.publication.files import Files, publish
+from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.answered import Cell, columns_of
+from fugu.queries.answering import Prepared, prepare
 from fugu.queries.statistic import Statistic
 
 
@@ -65,10 +68,8 @@ class Asks:
         return found
 
 
-def release_query(
-    asked: Asks, account: Account | None, column: Path, force: bool, dry_run: bool, as_json: bool
-) -> None:
-    """Charge, answer, write OUT.csv and one certificate for each group, show the numbers with their intervals."""
+def release_query(asked: Asks, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool) -> None:
+    """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
     with progress():
         prepared = asked.prepared()
     summary: dict[str, Any] = {"query": str(prepared.statistic), "dry_run": dry_run}
@@ -80,16 +81,27 @@ def release_query(
             say(f"noise scale of each group: {scales}")
             out.print("dry run: nothing was released, charged or written")
         return
-    for path in _certificates(prepared, column):
-        options.fresh(options.target(str(path), asked.table, asked.reference), force)
     cells = _spent(asked, prepared, account)
-    files = _save(prepared, cells, column)
+    columns = columns_of(cells)
+    going = Outgoing(
+        certificates={group: found.certificate for group, found in prepared.mechanisms.items()},
+        table=asked.table,
+        data=data,
+        rows=len(prepared.private),
+        recipe=None if prepared.recipe is None else {"what": "statistic", **prepared.recipe},
+        words=f"Publish {prepared.statistic}.",
+        skipped=prepared.skipped,
+        beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+        ledger=None if account is None else account.entry(),
+    )
+    publish(files, going, drafted(files.published, columns), columns, None)
+    warn_of_formulas(files.published, columns)
     if as_json:
         told = None if account is None else account.told()
-        print_json({**summary, "cells": [asdict(cell) for cell in cells], "files": files, "ledger": told})
+        print_json({**summary, "cells": [asdict(cell) for cell in cells], "files": files.to_json(), "ledger": told})
         return
     out.print(_shown(prepared.statistic, cells, asked.budget))
-    say(f"wrote {', '.join(files)}")
+    say(f"wrote {', '.join(map(str, files.all()[:-1]))}")
 
 
 def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Cell, ...]:
@@ -103,11 +115,16 @@ def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Ce
 
     if account is None:
         return tuple(Cell(*cell) for cell in produce())
-    proofs = sorted((group, m.certificate.body["statistic"], m.certificate.fingerprint, m.certificate.body["reading"])
+    proofs = sorted((group, _asked(m.certificate), m.certificate.fingerprint, m.certificate.body["reading"])
                     for group, m in prepared.mechanisms.items())  # fmt: skip
     stated = json.dumps([asked.by, proofs], sort_keys=True)
     charge = Charge(LAW, asked.budget, hashlib.sha256(stated.encode()).hexdigest())
     return tuple(Cell(*cell) for cell in account.spend(prepared.private, charge, produce))
+
+
+def _asked(certificate: Certificate) -> dict[str, Any]:
+    """What a ledger knows a question by: as version 0.1 wrote it, so that its requests are still known."""
+    return {k: v for k, v in certificate.body["statistic"].items() if k not in ("rows", "averaged")}
 
 
 def bounds_of(text: str | None) -> tuple[Real, Real] | None:
@@ -118,22 +135,6 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
     if not comma:
         raise UsageError(f"bounds are two numbers, such as --bounds 0,400, got {text!r}")
     return options.number("bounds", low), options.number("bounds", high)
-
-
-def _save(prepared: Prepared, cells: tuple[Cell, ...], column: Path) -> list[str]:
-    """Certificates first, the numbers last: no number is written without what covers it."""
-    paths = _certificates(prepared, column)
-    for path, mechanism in zip(paths, prepared.mechanisms.values(), strict=True):
-        mechanism.certificate.save(path)
-    save_csv(column, columns_of(cells))
-    return [str(column), *map(str, paths)]
-
-
-def _certificates(prepared: Prepared, column: Path) -> list[Path]:
-    """One file for each group; groups are public."""
-    count = len(prepared.parts)
-    suffixes = [""] if count == 1 else [f".{number}" for number in range(1, count + 1)]
-    return [column.with_suffix(f"{suffix}.certificate.json") for suffix in suffixes]
 
 
 def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx) -> Rich:

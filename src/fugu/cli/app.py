@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from fugu.cli import calibrating, demo, influence, ledger, property, releasing, reporting, train, verifying
+from fugu.cli import calibrating, demo, errata, influence, ledger, property, releasing, reporting, train, verifying
 from fugu.cli.console import fail
 from fugu.errors import FuguError, UsageError
 
@@ -24,6 +24,7 @@ app.command("plan")(calibrating.plan)
 app.command("calibrate")(calibrating.calibrate)
 app.command("property")(property.property_)
 app.command("influence")(influence.influence)
+app.command("errata")(errata.errata)
 app.command("release")(releasing.release)
 app.command("report")(reporting.report)
 app.command("train")(train.train)

@@ -13,7 +13,7 @@ from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
 from fugu.guarantee import weaknesses
-from fugu.mechanism.weakness import warnings_of
+from fugu.documents.weakness import warnings_of
 from fugu.scenario import Scenario
 
 

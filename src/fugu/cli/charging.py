@@ -16,8 +16,9 @@ from fugu.data import Table
 from fugu.data.private import Private
 from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Guarantee
-from fugu.ledger import Marks, fingerprints
+from fugu.ledger import Books, Marks, books, fingerprints
 from fugu.ledger.terms import known_budget
+from fugu.visible import Json
 
 UNCHARGED = (
     "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
@@ -44,6 +45,12 @@ class Account:
                 return ledger.spend(self.request, mechanism, produce)
             except NotComposable as refusal:
                 raise BudgetRefused(str(refusal)) from None
+
+    def entry(self) -> Json:
+        """What a release document says of the charge: the entry in the ledger, by the hash of its event."""
+        found = Books(self.ledger).read(books.settled, self.data, self.request)
+        assert found is not None  # a value is returned only after it is settled
+        return {**self.told(), "entry": found.hash, "at": found.at}
 
     def told(self) -> dict[str, str]:
         """For certificates and summaries; the place of the ledger stays with the user."""

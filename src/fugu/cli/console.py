@@ -17,9 +17,9 @@ from rich.text import Text
 
 from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
+from fugu.documents.disclosure import ON_THE_TERMINAL
 from fugu.errors import FuguError
 from fugu.progress import reporting
-from fugu.scenario.disclosure import ON_THE_TERMINAL
 from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown, unprotected
 from fugu.cli.sequence_reading import Columns
-from fugu.cli.sequences import chain_of
 from fugu.numbers.exact import as_fraction, float_down
+from fugu.queries.sequence_beliefs import chain_of
 
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 

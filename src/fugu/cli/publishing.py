@@ -9,14 +9,17 @@ from typing import Any, cast
 import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import Account
-from fugu.cli.console import print_json, progress, save_csv, say, warn_of_formulas
+from fugu.cli.console import print_json, progress, say, warn_of_formulas
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema
 from fugu.errors import BadTable
 from fugu.guarantee import Guarantee
 from fugu.mechanism.analysis import Analysis
+from fugu.publication.drafts import drafted
+from fugu.publication.files import Files, publish
+from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.column import open_column, release_private
-from fugu.report import page, write
+from fugu.report import page
 from fugu.scenario import Scenario
 
 
@@ -50,7 +53,7 @@ class ColumnAsked:
 
 
 def publish_column(
-    asked: ColumnAsked, account: Account | None, files: dict[str, Path], dry_run: bool, as_json: bool
+    asked: ColumnAsked, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool
 ) -> None:
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
@@ -69,20 +72,29 @@ def publish_column(
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
-        target = files["column"]
-        draft = None if account is None else drawn_once(account, mechanism, private, drawn, asked.publish, target)
-        mechanism.certificate.save(files["certificate"])
-        write(files["page"], shown or "")
-        if draft is None:
-            save_csv(target, {asked.publish: drawn.values})  # last: no value is written without what covers it
+        columns = {asked.publish: drawn.values}
+        if account is None:
+            draft = drafted(files.published, columns)
         else:
-            draft.publish()
-            warn_of_formulas(target, {asked.publish: drawn.values})
-        summary["files"] = {name: str(path) for name, path in files.items()}
+            draft = drawn_once(account, mechanism, private, drawn, asked.publish, files.published)
+        going = Outgoing(
+            certificates={"": mechanism.certificate},
+            table=asked.table,
+            data=data,
+            rows=len(private),
+            recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
+            words=f"Publish column {asked.publish!r}, row by row.",
+            skipped=tuple(secret for secret, _ in scenario.report.skipped),
+            beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+            ledger=None if account is None else account.entry(),
+        )
+        publish(files, going, draft, columns, shown)
+        warn_of_formulas(files.published, columns)
+        summary["files"] = files.to_json()
         summary["ledger"] = None if account is None else account.told()
     if as_json:
         print_json(summary)
         return
     describe(mechanism, asked.publish, len(private))
-    written = ", ".join(str(f) for f in files.values())
+    written = ", ".join(map(str, files.all()))
     say("dry run: nothing was released or written" if dry_run else f"wrote {written}")

@@ -9,40 +9,16 @@ import glob
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fugu.cli.charging import Account
 from fugu.data import write_csv
 from fugu.data.private import Private
-from fugu.errors import AlreadyReleased, UsageError
-from fugu.files import give_name, write_text
+from fugu.documents.commitment import file_sha256
+from fugu.errors import AlreadyReleased
 from fugu.mechanism import Mechanism, Release
-
-_PENDING = ".pending"
-
-
-@dataclass(frozen=True)
-class Draft:
-    """The published file, complete but perhaps not yet under its name."""
-
-    file: Path
-    target: Path
-    sha256: str
-
-    def publish(self) -> None:
-        """Give the file its name; if another run of the same request has done so meanwhile, it is done."""
-        if self.file == self.target:
-            return
-        try:
-            if self.file.name.endswith(_PENDING) and self.file.parent == self.target.parent:
-                give_name(self.file, self.target)
-            else:
-                write_text(self.target, self.file.read_text(encoding="utf-8"))
-        except (UsageError, OSError):
-            if not _holds(self.target, self.sha256):
-                raise
+from fugu.publication.drafts import PENDING, Draft, holds
 
 
 def drawn_once(
@@ -55,17 +31,17 @@ def drawn_once(
 
     def produce() -> dict[str, Any]:
         stem = _stem(target, account)
-        for old in target.parent.glob(f"{glob.escape(stem)}*{_PENDING}"):  # the ledger lets one run at a time come here
+        for old in target.parent.glob(f"{glob.escape(stem)}*{PENDING}"):  # the ledger lets one run at a time come here
             old.unlink(missing_ok=True)
-        pending = target.with_name(f"{stem}{secrets.token_hex(8)}{_PENDING}")
+        pending = target.with_name(f"{stem}{secrets.token_hex(8)}{PENDING}")
         write_csv(pending, {name: drawn.values}, private=True)
-        told = {"file": str(target.absolute()), "draft": pending.name, "sha256": _sha256(pending)}
+        told = {"file": str(target.absolute()), "draft": pending.name, "sha256": file_sha256(pending)}
         return {**told, "rows": len(drawn)}
 
     receipt = account.spend(private, mechanism, produce)
     stored = Path(receipt["file"])
     for place in (target, stored.with_name(receipt["draft"]), stored):
-        if _holds(place, receipt["sha256"]):
+        if holds(place, receipt["sha256"]):
             return Draft(place, target, receipt["sha256"])
     raise AlreadyReleased(
         f"request {account.request!r} was answered before, with a file of {receipt['rows']} rows that is no longer "
@@ -77,15 +53,3 @@ def drawn_once(
 def _stem(target: Path, account: Account) -> str:
     whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
     return f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
-
-
-def _holds(path: Path, sha256: str) -> bool:
-    try:
-        return path.is_file() and _sha256(path) == sha256
-    except OSError:  # renamed meanwhile
-        return False
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

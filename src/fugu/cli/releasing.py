@@ -13,6 +13,7 @@ from fugu.cli.charging import UNCHARGED, account_of
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.errors import UsageError
+from fugu.publication.files import Files
 
 
 def release(
@@ -66,7 +67,7 @@ def release(
         str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="The name of the data in the ledger; the file's if left out.")
+        str | None, typer.Option(help="The name of the data, in ledger and certificate; the file's if left out.")
     ] = None,
     force: options.Force = False,
     dry_run: Annotated[
@@ -112,9 +113,9 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), account, schema, not no_header, start,
+            bounds_of(bounds), account, schema, not no_header, start, data,
         )  # fmt: skip
-        release_sequences(asked, files["column"], dry_run, as_json)
+        release_sequences(asked, files, dry_run, as_json)
         return
     _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
     if protect is None:
@@ -133,7 +134,7 @@ def release(
             reading,
             None if missing == "error" else options.missing(missing), allow_no_noise,
         )  # fmt: skip
-        release_query(statistic, account, files["column"], force, dry_run, as_json)
+        release_query(statistic, account, files, data, dry_run, as_json)
         return
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
@@ -141,7 +142,7 @@ def release(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
         reading, allow_no_noise,
     )  # fmt: skip
-    publish_column(column, account, files, dry_run, as_json)
+    publish_column(column, account, files, data, dry_run, as_json)
 
 
 _DEFAULTS: dict[str, object] = {
@@ -167,17 +168,12 @@ def _refuse(why: str, **given: object) -> None:
         raise UsageError(f"{', '.join(changed)}: {why}; leave it out")
 
 
-def _targets(output: str, force: bool, *read: str | None) -> dict[str, Path]:
-    """The three files of a release; the folder must exist, and no table or ledger is ever overwritten."""
-    column = Path(output)
-    if column.suffix != ".csv":
+def _targets(output: str, force: bool, *read: str | None) -> Files:
+    """The files of a release; the folder must exist, and no table or ledger is ever overwritten."""
+    if Path(output).suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
-    files = {
-        "column": column,
-        "certificate": column.with_suffix(".certificate.json"),
-        "page": column.with_suffix(".report.html"),
-    }
-    for file in files.values():
+    files = Files(Path(output))
+    for file in files.all():
         options.target(str(file), *read)
         options.fresh(file, force)
     return files

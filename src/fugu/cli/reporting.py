@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from fugu.auditing.verify import document_of
 from fugu.cli import options
 from fugu.cli.console import print_json, progress, say
 from fugu.errors import UsageError
 from fugu.mechanism import Certificate
+from fugu.verifier.verify import document_of
 
 
 def report(

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 import fugu
 from fugu.cli.charging import Account, marks_of_sequences
-from fugu.cli.console import escape, out, print_json, progress, save_csv, say
+from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
+from fugu.data import Schema
 from fugu.data.field import Field
-from fugu.data.sequences import Sequences, sequences_digest
-from fugu.errors import BadTable, UsageError
+from fugu.data.sequences import sequences_digest
+from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.numbers.exact import Real, as_fraction
+from fugu.publication.drafts import drafted
+from fugu.publication.files import Files, publish
+from fugu.publication.issue import Beliefs, Outgoing
+from fugu.queries.sequence_beliefs import chain_of
 from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequences import (
     Count,
@@ -55,9 +59,10 @@ class Asked:
     schema: str | None = None
     header: bool = True
     start: str = "fitted"
+    data: str = "data"
 
 
-def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) -> None:
+def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
     with progress():
         columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header)
@@ -73,11 +78,26 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
     shown = None
     if not dry_run:
         answer = _spent(asked, chain, mechanism, reading)
-        files = {"values": column, "certificate": column.with_suffix(".certificate.json")}
-        certificate.save(files["certificate"])
         shown = columns_of(answer, asked.query)
-        save_csv(column, shown)  # last: no value is written without what covers it
-        summary |= {"files": {name: str(path) for name, path in files.items()}, "answer": shown}
+        going = Outgoing(
+            certificates={"": certificate},
+            table=asked.table,
+            data=asked.data,
+            rows=sum(map(len, reading.private.values())),
+            recipe={
+                "what": "sequence", "query": certificate["query"], "asked": asked.query, "by": asked.by,
+                "order": asked.order, "state": asked.state, "smoothing": asked.smoothing, "start": asked.start,
+                "length": chain.length, "other": asked.other, "header": asked.header,
+                "bounds": None if asked.bounds is None else [str(as_fraction(end)) for end in asked.bounds],
+                "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
+            },
+            skipped=certificate["pufferfish"]["skipped"],
+            beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+            ledger=None if asked.account is None else asked.account.entry(),
+        )  # fmt: skip
+        publish(files, going, drafted(files.published, shown), shown, None)
+        warn_of_formulas(files.published, shown)
+        summary |= {"files": files.to_json(), "answer": shown}
     if as_json:
         print_json(summary)
         return
@@ -87,24 +107,7 @@ def release_sequences(asked: Asked, column: Path, dry_run: bool, as_json: bool) 
         out.print("dry run: nothing was released, charged or written")
         return
     out.print(table_of(shown))
-    say(f"wrote {', '.join(summary['files'].values())}")
-
-
-def chain_of(
-    sequences: Sequences, state: str, smoothing: float, length: int | None, start: str = "fitted"
-) -> fugu.MarkovChain:
-    """The chain with the transition frequencies of these sequences; those of one entry hold no transition."""
-    known = [entries for entries in sequences.values() if len(entries) > 1]
-    if length is not None and length < 2:
-        raise UsageError(f"--length must be a whole number of at least 2, got {length}")
-    if not known:
-        raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
-    try:
-        begins = cast(Literal["fitted", "any", "stationary"], start)  # other words are refused
-        return fugu.MarkovChain.fit(known, smoothing=smoothing, length=length, start=begins)
-    except UsageError as error:
-        hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
-        raise BadTable(f"column {state!r}: {error}{hint}") from None
+    say(f"wrote {', '.join(map(str, files.all()[:-1]))}")
 
 
 def query_of(asked: Asked, chain: fugu.MarkovChain, reading: Reading) -> SequenceQuery:

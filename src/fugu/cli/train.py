@@ -17,7 +17,10 @@ from fugu.cli.train_reading import Public, Reading, Told
 from fugu.data import Schema
 from fugu.errors import NotProvable, PriorNotPublic, UsageError
 from fugu.guarantee import Approx
-from fugu.report import write
+from fugu.publication.drafts import drafted_text
+from fugu.publication.files import Files, publish
+from fugu.publication.issue import Beliefs, Outgoing
+from fugu.training.claims import SECRETS
 
 if TYPE_CHECKING:
     from fugu.priors.coupling import Coupled as Prior
@@ -82,7 +85,7 @@ def train(
     as_json: options.AsJson = False,
 ) -> None:
     """Train a private model of TABLE once, with its certificate; utility is measured on public rows only."""
-    files = {} if output is None else _targets(output, force, table, reference, schema)
+    files = None if output is None else _targets(output, force, table, reference, schema)
     source = _source(table, reference, public_table, rehearse, folds, output)
     budget = _budget(epsilon, delta)
     belief = Belief.of(prior, order, by, state, smoothing, source, start)
@@ -125,12 +128,24 @@ def train(
     found = Found(
         fitted, reading.kind, rules.wanted, budget, reading.limits, max_norm, lines, rehearsal, len(stand_in),
         None if rehearse or table is None else Path(table).name, None if source is None else Path(source).name,
-        public_table, belief.text, tuple(str(file) for file in files.values()),
+        public_table, belief.text, () if files is None else tuple(map(str, files.all()[:-1])),
     )  # fmt: skip
-    if files:
-        fitted.certificate_.save(files["certificate"])
-        text = json.dumps(model_file(found), indent=1, ensure_ascii=False)
-        write(files["model"], text + "\n")  # last: no model is written without what covers it
+    if files is not None:
+        assert table is not None
+        going = Outgoing(
+            certificates={"": fitted.certificate_},
+            table=table,
+            data=Path(table).name,
+            rows=len(stand_in),
+            recipe={
+                "what": "training", "model": type(fitted).__name__, "target": target,
+                "features": list(rules.wanted.features), "secret": SECRETS[private], "prior": belief.text,
+            },
+            skipped=None,
+            beliefs=Beliefs(reference=source),
+        )  # fmt: skip
+        text = json.dumps(model_file(found), indent=1, ensure_ascii=False) + "\n"
+        publish(files, going, drafted_text(files.published, text), None, None)
     if as_json:
         print_json(content(found))
     else:
@@ -144,13 +159,12 @@ def _budget(epsilon: str, delta: str) -> Approx:
     return Approx(options.number("epsilon", epsilon), slack)
 
 
-def _targets(output: str, force: bool, *read: str | None) -> dict[str, Path]:
-    """The model and its certificate; no table is ever overwritten, and a model only with --force."""
+def _targets(output: str, force: bool, *read: str | None) -> Files:
+    """The model and what goes with it; no table is ever overwritten, and a model only with --force."""
     if not output.endswith(".json"):
         raise UsageError(f"the model is written as JSON; give a name that ends in .json, not {output!r}")
-    model = Path(output)
-    files = {"model": model, "certificate": model.with_suffix(".certificate.json")}
-    for file in files.values():
+    files = Files(Path(output))
+    for file in files.all():
         options.target(str(file), *read)
         options.fresh(file, force)
     return files

@@ -73,7 +73,7 @@ class Belief:
             return Groups(rows.groups)
         if self.state is None or self.order is None or known is None:
             return prior_from(self.text)
-        from fugu.cli.sequences import chain_of
+        from fugu.queries.sequence_beliefs import chain_of
 
         column = known.exact(self.state)
         if column.missing.any():

@@ -14,9 +14,10 @@ from fugu.errors import LedgerBroken
 from fugu.files import write_text
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
-from fugu.ledger import log
+from fugu.ledger import chain, log
 from fugu.ledger.accountant import Counted
 from fugu.ledger.charge import Charge
+from fugu.ledger.state import SETTLED
 from fugu.ledger.store import File, View
 from fugu.visible import visible_json
 
@@ -68,6 +69,15 @@ def history(view: View, data: str | None = None) -> list[Entry]:
             charge = Charge.parse(asked.charge)
             terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
             found.append(Entry(name, request, asked.state, *terms))
+    return found
+
+
+def settled(view: View, data: str, request: str) -> chain.Event | None:
+    """The event that settled a request: its hash stands for the whole ledger up to there."""
+    found = None
+    for event in view.whole()[1]:
+        if event.kind == SETTLED and (event.body.get("dataset"), event.body.get("request")) == (data, request):
+            found = event
     return found
 
 

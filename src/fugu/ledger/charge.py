@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import canonical_json
+from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Guarantee, Pure, is_guarantee
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.ledger.names import LONGEST, is_text
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.document import canonical_json
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.per_entry import PerEntryCertificate
 from fugu.numbers.exact import Real
 
 PER_ENTRY: Final = "per-entry"

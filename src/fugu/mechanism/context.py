@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fugu.documents.shares import Stated
 from fugu.laws.pair import LawPair
-from fugu.mechanism.shares import Stated, shares_json
+from fugu.mechanism.shares import shares_json
 from fugu.scenario.scenario import Scenario
 
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.digest import column_digest
+from fugu.documents.certificate import Certificate
 from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Guarantee
-from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once

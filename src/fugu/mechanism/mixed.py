@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
+from fugu.documents.certificate import Certificate
+from fugu.documents.pushed import halves_agree
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.encoding import budget_json
-from fugu.mechanism.certificate import Certificate
+from fugu.guarantee.weaker import join
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.mechanism.once import Once
-from fugu.mechanism.pushed import halves_agree
 from fugu.noise.bits import BitSource, bernoulli
 from fugu.noise.kind import Objective
 from fugu.numbers.exact import Real, as_fraction
@@ -125,33 +124,3 @@ def _whole(a: Certificate, b: Certificate) -> Certificate:
             "certificate cannot state the laws of both; calibrate both with the same grid=, then mix"
         )
     return whole
-
-
-def join(g: Guarantee, h: Guarantee) -> Guarantee | None:
-    """The weaker of two guarantees: the larger epsilon at every order, and the larger delta; None if the orders differ.
-
-    The order of Pure and Approx is infinite.
-
-    >>> join(Pure(0.1), Approx(0.05, 1e-6)), join(Pure(1), Renyi(2, 1))
-    (Approx(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000)), None)
-    """
-    first, second = _orders(g), _orders(h)
-    if first.keys() != second.keys():
-        return None
-    epsilons = {order: max(epsilon, second[order]) for order, epsilon in first.items()}
-    delta = max(as_fraction(g.delta), as_fraction(h.delta))
-    if len(epsilons) > 1:
-        return RenyiCurve(epsilons, delta)
-    ((order, epsilon),) = epsilons.items()
-    if not math.isinf(order):
-        return Renyi(order, epsilon, delta)
-    return Approx(epsilon, delta) if delta else Pure(epsilon)
-
-
-def _orders(g: Guarantee) -> dict[Real, Real]:
-    """{order: epsilon} of what is stated, in exact numbers."""
-    return {_exact(order): _exact(epsilon) for order, epsilon in g.orders}
-
-
-def _exact(number: Real) -> Real:
-    return math.inf if math.isinf(number) else as_fraction(number)

@@ -1,29 +1,22 @@
-"""Per-entry differential privacy: what may be charged and composed, and mechanisms from outside that have it.
-
-A mechanism is (epsilon, delta)-DP per entry if, for all data sets D, D' of the *full product domain* that differ in
-one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. "Full product" matters: data sets of
-prior probability zero count too. On {00, 11} alone no two data sets are neighbours, and publishing all is 0-DP.
-"""
+"""`PerEntryDP`: mechanisms from outside that are differentially private for each entry, such as OpenDP measurements."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
-from fugu.errors import AlreadyReleased, BadBudget, CertificateError, NotProvable, UsageError
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
+from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.numbers import check_delta, check_epsilon
-from fugu.mechanism.document import SEAL, Document
+from fugu.guarantee.numbers import check_delta
+from fugu.mechanism.entry_release import PerEntryRelease, take_once
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.once import Once
-from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.visible import brief
 
-NEIGHBOURS = "one entry replaced by any other value"
-DOMAIN = "full product"
 STEPS_OF_ONE_REPLACEMENT = {
     "SymmetricDistance": 2,  # one entry removed, one added
     "InsertDeleteDistance": 2,
@@ -31,98 +24,6 @@ STEPS_OF_ONE_REPLACEMENT = {
     "HammingDistance": 1,
 }
 """How far apart, in an OpenDP input metric, two data sets are that differ by the replacement of one entry."""
-
-
-def positive_epsilon(epsilon: Any) -> Fraction:
-    """The exact epsilon > 0 that a number, or a `Pure`, means; zero and infinity are refused.
-
-    >>> positive_epsilon(0.1)
-    Fraction(1, 10)
-    """
-    number = epsilon.epsilon if isinstance(epsilon, Pure) else epsilon
-    check_epsilon(number)
-    if number == 0 or math.isinf(number):
-        raise BadBudget(f"a per-entry epsilon must be a finite number above 0, got {number!r}")
-    return as_fraction(number)
-
-
-def take_once(once: Once) -> None:
-    """Use up the one release that may go out without a ledger."""
-    try:
-        once.take()
-    except AlreadyReleased:
-        raise AlreadyReleased(
-            "this mechanism has released once, or was made before a fork; every further release costs its epsilon "
-            "again. Spend it through a fugu.Ledger, which charges each release (charged=True), or make a new mechanism "
-            "and add the epsilons"
-        ) from None
-
-
-def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
-    """What a certificate says of an epsilon for each entry under a prior: its Pufferfish epsilon, and what is left out.
-
-    log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
-    with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
-
-    >>> from fugu.priors import MarkovChain
-    >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
-    >>> round(said["epsilon"], 12), said["skipped"]
-    (0.5, ["'dead' at entry 1"])
-    """
-    from fugu.priors.skipped import skipped
-    from fugu.translation.translate import translate
-
-    return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
-
-
-class PerEntryCertificate(Document):
-    """What is claimed of one mechanism that is private for each entry, and by whom; no private value.
-
-    What fugu claims of its own queries can be worked out again from the document; the word of a user or of a library
-    cannot, and `fugu.verify` says so."""
-
-    SCHEMA = "fugu/per-entry/1"
-    REQUIRED = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
-    KINDS: ClassVar = {"per-entry": ()}
-
-    @staticmethod
-    def of(claims: Mapping[str, Any]) -> PerEntryCertificate:
-        """The claims, sealed; those of version 0.1 were not, and are the same without it."""
-        return PerEntryCertificate.sealed({"kind": "per-entry", **{k: v for k, v in claims.items() if k not in SEAL}})
-
-    def check(self) -> None:
-        """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
-        _ = self.guarantee
-        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
-            raise CertificateError(f"a guarantee per entry is about {NEIGHBOURS!r} on the {DOMAIN} domain")
-
-    @property
-    def guarantee(self) -> Pure | Approx:
-        """What one release costs per entry."""
-        epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
-        return Approx(epsilon, delta) if delta else Pure(epsilon)
-
-
-@dataclass(frozen=True, eq=False)
-class PerEntryRelease:
-    """What went out, and what it costs: `charge` is what a ledger adds up before any translation."""
-
-    value: Any
-    guarantee: Pure | Approx
-    certificate: PerEntryCertificate
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The per-entry epsilon, exactly."""
-        return as_fraction(self.guarantee.epsilon)
-
-    @property
-    def charge(self) -> dict[str, object]:
-        """{"kind": "per-entry", "guarantee": ...}."""
-        return {"kind": "per-entry", "guarantee": self.guarantee}
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({brief(self.value, 80)}, per entry {self.guarantee!r})"
 
 
 class Measurement(Protocol):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.certificate import Certificate
 from fugu.fixed import fixed
-from fugu.mechanism.certificate import Certificate
 from fugu.visible import brief
 
 

@@ -6,7 +6,7 @@ thin for the latter, or a secret does not occur in the group, no belief is used 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +31,10 @@ PLAIN = (
 )
 
 
+Beliefs = list[LawPair | Shifted]
+"""What is believed of a sum: laws, or that it moves by at most so much."""
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """A group's rows in the private table and in the reference; None if the reference cannot tell its groups."""
@@ -49,17 +53,24 @@ def find_groups(reference: Table, private: Private, by: str | None) -> dict[str,
     if len(names) > 1000:
         raise UsageError(f"column {by!r} makes {len(names)} groups; at most 1000 are released at once")
     labels = [label_of(name) for name in names.tolist()]
-    if by not in reference.columns:
-        return {label: Group(codes == k, None) for k, label in enumerate(labels)}
-    known_codes, known_names = reference.exact(by).codes(strict=False)
-    known = [label_of(name) for name in known_names.tolist()]
-    there = Categories(known).places(labels).tolist()
     found: dict[str, Group] = {}
-    for k, (own, place) in enumerate(zip(labels, there, strict=True)):
-        label = own if place < 0 else known[place]  # "1.0" and "1" are one group, under the reference's name
+    for k, (label, known) in enumerate(known_groups(reference, by, labels)):
         rows = codes == k if label not in found else found[label].rows | (codes == k)
-        found[label] = Group(rows, (known_codes == place) & (place >= 0))
+        found[label] = Group(rows, known)
     return found
+
+
+def known_groups(reference: Table, by: str, labels: Sequence[str]) -> list[tuple[str, Mask | None]]:
+    """Each group under the name it has in the reference, and its rows there; None if the reference has no groups."""
+    if by not in reference.columns:
+        return [(label, None) for label in labels]
+    codes, names = reference.exact(by).codes(strict=False)
+    known = [label_of(name) for name in names.tolist()]
+    there = Categories(known).places(list(labels)).tolist()
+    return [  # "1.0" and "1" are one group
+        (own if place < 0 else known[place], (codes == place) & (place >= 0))
+        for own, place in zip(labels, there, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,31 +89,32 @@ class Sums:
 
     def mechanism(self, name: str, group: Group) -> Additive:
         """The least noise for the sum of a group's records, in steps of the coding."""
-        found = self._mechanism(group)
-        told = {**self.asked, "by": self.by, "group": name}
+        found = self._sealed(*self.beliefs(group))
+        told = {**self.asked, "by": self.by, "group": name, "rows": int(group.rows.sum())}
         assumptions = found.context.assumptions
         sealed = found.certificate.amended(assumptions, "one record", self.schema.to_json(), told)
         return replace(found, certificate=sealed)
 
-    def _mechanism(self, group: Group) -> Additive:
+    def beliefs(self, group: Group) -> tuple[Beliefs, str, tuple[str, ...]]:
+        """The laws of a group's sum for every adversary, what they rest on, and what is said of the group."""
         rows = int(group.rows.sum())
         pooled = record_laws(self.codes, self.secrets, self.top)
         if self.by is None:
-            return self._sealed(*self._pairs({"": pooled}, rows), ())
+            return *self._pairs({"": pooled}, rows), ()
         if group.known is None:
             lacking = f"the reference has no column {self.by!r}: a record's group says nothing beyond its secret"
-            return self._sealed(*self._pairs({"": pooled}, rows), (lacking,))
+            return *self._pairs({"": pooled}, rows), (lacking,)
         inside = laws_in_group(self.codes, self.secrets, group.known, self.top)
         if inside is None:
-            return self._sealed([Shifted(self.top)], PLAIN, ())
+            return [Shifted(self.top)], PLAIN, ()
         told = "two adversaries: 1 believes the pooled laws, 2 believes the laws given the group"
-        return self._sealed(*self._pairs({"adversary 1: ": pooled, "adversary 2: ": inside}, rows), (told,))
+        return *self._pairs({"adversary 1: ": pooled, "adversary 2: ": inside}, rows), (told,)
 
-    def _pairs(self, beliefs: Mapping[str, RecordLaws], rows: int) -> tuple[list[LawPair], str]:
+    def _pairs(self, beliefs: Mapping[str, RecordLaws], rows: int) -> tuple[Beliefs, str]:
         found = [sum_pairs(laws, rows, self.budget, who) for who, laws in beliefs.items()]
         return [pair for pairs, _ in found for pair in pairs], found[0][1]
 
-    def _sealed(self, pairs: Any, note: str, more: tuple[str, ...]) -> Additive:
+    def _sealed(self, pairs: Beliefs, note: str, more: tuple[str, ...]) -> Additive:
         """Calibrated, with its assumptions. The support of the law is not used to move values: a sum is what it is."""
         alone = note in (ALONE, PLAIN)  # then nothing is assumed of the others but independence
         here = [OTHERS_HERE] if more and self.by is not None and "two adversaries" in more[0] else []

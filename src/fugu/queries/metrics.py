@@ -10,8 +10,8 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
+from fugu.documents.per_entry import positive_epsilon
 from fugu.errors import UsageError
-from fugu.mechanism.per_entry import positive_epsilon
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Histogram

@@ -13,15 +13,15 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from fugu.data.schema import Schema
+from fugu.documents.disclosure import PRIVATE_NUMBERS
+from fugu.documents.document import Document
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, positive_epsilon, promised
+from fugu.documents.plain_json import check_plain, reading
 from fugu.errors import CertificateError
 from fugu.guarantee.numbers import exact
-from fugu.mechanism.document import Document
-from fugu.mechanism.per_entry import DOMAIN, NEIGHBOURS, positive_epsilon, promised
-from fugu.mechanism.plain_json import check_plain, reading
 from fugu.numbers.exact import Real, read_number, read_whole
 from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_query import SequenceMechanism
-from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
 
 SECRETS = "the state of each entry of each user, every value against every other, in both orders"

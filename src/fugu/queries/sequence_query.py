@@ -14,17 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
 from fugu.errors import BadNoise
 from fugu.guarantee import Pure
+from fugu.mechanism.entry_release import PerEntryRelease, take_once
 from fugu.mechanism.once import Once
-from fugu.mechanism.per_entry import (
-    DOMAIN,
-    NEIGHBOURS,
-    PerEntryCertificate,
-    PerEntryRelease,
-    positive_epsilon,
-    take_once,
-)
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace

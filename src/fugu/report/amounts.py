@@ -9,7 +9,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from fugu.mechanism.certificate import Certificate
+from fugu.documents.certificate import Certificate
 from fugu.noise.kind import noise_from
 from fugu.report.kernels import CORRELATED, kernel_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fugu.documents.certificate import Certificate
 from fugu.guarantee import Guarantee
-from fugu.mechanism.certificate import Certificate
 from fugu.numbers.exact import as_fraction
 from fugu.report.amounts import Coordinate
 from fugu.report.shapes import limit, why_unlimited

@@ -11,7 +11,7 @@ from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
 from fugu.errors import NotProvable, UsageError
-from fugu.mechanism.certificate import Certificate
+from fugu.documents.certificate import Certificate
 from fugu.noise.kind import kinds
 from fugu.noise.lattice import Lattice
 from fugu.report.amounts import Amount, amount_of

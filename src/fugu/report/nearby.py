@@ -19,12 +19,12 @@ from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi
 from fugu.auditing.nearby import delta_within, rate_of
 from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
+from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
 from fugu.loss.atoms.gaussian import width_of
 from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.door import AnyNoise
-from fugu.mechanism.certificate import Certificate
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.report.charts import Axis, Chart, Level, Line, Panel
 from fugu.report.facts import Facts

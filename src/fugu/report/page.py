@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fugu.errors import UsageError
 from fugu.files import write_text
-from fugu.mechanism.document import Document
+from fugu.documents.document import Document
 from fugu.mechanism.mechanism import Mechanism
 from fugu.report.kinds import Said, parts_of
 from fugu.report.shell import whole_page

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.certificate import Certificate
+from fugu.documents.labels import secrets_named
 from fugu.laws.family import Family
-from fugu.mechanism.certificate import Certificate
-from fugu.mechanism.labels import secrets_named
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 from fugu.report.amounts import Amount, amount_of

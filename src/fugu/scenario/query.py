@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column
+from fugu.data.bins import equal_bins, middles
 from fugu.data.categories import Categories
 from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
 from fugu.numbers.checks import is_list, is_real, is_texts
 from fugu.numbers.exact import is_whole
-from fugu.scenario.bins import equal_bins, middles
 
 _MAX_BINS = 100_000
 REFUSE, _DROP = "error", "drop"

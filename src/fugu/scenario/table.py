@@ -13,6 +13,7 @@ from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
 from fugu.data.field import Field
 from fugu.data.sources import TableLike
+from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.errors import (
     BadLaw,
     BadTable,
@@ -25,7 +26,6 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.laws import Discrete, Law, Normal, NormalMixture
-from fugu.scenario.disclosure import PRIVATE_NUMBERS
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder

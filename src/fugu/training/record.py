@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from fugu.data.schema import Schema
+from fugu.documents.document import Document, canonical_json
+from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError, NotProvable
 from fugu.guarantee import Approx
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact
-from fugu.mechanism.document import Document, canonical_json
-from fugu.mechanism.plain_json import reading
 from fugu.numbers.checks import is_texts
 from fugu.numbers.exact import read_number
 from fugu.progress import within

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fugu.mechanism.document import Document
+from fugu.documents.document import Document
 from fugu.report.html import Html
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fugu.mechanism.weakness import warnings_of
+from fugu.documents.weakness import warnings_of
 from fugu.report import text, words
 from fugu.report.facts import Facts
 from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import listed, note
-from fugu.scenario.disclosure import IN_THE_BOX, holds_private_numbers
+from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
 
 
 def header(story: Story) -> Html:

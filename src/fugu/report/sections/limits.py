@@ -6,7 +6,7 @@ from fugu.report import words
 from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import defined, listed, section
-from fugu.scenario.disclosure import holds_private_numbers
+from fugu.documents.disclosure import holds_private_numbers
 
 
 def limits(story: Story) -> Html:

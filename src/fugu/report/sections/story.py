@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fugu.mechanism.certificate import Certificate
+from fugu.documents.certificate import Certificate
 from fugu.report import curves, nearby
 from fugu.report.facts import Facts, facts
 from fugu.report.methods import Line, methods

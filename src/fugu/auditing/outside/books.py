@@ -1,0 +1,74 @@
+"""The ledger, held against a release document: whether the entry that it names is there, and is for this release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fugu.documents.release import ReleaseDocument
+from fugu.errors import CertificateError, LedgerBroken
+from fugu.guarantee import Guarantee
+from fugu.guarantee.encoding import budget_json
+from fugu.guarantee.numbers import exact
+from fugu.ledger import Books, books
+from fugu.ledger.charge import LAW
+from fugu.numbers.exact import read_number
+from fugu.verifier.verdict import Checked, NotChecked, checked
+from fugu.visible import Json
+
+
+def ledger_checks(document: ReleaseDocument, ledger: str | None) -> Iterator[Checked]:
+    """That the ledger is whole, and that the release was charged in it."""
+    stated = document["ledger"]
+    if ledger is None:
+        why = "no ledger was charged" if stated is None else "the ledger was not given (--ledger)"
+        yield "ledger", "not checked", why
+        return
+    yield checked("ledger", "every event follows from the one before", lambda: _whole(ledger))
+    yield checked(
+        "ledger entry", "the release was charged, with this budget", lambda: _charged(document, stated, ledger)
+    )
+
+
+def extract(ledger: str, data: str) -> list[Json]:
+    """Every request for one data set, for a reader: when, what state, what charge."""
+    found = Books(Path(ledger)).read(books.history, data)
+    return [
+        {"request": e.request, "state": e.state, "charge": str(e.guarantee), "kind": e.kind, "at": e.at} for e in found
+    ]
+
+
+def _whole(ledger: str) -> None:
+    if not Path(ledger).is_file():
+        raise CertificateError(f"there is no ledger {Path(ledger).name!r}")
+    try:
+        Books(Path(ledger)).read(books.verify)
+    except LedgerBroken as error:
+        raise CertificateError(str(error)) from None
+
+
+def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
+    if stated is None:
+        raise NotChecked("the document names no entry: no ledger was charged")
+    if not Path(ledger).is_file():
+        raise CertificateError(f"there is no ledger {Path(ledger).name!r}")
+    try:
+        event = Books(Path(ledger)).read(books.settled, stated["data"], stated["request"])
+        entries = Books(Path(ledger)).read(books.history, stated["data"])
+    except LedgerBroken as error:
+        raise CertificateError(str(error)) from None
+    if event is None:
+        raise CertificateError(f"the ledger has no settled request {stated['request']!r} for {stated['data']!r}")
+    if event.hash != stated["entry"]:
+        raise CertificateError(f"the ledger's entry for {stated['request']!r} is another than the one named")
+    (entry,) = [e for e in entries if e.request == stated["request"]]
+    if not _same_budget(document, entry.kind, entry.guarantee):
+        raise CertificateError(f"the ledger charged {entry.guarantee!r}, and the document states another budget")
+
+
+def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bool:
+    """Whether the charge is what the document states: its budget, or the epsilon for each entry of sequences."""
+    if kind == LAW:
+        return budget_json(charged) == dict(document["budget"])
+    stated = (document["mechanisms"][0]["proved"] or {}).get("per entry")
+    return stated is None or read_number(stated) == exact(charged.epsilon)

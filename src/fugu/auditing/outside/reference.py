@@ -1,0 +1,160 @@
+"""The reference, held against a document: whether it is the file that is named, and whether its laws are those that
+were proved. What differs is said in aggregate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fugu.auditing.outside.found import Found
+from fugu.documents.certificate import Certificate
+from fugu.documents.commitment import file_sha256
+from fugu.documents.document import Document
+from fugu.documents.plain_json import reading
+from fugu.documents.pushed import one_law
+from fugu.errors import BadNoise, CertificateError
+from fugu.guarantee import Approx, Pure
+from fugu.laws.family import Family
+from fugu.laws.items import Shape
+from fugu.laws.pair import PairsLike
+from fugu.queries.believing import asked_of
+from fugu.queries.sequence_beliefs import chain_again
+from fugu.queries.sequence_certificate import SequenceCertificate, chain_json
+from fugu.scenario import Scenario
+from fugu.verifier.given import laws_given
+from fugu.verifier.verdict import Checked, NotChecked, checked
+from fugu.visible import Json
+
+Recipe = Mapping[str, Any]
+
+
+def reference_checks(found: Found, certificates: Mapping[str, Document] | None, reference: str) -> Iterator[Checked]:
+    """The file, then the laws that it gives."""
+    release = found.release
+    if release is not None:
+        yield checked(
+            "reference file", "it is the one that is named, byte for byte", lambda: _file(release.body, reference)
+        )
+    if certificates is None:
+        yield "reference laws", "not checked", "the certificates are withheld"
+        return
+    recipe = _recipe(found, certificates)
+    says = "the laws fitted on it are those that were proved"
+    yield checked("reference laws", says, lambda: _laws(recipe, certificates, reference))
+
+
+def _file(body: Json, reference: str) -> None:
+    stated = body["beliefs"]["sha256"]
+    if stated is None:
+        raise NotChecked(f"the beliefs are not of a reference: {body['beliefs']['from']}")
+    if file_sha256(reference) != stated:
+        raise CertificateError(
+            f"{Path(reference).name!r} is another file than the reference {body['beliefs']['name']!r}"
+        )
+
+
+def _recipe(found: Found, certificates: Mapping[str, Document]) -> Recipe | None:
+    if found.release is not None:
+        return dict(found.release["question"]["recipe"] or {}) or None
+    own = next(iter(certificates.values())).body.get("recipe")
+    return None if own is None else {"what": "column", **own}
+
+
+def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference: str) -> None:
+    if recipe is None:
+        raise NotChecked(
+            "the document does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
+            "verify it in Python with fugu.verify(certificate, scenario)"
+        )
+    with reading():
+        _REFITS[recipe["what"]](recipe, certificates, reference)
+
+
+def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    stated = {key: value for key, value in recipe.items() if key != "what"}
+    scenario = Scenario.from_recipe(reference, stated)
+    _compare({group: (scenario, found) for group, found in certificates.items()})
+
+
+def _statistic(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    asked, sizes = asked_of(recipe), dict(recipe["groups"])
+    believed = asked.of(reference)
+    if believed.statistic.tabulated:
+        raise NotChecked(
+            "a table of counts uses no beliefs: changing one record moves two counts, whatever the reference"
+        )
+    budget = next(iter(certificates.values())).budget  # type: ignore[attr-defined]
+    odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
+    laws = believed.laws(sizes, odds)
+    _compare({group: (laws[group], found) for group, found in certificates.items()})
+
+
+def _sequence(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, SequenceCertificate)
+    own, stated = chain_json(chain_again(reference, recipe)), certificate["prior"]
+    if differ := [name for name, part in own.items() if list_of(stated.get(name)) != list_of(part)]:
+        raise CertificateError(f"the chain fitted on this table differs in: {', '.join(differ)}")
+
+
+def _training(*_: object) -> None:
+    raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
+
+
+_REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
+    "column": _column,
+    "statistic": _statistic,
+    "sequence": _sequence,
+    "training": _training,
+}
+
+
+def _compare(pairs: Mapping[str, tuple[PairsLike, Document]]) -> None:
+    """CertificateError, with the number of groups and the largest difference, unless all laws are the same."""
+    worst, wrong = 0.0, []
+    for group, (laws, document) in pairs.items():
+        assert isinstance(document, Certificate)
+        try:
+            distance = _distance(laws_given(laws, document), document.laws)
+        except BadNoise as error:
+            raise CertificateError(f"the laws fitted on this table do not fit the certificate: {error}") from None
+        if distance > 0:
+            wrong.append(group)
+            worst = max(worst, distance)
+    if wrong:
+        where = "" if len(pairs) == 1 else f" in {len(wrong)} of {len(pairs)} groups, first {wrong[0]!r}"
+        how = (
+            "they are of another form"
+            if worst == float("inf")
+            else f"some event has a probability that differs by {worst:.3g}"
+        )
+        raise CertificateError(f"the laws fitted on this table are not those that were proved{where}: {how}")
+
+
+def _distance(one: tuple[Shape, ...], other: tuple[Shape, ...]) -> float:
+    """The largest total variation between laws of the same place; inf if they are not of the same form."""
+    if len(one) != len(other):
+        return float("inf")
+    return max(_between(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _between(a: Shape, b: Shape) -> float:
+    if one_law(a, b):
+        return 0.0
+    if not isinstance(a, Family) or not isinstance(b, Family) or (a.pairs, a.labels) != (b.pairs, b.labels):
+        return float("inf")
+    laws = zip(_masses(a), _masses(b), strict=True)
+    apart = max(sum(abs(p.get(x, 0.0) - q.get(x, 0.0)) for x in {*p, *q}) / 2 for p, q in laws)
+    return max(apart, sys.float_info.min)  # they differ, if only beyond the digits of a double
+
+
+def _masses(family: Family) -> list[dict[object, float]]:
+    points = family.points.tolist() if family.points.ndim == 1 else list(map(tuple, family.points.tolist()))
+    return [dict(zip(points, law.floats().tolist(), strict=True)) for law in family.laws]
+
+
+def list_of(part: object) -> object:
+    """A part of a frozen document as plain lists, for comparing."""
+    return [list_of(item) for item in part] if isinstance(part, list | tuple) else part

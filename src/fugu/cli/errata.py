@@ -1,0 +1,115 @@
+"""`fugu errata`: slips in the papers behind fugu, each with a counterexample that runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from fugu.cli import options
+from fugu.cli.console import escape, out, print_json, progress, say
+from fugu.errors import NotProvable, UsageError
+
+if TYPE_CHECKING:
+    from fugu.papers.errata import Claim, Erratum, Finding
+
+
+def errata(
+    name: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Run the counterexample of this one.", show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Run every counterexample.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the slips of the papers; with an ID, or --all, run their counterexamples.
+
+    Ends with 4 if a counterexample that was run does not refute what is printed, or the correction fails.
+    """
+    from fugu.papers import errata as known
+
+    if name is not None and everything:
+        raise UsageError("give one ID, or --all")
+    if name is None and not everything:
+        entries = known.errata()
+        if as_json:
+            print_json([entry.to_dict() for entry in entries])
+        else:
+            _list(entries)
+        return
+    with progress():
+        one = [] if name is None else [known.find(name)]
+        found = tuple((entry, entry.run()) for entry in one) or known.run_all()
+    if as_json:
+        told = [{**entry.to_dict(), **finding.to_dict()} for entry, finding in found]
+        print_json(told[0] if one else told)
+    elif one:
+        _show(*found[0])
+    else:
+        _table(found)
+    idle = [entry.id for entry, finding in found if not (finding.refuted and finding.stands)]
+    if idle:
+        raise NotProvable(f"not confirmed, {len(idle)} of {len(found)}: {', '.join(idle)}; see what was computed above")
+
+
+def _list(entries: tuple[Erratum, ...]) -> None:
+    """All of them, nothing run; the letters are explained below."""
+    from fugu.papers.errata.registry import PAPERS
+
+    table = Table(header_style="bold", caption_justify="left")
+    table.add_column("id", no_wrap=True)
+    table.add_column("where")
+    table.add_column("what is wrong")
+    for entry in entries:
+        table.add_row(*map(escape, (entry.id, entry.where, entry.verdict)))
+    table.caption = "\n".join(escape(f"{letter}: {paper}") for letter, paper in PAPERS.items())
+    out.print(table)
+    say(f"{len(entries)} entries; fugu errata ID runs one, fugu errata --all runs all")
+
+
+def _show(entry: Erratum, finding: Finding) -> None:
+    """One finding in words: the two statements, the example, and what was computed."""
+    out.print(
+        f"[bold]{escape(entry.id)}[/]: {escape(entry.where)}, {escape(entry.paper)}", soft_wrap=not out.is_terminal
+    )
+    for word, text in (
+        ("printed", entry.printed),
+        ("example", finding.example),
+        ("it says", finding.printed.stated),
+        ("truth", _verdict(finding.printed, "refuted" if finding.refuted else "NOT refuted")),
+        ("instead", entry.corrected),
+        ("it says", finding.corrected.stated),
+        ("truth", _verdict(finding.corrected, "holds" if finding.stands else "FAILS")),
+        ("more", entry.link),
+    ):
+        out.print(f"  {word + ':':<9}{escape(text)}", soft_wrap=not out.is_terminal)
+
+
+def _verdict(claim: Claim, word: str) -> str:
+    from fugu.papers.errata.finding import shown
+
+    return f"{shown(claim.truth)}: {word}"
+
+
+def _table(found: tuple[tuple[Erratum, Finding], ...]) -> None:
+    """All findings, one row each."""
+    from fugu.papers.errata.finding import shown
+
+    table = Table(header_style="bold")
+    table.add_column("id", no_wrap=True)
+    table.add_column("the printed statement says")
+    table.add_column("truth", justify="right", no_wrap=True)
+    table.add_column("so it is", no_wrap=True)
+    for entry, finding in found:
+        table.add_row(
+            escape(entry.id),
+            escape(finding.printed.stated),
+            shown(finding.printed.truth),
+            "refuted" if finding.refuted else "[bold red]NOT refuted[/]",
+        )
+    out.print(table)
+    for entry, finding in found:
+        if not finding.stands:
+            out.print(f"[bold red]{escape(entry.id)}[/]: the correction FAILS: {escape(finding.corrected.stated)}")
+    done, right = sum(finding.refuted for _, finding in found), sum(finding.stands for _, finding in found)
+    say(f"{done} of {len(found)} printed statements refuted; {right} corrected statements hold for the same examples")

@@ -1,0 +1,1 @@
+"""What fugu writes down: sealed documents with a schema, a kind and a digest, and what each kind must hold."""

@@ -1,0 +1,240 @@
+"""`Certificate`: why a mechanism keeps its promise, as a JSON document that anybody can re-check.
+
+It embeds everything a proof needs (the exact laws on the lattice, the exact noise, the budget) and everything a
+reader needs (method, theorem, worst pair, assumptions, unit of privacy). The digest detects edits; the proof itself
+is never taken from the file: `fugu.verify` computes it anew."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.documents.checks import check_parts
+from fugu.documents.document import Document, digest_of
+from fugu.documents.labels import misnamed
+from fugu.documents.weakness import warnings_of
+from fugu.errors import BadLaw, CertificateError, FuguError
+from fugu.fixed import fixed
+from fugu.guarantee import Guarantee
+from fugu.guarantee.encoding import budget_from
+from fugu.laws.encoding import (
+    item_from,
+    normal_pair_from,
+    shape_json,
+    vectors_from,
+)
+from fugu.laws.family import Family
+from fugu.laws.items import Item, Shape
+from fugu.laws.multinormal import NormalPair
+from fugu.loss.door import AnyNoise
+from fugu.noise import LatticeNoise
+from fugu.noise.correlated import CorrelatedGaussian
+from fugu.noise.kind import Noise, noise_from
+from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import read_number, read_whole
+from fugu.visible import Json
+
+Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
+
+
+class Certificate(Document):
+    """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
+
+    `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it, and
+    `fugu.verify` proves it again."""
+
+    SCHEMA = "fugu/certificate/1"
+    REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",
+                "fingerprint")  # fmt: skip
+    KINDS: ClassVar = {
+        "additive": ("noise", "lattice"),
+        "mixed": ("share", "parts"),
+        "vector": ("noise", "lattice", "dimension"),
+        "analysis": ("noise", "lattice"),
+        "correlated": ("noise", "lattice", "dimension"),
+    }
+    MOST_BYTES = 2 * 1024**3
+    INDENT = None
+
+    @staticmethod
+    def seal(body: Json, items: Laws) -> Certificate:
+        """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
+        if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
+            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
+        laws = [shape_json(item) for item in items]
+        body = {k: v for k, v in body.items() if k != "warnings"}
+        full = {**body, "families": laws, "fingerprint": digest_of(laws)}
+        with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
+            full |= {"warnings": list(said)} if (said := Certificate(full).warnings) else {}
+        return Certificate.sealed(full)
+
+    def check(self) -> None:
+        """The laws are those of the fingerprint, and what the kind asks for."""
+        if digest_of(self.body["families"]) != self.fingerprint:
+            raise CertificateError("the certificate's laws do not match their fingerprint")
+        check_parts(self)
+
+    @property
+    def unsealed(self) -> Json:
+        """The body without what sealing adds: what `seal` can be given again, with other parts."""
+        return {k: v for k, v in self.claims.items() if k not in ("families", "fingerprint")}
+
+    @property
+    def budget(self) -> Guarantee:
+        """The guarantee that was asked for and proved."""
+        return budget_from(self.body["budget"])
+
+    @property
+    def drawn(self) -> AnyNoise:
+        """The noise of any kind of mechanism, as the laws in lattice indices see it."""
+        stated, lattice = self.body["noise"], self.lattice
+        if stated["kind"] == CorrelatedGaussian.name:
+            return CorrelatedGaussian.from_json(stated, read_whole(self.body["dimension"]))
+        noise = noise_from(stated)
+        return noise if lattice is None else noise.in_steps(lattice.grid)
+
+    @property
+    def analysed(self) -> Noise:
+        """The noise of an analysis that is never drawn, in steps of the lattice that holds the laws."""
+        noise = self.drawn
+        if not isinstance(noise, Noise) or noise.released or self.lattice is None:
+            raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
+        return noise
+
+    @property
+    def released_noise(self) -> Noise:
+        """The noise that is drawn, of any kind that can be."""
+        noise = noise_from(self.body["noise"])
+        if not noise.released:
+            raise CertificateError(f"this version of fugu draws no noise {noise.name!r}")
+        return noise
+
+    @property
+    def noise(self) -> LatticeNoise:
+        """The noise that is drawn, for what is known of Laplace and Gaussian noise beyond the proof."""
+        noise = self.released_noise
+        if not isinstance(noise, LatticeNoise):
+            raise CertificateError(f"this is known for Laplace and Gaussian noise, not for {noise.name} noise")
+        return noise
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """Where values are rounded before noise is added; None if the value itself goes out."""
+        found = self.body.get("lattice")
+        return None if found is None else Lattice(read_number(found["grid"]), read_number(found["origin"]))
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The laws as they were proved: families of atoms on lattice indices, and pairs with Gaussian components."""
+        return tuple(item_from(found, self.lattice) for found in self.body["families"])
+
+    @property
+    def vectors(self) -> tuple[Family, ...]:
+        """The laws of a certificate for vectors, on lattice indices."""
+        return tuple(vectors_from(found) for found in self.body["families"])
+
+    @property
+    def normal_pairs(self) -> tuple[NormalPair, ...]:
+        """The laws of a certificate for normal vectors."""
+        return tuple(normal_pair_from(found) for found in self.body["families"])
+
+    @property
+    def correlated(self) -> CorrelatedGaussian:
+        """The correlated noise that is drawn."""
+        return CorrelatedGaussian.from_json(self.body["noise"], read_whole(self.body["dimension"]))
+
+    @property
+    def laws(self) -> Laws:
+        """The laws, whatever their dimension."""
+        if self.runs == "correlated":
+            return self.normal_pairs
+        return self.vectors if self.runs == "vector" else self.items
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The laws with atoms."""
+        return tuple(item for item in self.items if isinstance(item, Family))
+
+    @property
+    def support(self) -> NDArray[np.float64] | None:
+        """The values that others are moved to before anything else; None if values are taken as they are."""
+        stated = self.body.get("support")
+        if stated is None:
+            return None
+        if stated != "lattice":
+            return fixed(np.array(stated, dtype=np.float64))
+        assert self.lattice is not None
+        return fixed(self.lattice.value(np.unique(np.concatenate([family.points for family in self.families]))))
+
+    @property
+    def dimension(self) -> int:
+        """1 for a published number, d for a vector."""
+        return read_whole(self.body.get("dimension", 1))
+
+    @property
+    def runs(self) -> str:
+        """The kind of what runs: that of the halves for a mixture, else its own."""
+        body = self.body
+        while body["kind"] == "mixed":
+            body = body["parts"][0]
+        return str(body["kind"])
+
+    @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificates of the two halves of a mixture; none for an additive mechanism."""
+        return tuple(Certificate.parse(part) for part in self.body.get("parts", ()))
+
+    @property
+    def method(self) -> str:
+        """How the scale was found."""
+        return str(self.body["method"])
+
+    @property
+    def theorem(self) -> str:
+        """What the method stands on."""
+        return str(self.body["theorem"])
+
+    @property
+    def worst_pair(self) -> str:
+        """The pair that needs the noise most."""
+        return str(self.body["worst_pair"])
+
+    @property
+    def proved(self) -> dict[str, float]:
+        """The proved upper bounds on epsilon and delta."""
+        return dict(self.body["proved"])
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must be true for the guarantee to mean what it says."""
+        return tuple(self.body["assumptions"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the promise protects hardly anybody, if so: worked out from the budget and the noise, not read."""
+        return warnings_of(self)
+
+    @property
+    def scales(self) -> dict[str, float | None]:
+        """The scale each method would have needed."""
+        return dict(self.body.get("scales", {}))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
+        return str(self.body["fingerprint"])
+
+    def amended(
+        self,
+        assumptions: tuple[str, ...],
+        unit: str,
+        reading: Json | None = None,
+        statistic: Json | None = None,
+    ) -> Certificate:
+        """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
+        stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
+        changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
+        return Certificate.seal({**self.unsealed, **changed}, self.laws)

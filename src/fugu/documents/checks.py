@@ -1,0 +1,138 @@
+"""What a certificate must satisfy before anything is proved from it: parts that can be read and belong together.
+
+One list of checks for each kind; `Certificate.parse` runs it and refuses at the first that fails, `fugu.verify` names
+them in its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fugu.documents.labels import misnamed
+from fugu.documents.shares import check_shares
+from fugu.errors import CertificateError
+from fugu.laws.family import reached
+from fugu.noise.kind import Noise
+from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import read_number
+
+if TYPE_CHECKING:
+    from fugu.documents.certificate import Certificate
+
+Check = tuple[str, str, Callable[["Certificate"], None]]
+"""The name of a check, what is true if it passes, and the check: a CertificateError if it does not."""
+
+
+def check_parts(certificate: Certificate) -> None:
+    """Whatever the kind asks for."""
+    for _, _, check in CHECKS[certificate.kind]:
+        check(certificate)
+
+
+def check_laws(certificate: Certificate) -> None:
+    """A budget and laws that can be read; every law is a probability law, of which encoding takes care."""
+    _ = certificate.budget
+    if not certificate.laws:
+        raise CertificateError("the certificate holds no laws")
+
+
+def check_labels(certificate: Certificate) -> None:
+    """Each label names the two secrets that it compares."""
+    if (wrong := misnamed(certificate.laws, comparable=certificate.lattice is not None)) is not None:
+        raise CertificateError(f"the certificate's labels are wrong: {wrong}")
+
+
+def check_lattice(noise: Noise, lattice: Lattice | None) -> None:
+    """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
+    if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
+        raise CertificateError("the noise of the certificate is not on its lattice")
+
+
+def check_support(certificate: Certificate) -> None:
+    """Sorted finite numbers, or "lattice" where there is one."""
+    if certificate.body.get("support") == "lattice" and (certificate.lattice is None or not certificate.families):
+        raise CertificateError("the certificate's support is on a lattice that it does not have")
+    support = certificate.support
+    if support is not None and (
+        support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
+    ):
+        raise CertificateError("the certificate's support is not a list of increasing numbers")
+
+
+def check_correlated(certificate: Certificate) -> None:
+    """Noise, lattice and laws of one dimension and one grid."""
+    noise, lattice = certificate.correlated, certificate.lattice
+    dimensions = {noise.dimension, *(law.dimension for pair in certificate.normal_pairs for law in (pair.p, pair.q))}
+    if lattice is None or lattice.grid != noise.grid or dimensions != {certificate.body["dimension"]}:
+        raise CertificateError("the certificate's noise, lattice and laws do not belong together")
+
+
+def check_analysed(certificate: Certificate) -> None:
+    """Noise that this version of fugu analyses."""
+    _ = certificate.analysed
+
+
+def check_mixed(certificate: Certificate) -> None:
+    """Two halves that publish the same thing, and a number that says how likely the first one is."""
+    halves = certificate.parts
+    if len(halves) != 2:
+        raise CertificateError("a mixture has two halves")
+    read_number(certificate.body["share"])
+    if len({half.runs for half in halves}) > 1:
+        raise CertificateError("the halves of a mixture are of different kinds")
+    for part in ("dimension", "property"):
+        stated = [half.body.get(part) for half in halves]
+        stated += [certificate.body[part]] if part in certificate.body else []  # version 0.1 left it to the halves
+        if any(other != stated[0] for other in stated):
+            raise CertificateError(f"the part {part!r} of a mixture is not that of its halves")
+
+
+def check_vectors(certificate: Certificate) -> None:
+    """Laws and support of the dimension stated, and a lattice, onto which vectors are always rounded."""
+    if certificate.lattice is None:
+        raise CertificateError("the certificate is for vectors, and has no lattice that they are rounded onto")
+    stated = certificate.body["dimension"]
+    support = certificate.body.get("support")
+    rows = None if support is None else np.array(support, dtype=np.float64)
+    wrong = rows is not None and (rows.ndim != 2 or rows.shape[1] != stated or not np.all(np.isfinite(rows)))
+    if wrong or any(family.dimension != stated for family in certificate.vectors):
+        raise CertificateError("the certificate's vectors are not of the dimension that it states")
+    if rows is not None and not reached(certificate.vectors, certificate.lattice, rows):
+        raise CertificateError("the certificate's laws have atoms that its support does not lead to")
+
+
+_LAWS: Check = ("laws", "every law is a probability law, and every pair compares two of them", check_laws)
+_LABELS: Check = ("labels", "each label names the two secrets that its pair compares", check_labels)
+_LATTICE: Check = (
+    "noise and lattice",
+    "noise is drawn on the lattice that values are rounded onto",
+    lambda certificate: check_lattice(certificate.released_noise, certificate.lattice),
+)
+PROPERTY = "property"
+"""Named in a verdict where the secret is a property of the whole."""
+_SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "additive": (
+        _LAWS, _LABELS, _LATTICE,
+        ("support", "values are moved to increasing finite numbers, or to none", check_support), _SHARES,
+    ),
+    "vector": (
+        _LAWS, _LABELS, _LATTICE,
+        ("dimension", "laws, support and noise are of the dimension stated", check_vectors), _SHARES,
+    ),
+    "analysis": (
+        _LAWS, _LABELS,
+        ("noise", "noise that is analysed in real arithmetic, and never drawn", check_analysed),
+        _SHARES,
+    ),
+    "correlated": (
+        _LAWS, _LABELS,
+        ("noise and lattice", "noise, lattice and laws are of one dimension and grid", check_correlated), _SHARES,
+    ),
+    "mixed": (
+        ("halves", "two halves that publish the same thing, and a coin between them", check_mixed), _LAWS, _LABELS,
+        _SHARES,
+    ),
+}  # fmt: skip

@@ -1,0 +1,80 @@
+"""`PerEntryCertificate`: what is claimed of a mechanism that is differentially private for each entry.
+
+A mechanism is (epsilon, delta)-DP per entry if, for all data sets D, D' of the *full product domain* that differ in
+one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. "Full product" matters: data sets of
+prior probability zero count too. On {00, 11} alone no two data sets are neighbours, and publishing all is 0-DP.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from fugu.documents.document import SEAL, Document
+from fugu.errors import BadBudget, CertificateError
+from fugu.guarantee import Approx, Pure
+from fugu.guarantee.numbers import check_epsilon
+from fugu.numbers.exact import as_fraction, read_number
+
+NEIGHBOURS = "one entry replaced by any other value"
+DOMAIN = "full product"
+
+
+def positive_epsilon(epsilon: Any) -> Fraction:
+    """The exact epsilon > 0 that a number, or a `Pure`, means; zero and infinity are refused.
+
+    >>> positive_epsilon(0.1)
+    Fraction(1, 10)
+    """
+    number = epsilon.epsilon if isinstance(epsilon, Pure) else epsilon
+    check_epsilon(number)
+    if number == 0 or math.isinf(number):
+        raise BadBudget(f"a per-entry epsilon must be a finite number above 0, got {number!r}")
+    return as_fraction(number)
+
+
+def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
+    """What a certificate says of an epsilon for each entry under a prior: its Pufferfish epsilon, and what is left out.
+
+    log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
+    with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
+
+    >>> from fugu.priors import MarkovChain
+    >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
+    >>> round(said["epsilon"], 12), said["skipped"]
+    (0.5, ["'dead' at entry 1"])
+    """
+    from fugu.priors.skipped import skipped
+    from fugu.translation.translate import translate
+
+    return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
+
+
+class PerEntryCertificate(Document):
+    """What is claimed of one mechanism that is private for each entry, and by whom; no private value.
+
+    What fugu claims of its own queries can be worked out again from the document; the word of a user or of a library
+    cannot, and `fugu.verify` says so."""
+
+    SCHEMA = "fugu/per-entry/1"
+    REQUIRED = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
+    KINDS: ClassVar = {"per-entry": ()}
+
+    @staticmethod
+    def of(claims: Mapping[str, Any]) -> PerEntryCertificate:
+        """The claims, sealed; those of version 0.1 were not, and are the same without it."""
+        return PerEntryCertificate.sealed({"kind": "per-entry", **{k: v for k, v in claims.items() if k not in SEAL}})
+
+    def check(self) -> None:
+        """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
+        _ = self.guarantee
+        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
+            raise CertificateError(f"a guarantee per entry is about {NEIGHBOURS!r} on the {DOMAIN} domain")
+
+    @property
+    def guarantee(self) -> Pure | Approx:
+        """What one release costs per entry."""
+        epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
+        return Approx(epsilon, delta) if delta else Pure(epsilon)

@@ -1,0 +1,125 @@
+"""Reading a document that anybody may have written: plain JSON of bounded size and depth, or a `CertificateError`.
+
+Nothing is converted to a number here that costs more than its length in the file; what the numbers *ask for* is
+bounded where they are used (`fugu.mechanism.limits`)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fugu.documents.frozen import FrozenDict, FrozenList
+from fugu.errors import CertificateError, FuguError
+
+_MOST_DEEP = 24
+"""Lists and objects within each other; a certificate has nine."""
+_MOST_SAID = 400
+_UNREADABLE = (FuguError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError,
+               RecursionError, MemoryError)  # fmt: skip
+
+
+def load_json(path: str | os.PathLike[str], most_bytes: int) -> Any:
+    """What the file says, as plain data; each name once in an object, every number finite, every text Unicode."""
+    source = Path(path)
+    try:
+        with open(source, "rb", opener=_without_waiting) as file:
+            known = os.fstat(file.fileno())
+            if not stat.S_ISREG(known.st_mode):
+                raise CertificateError(f"{source.name!r} is not a regular file")
+            if known.st_size > most_bytes:
+                raise CertificateError(f"{source.name!r} is larger than any certificate")
+            text = file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise CertificateError(f"no certificate file {source.name!r}") from None
+    except (OSError, ValueError):
+        raise CertificateError(f"the file {source.name!r} cannot be read; check its permissions") from None
+    try:
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
+    except CertificateError:
+        raise
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise CertificateError(f"{source.name!r} is not a whole JSON document; it may be truncated") from error
+    check_plain(found)
+    return found
+
+
+def check_plain(content: Any) -> None:
+    """Refuse what no document holds: other types, numbers that are not finite, broken text, too deep a nesting."""
+    layer, depth = [content], 0
+    while layer:
+        if depth > _MOST_DEEP:
+            raise CertificateError("the certificate is nested deeper than any that fugu wrote")
+        inner: list[Any] = []
+        for part in layer:
+            if type(part) in (dict, FrozenDict):
+                if not all(type(key) is str for key in part):
+                    raise CertificateError("the certificate has names that are not text")
+                _check_text("".join(part))
+                inner += part.values()
+            elif type(part) in (list, FrozenList):
+                inner += part
+            elif type(part) is str:
+                _check_text(part)
+            elif type(part) is float and not math.isfinite(part):
+                raise CertificateError("the certificate holds a number that is not finite")
+            elif part is not None and type(part) not in (int, float, bool):
+                raise CertificateError(f"the certificate holds a {type(part).__name__}, which no JSON document does")
+        layer, depth = inner, depth + 1
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Whatever goes wrong with the parts of a document is a `CertificateError`: it was not written by fugu."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except _UNREADABLE as error:
+        why = str(error) if isinstance(error, FuguError) else type(error).__name__
+        raise CertificateError(f"the certificate cannot be read: {why[:_MOST_SAID]}") from error
+
+
+@contextmanager
+def proving() -> Iterator[None]:
+    """Arithmetic that leaves the range of doubles proves nothing: it ends in a `CertificateError`, not in a NaN."""
+    try:
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            yield
+    except FuguError:
+        raise
+    except _UNREADABLE as error:
+        raise CertificateError(
+            f"the certificate's numbers are beyond what can be computed with ({type(error).__name__})"
+        ) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise CertificateError("the certificate says something twice: an object has two parts of one name")
+    return found
+
+
+def _refuse(word: str) -> Any:
+    raise CertificateError(f"the certificate holds {word}, which is not a number")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to is opened, looked at and refused, not waited for."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _check_text(text: str) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise CertificateError("the certificate holds half of a surrogate pair, which is not text") from None

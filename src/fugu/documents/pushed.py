@@ -1,0 +1,77 @@
+"""What a release does to the laws of a value: to the nearest supported one, then onto the lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fugu.documents.certificate import Certificate
+from fugu.errors import BadNoise
+from fugu.laws.analytic import Analytic
+from fugu.laws.family import Family
+from fugu.laws.items import Shape
+
+
+def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
+    """The laws of a value, as the certified mechanism sees it: to the nearest supported one, then onto the lattice."""
+    support, lattice = certificate.support, certificate.lattice
+    seen = given if support is None else [item.push(support) for item in given]
+    return tuple(item.numbered() if lattice is None else item.on(lattice) for item in seen)
+
+
+def halves_agree(whole: Certificate, half: Certificate) -> bool:
+    """Whether a half of a mixture is for the laws of the whole: they are what it makes of them.
+
+    p P_1 + (1 - p) P_2 <= e^epsilon (p Q_1 + (1 - p) Q_2) + delta needs both halves proved for one pair of laws. A half
+    with another grid, or none, sees the same laws rounded otherwise; a half whose laws are no image of the whole's may
+    be for anything. Normal laws of vectors are stated before rounding, so halves with other grids state the same."""
+    if whole.runs != half.runs:
+        return False
+    if whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
+        return True
+    try:
+        return _IMAGES[whole.runs](whole, half)
+    except BadNoise:
+        return False
+
+
+def _images_agree(whole: Certificate, half: Certificate) -> bool:
+    if (stated := _in_values(whole)) is None:  # its atoms have a number only, and those of the half the same
+        return all(item.atoms for item in half.laws) and _same([item.numbered() for item in half.laws], whole.laws)
+    return _same(pushed(stated, half), half.laws)
+
+
+_IMAGES: dict[str, Callable[[Certificate, Certificate], bool]] = {
+    "additive": _images_agree,
+    "analysis": _images_agree,
+    "vector": _images_agree,
+    "correlated": lambda whole, half: whole.fingerprint == half.fingerprint,
+}
+
+
+def _in_values(certificate: Certificate) -> tuple[Shape, ...] | None:
+    """The laws of a certificate on the values themselves; None if it only says how they are ordered."""
+    lattice, support, laws = certificate.lattice, certificate.support, certificate.laws
+    if lattice is not None:
+        return tuple(replace(f, points=lattice.value(f.points)) if isinstance(f, Family) else f for f in laws)
+    if support is None or len(laws) != 1 or not isinstance(laws[0], Family) or len(laws[0].points) != len(support):
+        return None
+    return (replace(laws[0], points=support),)
+
+
+def _same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
+    return len(one) == len(other) and all(one_law(a, b) for a, b in zip(one, other, strict=True))
+
+
+def one_law(a: Shape, b: Shape) -> bool:
+    """Whether two items state the same laws, exactly, for the same pairs."""
+    if isinstance(a, Analytic) and isinstance(b, Analytic):
+        return a.label == b.label and a.exact == b.exact
+    if not isinstance(a, Family) or not isinstance(b, Family):
+        return False
+    alike = (a.pairs, a.labels, a.errors) == (b.pairs, b.labels, b.errors) and len(a.laws) == len(b.laws)
+    return (
+        alike and np.array_equal(a.points, b.points) and all(p.same_as(q) for p, q in zip(a.laws, b.laws, strict=True))
+    )

@@ -1,0 +1,129 @@
+"""`ReleaseDocument`: what went out, around the certificates that were sealed before anything was drawn.
+
+It is written after the draw, and publishable: it names the data and commits to it, lists the published files with
+their SHA-256, and says in words what was asked and what is promised. What it says of the mechanisms is worked out from
+the certificates in it, and `fugu.verify` compares: a document that says more than its certificates prove is refused.
+
+`PrivatePart` goes with it and stays at home: the salts of the commitments, and the certificates themselves where they
+hold numbers of the private table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from fugu.documents.commitment import commit_text, same
+from fugu.documents.document import Document, canonical_json
+from fugu.errors import CertificateError
+from fugu.numbers.exact import read_whole
+from fugu.visible import Json
+
+DERIVED = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")
+"""The parts that are worked out from the certificates."""
+NOT_FOR_PUBLICATION = (
+    "NOT FOR PUBLICATION. This file opens the commitments of the release document beside it; whoever has it can test "
+    "guesses about the private table."
+)
+_HEX = set("0123456789abcdef")
+
+
+class ReleaseDocument(Document):
+    """What went out in one release, why it may, and what binds the files to it."""
+
+    SCHEMA = "fugu/release/1"
+    REQUIRED = ("fugu", "date", "data", "published", "question", "skipped", "beliefs", "ledger", "certificates",
+                "withheld", *DERIVED)  # fmt: skip
+    KINDS: ClassVar = {"release": ()}
+    MOST_BYTES = 2 * 1024**3
+    INDENT = None
+
+    def check(self) -> None:
+        """Parts that can be read: digests, counts, names that are no paths; the certificates, or why there are none."""
+        for file in self.published:
+            if not is_name(file["name"]) or not is_digest(file["sha256"]) or read_whole(file["bytes"]) < 0:
+                raise CertificateError("a published file is not described by a name, its size and its SHA-256")
+        if not self.published:
+            raise CertificateError("the document names no published file, so it binds nothing")
+        data = self["data"]
+        if not isinstance(data["name"], str) or not is_digest(data["commitment"]):
+            raise CertificateError("the data is not described by a name and a commitment")
+        if (self["certificates"] is None) == (self["withheld"] is None):
+            raise CertificateError("a release document holds its certificates, or a commitment to them; one of the two")
+        if self["withheld"] is not None and not is_digest(self["withheld"]["commitment"]):
+            raise CertificateError("the commitment to the withheld certificates cannot be read")
+
+    @property
+    def published(self) -> list[Json]:
+        """The files that went out: name, bytes, SHA-256, rows, columns."""
+        return list(self["published"])
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the certificates hold numbers of the private table, and are in a file that is not for publication."""
+        return self["withheld"] is not None
+
+    @property
+    def certificates(self) -> dict[str, Json] | None:
+        """The sealed certificates by group; the only one is called "". None if they are withheld."""
+        return None if self.withheld else by_group(self["certificates"])
+
+    def opened(self, private: PrivatePart) -> dict[str, Json]:
+        """The certificates, from the private part that belongs to this document.
+
+        CertificateError if it belongs to another, or does not hold what was committed to."""
+        if private["release"] != self["data"]["commitment"]:
+            raise CertificateError("the private part belongs to another release")
+        if (known := self.certificates) is not None:
+            return known
+        stated = private["certificates"]
+        if stated is None or private["beliefs salt"] is None:
+            raise CertificateError("the private part does not hold the withheld certificates")
+        found = commit_text(canonical_json(stated), private["beliefs salt"])
+        if not same(found, self["withheld"]["commitment"]):
+            raise CertificateError("the private part does not hold the certificates that were committed to")
+        return by_group(stated)
+
+
+class PrivatePart(Document):
+    """What opens the commitments of one release document; not for publication."""
+
+    SCHEMA = "fugu/release-private/1"
+    REQUIRED = ("marking", "release", "data salt", "beliefs salt", "certificates", "recipe")
+    KINDS: ClassVar = {"release-private": ()}
+    MOST_BYTES = 2 * 1024**3
+
+    def check(self) -> None:
+        """It says aloud what it is, and names one release."""
+        if self["marking"] != NOT_FOR_PUBLICATION:
+            raise CertificateError("the private part of a release is not marked as such")
+        if not is_digest(self["release"]):
+            raise CertificateError("the private part does not name its release")
+
+
+def by_group(stated: Any) -> dict[str, Json]:
+    """{group: body} of a list of certificates, each group once."""
+    found: dict[str, Json] = {}
+    for group, body in _listed(stated):
+        if group in found:
+            raise CertificateError(f"group {group!r} has two certificates")
+        found[group] = body
+    if not found:
+        raise CertificateError("there is no certificate")
+    return found
+
+
+def _listed(stated: Any) -> Iterator[tuple[str, Json]]:
+    for part in stated:
+        if not isinstance(part, Mapping) or not isinstance(part["group"], str):
+            raise CertificateError("a certificate does not say which group it is for")
+        yield part["group"], dict(part["certificate"])
+
+
+def is_digest(text: Any) -> bool:
+    """Whether this is a SHA-256 in hexadecimal digits."""
+    return isinstance(text, str) and len(text) == 64 and set(text) <= _HEX
+
+
+def is_name(text: Any) -> bool:
+    """Whether this names a file, and no place: a document never says where on a machine something was."""
+    return isinstance(text, str) and text not in ("", ".", "..") and not set(text) & {"/", "\\", "\0"}

@@ -1,0 +1,77 @@
+"""Certificates about a property of the whole: the shares they name are those of their laws, and none is left out."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from fugu.errors import CertificateError
+from fugu.laws.classes import RecordLaw, mixed_law
+from fugu.laws.multinormal import MultivariateNormal
+from fugu.numbers.exact import read_number, read_whole
+
+if TYPE_CHECKING:
+    from fugu.documents.certificate import Certificate
+
+Stated = dict[str, Any]
+
+
+def check_shares(certificate: Certificate) -> None:
+    """The shares that a certificate names are those of its laws; where it says "every", their ranges leave none out.
+
+    The pairs of ranges g .. h and g + K .. h + K must cover 0 .. n - K (or what lies between the stated least and
+    largest number), and each law must be that of g records with the property and n - h without, its mean that of g:
+    docs/proofs/correlated.md says why every two numbers at most K apart then look alike."""
+    stated = certificate.body.get("property")
+    if stated is None:
+        return
+    labels = [f"{a} vs {b}" for a, b in stated["pairs"]]
+    dimension = certificate.body.get("dimension", 1)
+    if not stated["limits"] or len(stated["limits"]) != dimension or len(stated["statistics"]) != dimension:
+        raise CertificateError("the certificate's statistics and their ends are not of its dimension")
+    for ends in stated["limits"]:
+        if ends is not None and not read_number(ends[0]) <= read_number(ends[1]):
+            raise CertificateError("the ends of a statistic in the certificate are not in order")
+    if certificate.kind == "correlated":
+        if labels != [pair.label for pair in certificate.normal_pairs]:
+            raise CertificateError("the shares that the certificate names are not those of its laws")
+        if stated["every"]:
+            _check_every(certificate, stated)
+
+
+def _check_every(certificate: Certificate, stated: Stated) -> None:
+    n, near = read_whole(stated["size"]), read_number(stated["tolerance"])
+    apart = math.floor(n * near)
+    cells = {share["name"]: (read_whole(share["from"]), read_whole(share["to"])) for share in stated["shares"]}
+    ranges = sorted((cells[a], cells[b]) for a, b in stated["pairs"])
+    starts = [first for first, _ in ranges]
+    whole = (
+        apart >= 1
+        and all(0 <= g <= h and second == (g + apart, h + apart) for (g, h), second in ranges)
+        and all(after[0] == before[1] + 1 for before, after in pairwise(starts))
+    )
+    if "records" in stated:
+        whole = whole and starts[0][0] == 0 and starts[-1][1] == n - apart and _affine(certificate, stated, cells)
+    else:
+        whole = whole and apart == 1 and all(g == h for g, h in starts)
+    if not whole:
+        raise CertificateError("the certificate says that every share is covered, and its laws leave some out")
+
+
+def _affine(certificate: Certificate, stated: Stated, cells: dict[str, tuple[int, int]]) -> bool:
+    """Whether each law is the one that its range and the laws of one record of each class make."""
+    n = read_whole(stated["size"])
+    one, other = (
+        RecordLaw(tuple(map(read_number, found["mean"])), tuple(tuple(map(read_number, row)) for row in found["cov"]))
+        for found in stated["records"]
+    )
+    for law in (one, other):
+        MultivariateNormal(law.mean, law.cov)  # a mean and a covariance, or an error
+    made = {
+        name: MultivariateNormal(*mixed_law(one, other, Fraction(g), Fraction(n - h), g, n - g))
+        for name, (g, h) in cells.items()
+    }
+    pairs = zip(stated["pairs"], certificate.normal_pairs, strict=True)
+    return all(pair.p == made[a] and pair.q == made[b] for (a, b), pair in pairs)

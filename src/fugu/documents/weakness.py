@@ -1,0 +1,50 @@
+"""What a certificate must say aloud: a budget that is no protection, noise that is mostly none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fugu.guarantee.weakness import weaknesses
+from fugu.numbers.exact import read_number
+
+if TYPE_CHECKING:
+    from fugu.documents.certificate import Certificate
+
+
+def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str, ...]:
+    """One sentence for each reason why the promise protects hardly anybody; computed anew, never read from the file.
+
+    An epsilon above 10, a delta above 1 / rows, an exact value that goes out with probability above one half."""
+    found = list(weaknesses(certificate.budget, rows))
+    chance = exact_chance(certificate)
+    if chance > 0.5:
+        what = "the exact value of each coordinate" if certificate.runs == "vector" else "the exact value"
+        often = "" if chance == 1 else f" with probability {chance:.3f}"
+        why = "no noise is added, the promise rests on the beliefs" if chance == 1 else "mostly, no noise is added"
+        found.append(f"{what} is published{often}: {why}")
+    return tuple(found)
+
+
+def exact_chance(certificate: Certificate) -> float:
+    """P(N = 0): the probability that a value, or a coordinate, goes out as the lattice has it.
+
+    Of noise that is never drawn it is 0. Correlated noise is at least eight steps wide, or none."""
+    return _CHANCES.get(certificate.kind, _of_noise)(certificate)
+
+
+def _of_noise(certificate: Certificate) -> float:
+    return 1 - certificate.noise.tail(0.0)
+
+
+def _of_halves(certificate: Certificate) -> float:
+    first, second = (exact_chance(part) for part in certificate.parts)
+    share = float(read_number(certificate.body["share"]))
+    return share * first + (1 - share) * second
+
+
+_CHANCES: dict[str, Callable[[Certificate], float]] = {
+    "mixed": _of_halves,
+    "analysis": lambda _: 0.0,
+    "correlated": lambda certificate: float(certificate.correlated.scale == 0),
+}

@@ -1,0 +1,111 @@
+"""[C] Influence curves, and the budgets that are read from them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fugu.laws import Discrete, LawPair
+from fugu.loss import epsilon
+from fugu.noise import Laplace
+from fugu.papers.errata.finding import Finding, at_most, equal
+from fugu.papers.errata.registry import erratum
+from fugu.priors import MarkovChain
+from fugu.translation import dp_budget
+from fugu.translation.influence import influence
+
+
+@erratum(
+    "C-algorithms-1-2",
+    where="Algorithms 1 and 2",
+    verdict="the wrong direction: the least is taken",
+    printed="Of the budgets (epsilon - a)/b of all points of the curve the smallest is taken, starting at infinity.",
+    corrected="Each is valid by itself, so the largest may be taken; start at epsilon / n.",
+    section="c-algorithms-1-and-2-the-least-of-the-candidates",
+)
+def algorithms_1_and_2() -> Finding:
+    chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000)
+    valid = [(1 - a) / b for b, a in influence(chain).points if a < 1]
+    what = "the largest budget for each entry that the curve proves"
+    return Finding(
+        "a binary chain of 1,000 entries, epsilon 1",
+        at_most(what, max(valid), min(valid)),
+        at_most(what, max(valid), dp_budget(chain, 1)),
+    )
+
+
+@erratum(
+    "C-algorithms-1-2-empty",
+    where="Algorithms 1 and 2, without points",
+    verdict="unsound: no noise at all",
+    printed="The least of the candidates starts at infinity.",
+    corrected="It starts at epsilon / n, plain group privacy.",
+    section="c-algorithms-1-and-2-the-least-of-the-candidates",
+)
+def algorithms_without_points() -> Finding:
+    chain = MarkovChain([[0.9, 0.1], [0.1, 0.9]], length=10)
+    curve = [(b, a) for b, a in influence(chain).points if b <= 2]
+    all_move = LawPair(Discrete([0]), Discrete([chain.length]))
+
+    def loss(start: float) -> float:
+        """Of the sum of ten bits that may all change, with the noise for the budget that is returned."""
+        budget = min([start, *((1 - a) / b for b, a in curve if a < 1)])
+        return epsilon(Laplace(1 / budget), all_move)
+
+    what = "the loss with the noise for the budget that is returned"
+    return Finding(
+        "a sticky binary chain of 10 entries whose curve is known for b <= 2 and is above epsilon = 1 there",
+        at_most(what, loss(math.inf), 1),
+        at_most(what, loss(1 / chain.length), 1),
+    )
+
+
+def _closed_form(p: float, q: float, b: int) -> float:
+    """The printed closed form, case q > p."""
+    mass, decay = (1 - q) / (2 - p - q), p + q - 1
+    ways = [decay**d for d in ((b + 1) // 2, (b + 2) // 2)]
+    return sum(math.log((mass + way * (1 - mass)) / (mass - way * mass)) for way in ways)
+
+
+@erratum(
+    "C-theorem-8",
+    where="Theorem 8",
+    verdict="unsound for p + q < 1",
+    printed="A closed form of the influence of a binary chain, in the main text without absolute values.",
+    corrected="With absolute values, as in the appendix, it is an upper bound.",
+    section="c-theorem-8-absolute-values-ends-symmetry",
+)
+def theorem_8() -> Finding:
+    p, q = 0.2, 0.3
+    step = np.array([[p, 1 - p], [1 - q, q]])
+    start = np.array([1 - q, 1 - p]) / (2 - p - q)
+    back = (start[:, None] * step).T / start[:, None]  # P(x_{t-1} | x_t)
+    each = [math.log(max(law[0, x] / law[1, x] for x in (0, 1))) for law in (step, back)]
+    other = [math.log(max(law[1, x] / law[0, x] for x in (0, 1))) for law in (step, back)]
+    truth = max(sum(each), sum(other))  # both neighbours, independent given the entry; either order
+    what = "the influence at b = 1"
+    return Finding(
+        "P(0|0) = 0.2, P(1|1) = 0.3: both neighbours of an entry in the middle",
+        at_most(what, truth, _closed_form(p, q, 1)),
+        at_most(what, truth, abs(_closed_form(p, q, 1))),
+    )
+
+
+@erratum(
+    "C-theorem-8-tight",
+    where="Theorem 8, the star",
+    verdict="not tight near the ends",
+    printed="The closed form is the optimal curve.",
+    corrected="It is exact for p + q >= 1 far from the ends; near them a window that reaches the end is better.",
+    section="c-theorem-8-absolute-values-ends-symmetry",
+)
+def theorem_8_tight() -> Finding:
+    p, q, length, b = 0.9, 0.95, 7, 4
+    best = influence(MarkovChain([[p, 1 - p], [1 - q, q]], length))(b)
+    what = "the least influence at b = 4"
+    return Finding(
+        "P(0|0) = 0.9, P(1|1) = 0.95, seven entries",
+        equal(what, best, _closed_form(p, q, b)),
+        at_most(what, best, _closed_form(p, q, b)),
+    )

@@ -1,0 +1,1 @@
+"""What leaves the house: the release document around sealed certificates, and the files it binds."""

@@ -1,0 +1,65 @@
+"""The files of one release, written so that no published value is ever without what covers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass
+from pathlib import Path
+
+from fugu.documents.release import ReleaseDocument
+from fugu.files import write_text, writing
+from fugu.publication.drafts import Draft
+from fugu.publication.issue import Outgoing, Published, issue
+
+_BESIDE = {"certificate": ".certificate.json", "private": ".private.json", "page": ".report.html"}
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the parts of a release go: the published file, and beside it certificate, private part and page."""
+
+    published: Path
+
+    @property
+    def certificate(self) -> Path:
+        """The release document."""
+        return self._beside("certificate")
+
+    @property
+    def private(self) -> Path:
+        """What opens its commitments; not for publication."""
+        return self._beside("private")
+
+    @property
+    def page(self) -> Path:
+        """The page for people."""
+        return self._beside("page")
+
+    def all(self) -> tuple[Path, ...]:
+        """Every file, the published one first."""
+        return (self.published, self.certificate, self.private, self.page)
+
+    def to_json(self) -> dict[str, str]:
+        """By name, for summaries."""
+        return {name: str(path) for name, path in zip(("published", *_BESIDE), self.all(), strict=True)}
+
+    def _beside(self, name: str) -> Path:
+        return self.published.with_suffix(_BESIDE[name])
+
+
+def publish(
+    files: Files, going: Outgoing, draft: Draft, columns: Mapping[str, Sized] | None, page: str | None
+) -> ReleaseDocument:
+    """Write the private part, the document and the page, and give the published file its name, in this order.
+
+    `columns`: what the file holds, for the document; None if it is no table."""
+    rows = None if columns is None else max(map(len, columns.values()), default=0)
+    file = Published(files.published.name, draft.file, rows, () if columns is None else tuple(columns))
+    document, private = issue(going, [file])
+    with writing(files.private, private=True) as out:
+        out.write(private.to_json())
+    document.save(files.certificate)
+    if page is not None:
+        write_text(files.page, page)
+    draft.publish()
+    return document

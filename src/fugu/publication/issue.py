@@ -1,0 +1,117 @@
+"""Writing the release document: after the draw, around certificates that were sealed before it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
+from fugu.documents.document import Document, canonical_json
+from fugu.documents.release import NOT_FOR_PUBLICATION, PrivatePart, ReleaseDocument
+from fugu.telling import derived, told
+from fugu.telling.question import question_words, without_fitted
+from fugu.visible import Json
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beliefs:
+    """Where the beliefs come from: a reference, which counts as public, or the private table itself; or declared."""
+
+    reference: PathLike | None = None
+    own_table: bool = False
+
+    def to_json(self) -> Json:
+        """The name and SHA-256 of a reference. The private table has a commitment, and no digest."""
+        if self.own_table:
+            return {"from": "the private table itself", "declared public": True, "name": None, "sha256": None}
+        if self.reference is None:
+            return {"from": "declared", "declared public": True, "name": None, "sha256": None}
+        stated = {"name": Path(self.reference).name, "sha256": file_sha256(self.reference)}
+        return {"from": "a reference", "declared public": False, **stated}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outgoing:
+    """What a release document is told beside the files.
+
+    `certificates`: sealed before the draw, by group ("" for the only one). `table`: the private file, which is only
+    committed to; `data`: its declared name; `rows`: their number where it is public. `recipe`: the question, with its
+    form under "what"; None for a predicate in code, whose `words` are then all there is. `skipped`: secrets of which
+    nothing is promised; None if that is not known. `ledger`: the entry that was charged, None if there is none."""
+
+    certificates: Mapping[str, Document]
+    table: PathLike
+    data: str
+    rows: int | None
+    recipe: Json | None
+    words: str = ""
+    skipped: Sequence[str] | None = ()
+    beliefs: Beliefs
+    ledger: Json | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """A file that goes out under a name; `file` is where it lies until then."""
+
+    name: str
+    file: Path
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """What binds the file: its size and SHA-256."""
+        size = self.file.stat().st_size
+        return {
+            "name": self.name, "bytes": size, "sha256": file_sha256(self.file), "rows": self.rows,
+            "columns": list(self.columns),
+        }  # fmt: skip
+
+
+def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocument, PrivatePart]:
+    """The publishable document, and what stays at home.
+
+    Beliefs that were fitted on the private table hold numbers of it: their certificates go into the private part, and
+    the document holds a salted commitment to them."""
+    salt, own = new_salt(), going.beliefs.own_table
+    stated = [{"group": group, "certificate": found.body} for group, found in going.certificates.items()]
+    beliefs_salt = new_salt() if own else None
+    commitment = commit_file(going.table, salt)
+    withheld = None if beliefs_salt is None else {"commitment": commit_text(canonical_json(stated), beliefs_salt)}
+    body = {
+        "kind": "release",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": {"name": going.data, "commitment": commitment, "rows": going.rows},
+        "published": [file.to_json() for file in published],
+        "question": _question(going),
+        "skipped": None if going.skipped is None else list(going.skipped),
+        "beliefs": going.beliefs.to_json(),
+        "ledger": going.ledger,
+        "withheld": withheld,
+        "certificates": None if own else stated,
+        **derived({group: told(found) for group, found in going.certificates.items()}, withheld=own),
+    }
+    private = {
+        "kind": "release-private",
+        "marking": NOT_FOR_PUBLICATION,
+        "release": commitment,
+        "data salt": salt,
+        "beliefs salt": beliefs_salt,
+        "certificates": stated if own else None,
+        "recipe": going.recipe if own else None,
+    }
+    return ReleaseDocument.sealed(body), PrivatePart.sealed(private)
+
+
+def _question(going: Outgoing) -> Json:
+    """The words and the recipe; of beliefs that are withheld, words without what was fitted."""
+    if going.recipe is None:
+        return {"words": going.words, "recipe": None}
+    if going.beliefs.own_table:
+        return {"words": question_words(without_fitted(going.recipe)), "recipe": None}
+    return {"words": question_words(going.recipe), "recipe": going.recipe}

@@ -1,0 +1,224 @@
+"""`answer`: release a statistic of a private table, group by group, each number with its interval.
+
+Records are independent and each belongs to one group, so a person's secret touches one group's numbers only: releasing
+all groups spends no more than releasing one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.calibration import calibrate
+from fugu.data import Column, Schema, Table
+from fugu.data.private import Private, label_of, open_private
+from fugu.data.sources import TableLike
+from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
+from fugu.guarantee import Approx, Pure, is_guarantee
+from fugu.laws import Shifted
+from fugu.mechanism import Additive
+from fugu.numbers.exact import Real
+from fugu.queries.answered import Answer, Cell
+from fugu.queries.believing import Asked, Believed
+from fugu.queries.cells import tabulate
+from fugu.queries.groups import Group, find_groups
+from fugu.queries.records import Coding
+from fugu.queries.statistic import Statistic
+from fugu.scenario.secrets import ProtectLike
+from fugu.scenario.units import require_one_row_each
+from fugu.visible import Json
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Part:
+    """One group's exact numbers, in whole steps, the mechanism for them, and what its draw becomes."""
+
+    mechanism: Additive
+    exact: NDArray[np.float64]
+    shown: Callable[[NDArray[np.float64]], list[Cell]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A query whose mechanisms are proved, and whose private table is open; nothing has been drawn."""
+
+    statistic: Statistic
+    parts: dict[str, Part]
+    private: Private
+    recipe: Json | None
+    """What was asked, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
+    skipped: tuple[str, ...]
+    """Secrets that no row of the reference holds: nothing is promised of them."""
+
+    @property
+    def mechanisms(self) -> dict[str, Additive]:
+        """The mechanism of each group."""
+        return {group: part.mechanism for group, part in self.parts.items()}
+
+    def require_noise(self, allowed: bool) -> None:
+        """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
+        if not allowed and any(part.mechanism.noise.scale == 0 for part in self.parts.values()):
+            raise NoiselessRelease(
+                f"the other records alone hide each one in a group of {self.statistic}; the exact number would be "
+                "published. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
+            )
+
+    def release(self, allow_no_noise: bool = False) -> Answer:
+        """Draw every group, once."""
+        self.require_noise(allow_no_noise)
+        cells: list[Cell] = []
+        for part in self.parts.values():
+            drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
+            cells += part.shown(drawn.values)
+        return Answer(self.statistic, tuple(cells), self.mechanisms)
+
+
+def answer(
+    table: TableLike,
+    query: str | Statistic,
+    protect: ProtectLike,
+    budget: Pure | Approx,
+    reference: TableLike,
+    by: str | None = None,
+    bounds: tuple[Real, Real] | None = None,
+    step: Real | None = None,
+    bins: Sequence[float] | None = None,
+    allow_no_noise: bool = False,
+    public_prior: bool = False,
+    unit: str | None = None,
+    *,
+    schema: Schema | None = None,
+    missing: str | float | None = None,
+) -> Answer:
+    """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
+    `reference`.
+
+    Parameters:
+
+    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one of the same kind.
+    - `protect`: as in `Scenario.from_table`. `query`: "mean(chol)", "sum(chol)", "count(smoker=yes)", "histogram(age)"
+      or "crosstab(ward, sex)".
+    - `budget`: `Pure`, or `Approx` for counts, sums and means. `bins`: the edges of a histogram of numbers.
+    - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
+    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
+    - `allow_no_noise`: True to publish exact numbers where the other records alone hide each one.
+    - `public_prior`: True if the reference is the table itself and counts as public knowledge.
+    - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns
+      counts as.
+
+    Returns an `Answer`. Raises `NotProvable` where no noise is proved, `NoiselessRelease`, `PriorNotPublic`, and
+    `UsageError`, `BadBudget` or `BadTable` for arguments that make no sense.
+
+    >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
+    >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}
+    >>> found = answer(clinic, "mean(age)", "sex", Pure(1), reference=last_year, by="ward", bounds=(0, 100))
+    >>> [cell.group for cell in found.cells]
+    ['a']
+    """
+    prepared = prepare(
+        table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
+    )
+    return prepared.release(allow_no_noise)
+
+
+def prepare(
+    table: TableLike,
+    query: str | Statistic,
+    protect: ProtectLike,
+    budget: Pure | Approx,
+    reference: TableLike,
+    by: str | None = None,
+    bounds: tuple[Real, Real] | None = None,
+    step: Real | None = None,
+    bins: Sequence[float] | None = None,
+    public_prior: bool = False,
+    unit: str | None = None,
+    schema: Schema | None = None,
+    missing: str | float | None = None,
+) -> Prepared:
+    """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
+    if not is_guarantee(budget) or budget.renyi:
+        raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
+    asked = Asked(query, protect, by, bounds, step, bins, unit, schema, missing)
+    believed = asked.of(reference, public_prior)
+    statistic, reading = believed.statistic, believed.reading
+    public = tuple(name for name in (by, unit) if name is not None)
+    private = open_private(table, reading, statistic.columns, public)
+    require_one_row_each(private.table, unit)
+    groups = find_groups(believed.known, private, by)
+    if not public_prior and _same(believed.known, private, statistic.columns):
+        raise PriorNotPublic(
+            "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
+            "public_prior=True (--public-prior) if what it says counts as public knowledge"
+        )
+    recipe = believed.recipe({name: int(group.rows.sum()) for name, group in groups.items()})
+    if statistic.tabulated:
+        parts = _tables(believed, private, groups, budget)
+        return Prepared(statistic, parts, private, recipe, believed.skipped)
+    sums, how = believed.sums(budget), believed.how
+    codes = how.read(reading, private.table)
+    parts = {
+        name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(name, group))
+        for name, group in groups.items()
+    }
+    return Prepared(statistic, parts, private, recipe, believed.skipped)
+
+
+def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
+    rows, scale = len(codes), float(mechanism.noise.scale)
+    share = rows if statistic.averaged else 1
+
+    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
+        value, half = how.value(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
+        ends = ((value - half) / share, (value + half) / share)
+        return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
+
+    return Part(mechanism, np.array([float(codes.sum())]), shown)
+
+
+def _tables(believed: Believed, private: Private, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Part]:
+    """Histograms and cross-tabulations: changing one record moves at most one count down and one up.
+
+    Coupled, two laws of the whole vector differ by at most 2 in the sum of absolute differences, so Laplace noise of
+    scale 2 / epsilon in every cell gives Pure(epsilon), whatever the beliefs about independent records."""
+    if budget.delta > 0:
+        raise UsageError("histograms and cross-tabulations are released under a pure budget; leave delta out")
+    statistic, stated = believed.statistic, believed.stated
+    labels, place = tabulate(believed.known, private, statistic.columns, believed.asked.bins)
+    parts = {}
+    for name, group in groups.items():
+        found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
+        note = "changing one record changes the counts by at most 2 in all"
+        assert isinstance(found, Additive)
+        context = replace(found.context, assumptions=(*stated, note), unit="one record")
+        told: Json = {"query": str(statistic), "cells": labels, "by": believed.asked.by, "group": name}
+        told |= {"rows": int(group.rows.sum())}
+        sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json(), told)
+        counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
+        parts[name] = _counts(name, labels, counts, replace(found, context=context, certificate=sealed))
+    return parts
+
+
+def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Additive) -> Part:
+    half, scale = mechanism.noise.quantile(0.95), float(mechanism.noise.scale)  # counts are whole: nothing is rounded
+
+    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
+        found = zip(labels, drawn.tolist(), strict=True)
+        return [Cell(group, label, v, v - half, v + half, scale) for label, v in found]
+
+    return Part(mechanism, counts, shown)
+
+
+def _same(known: Table, private: Private, columns: tuple[str, ...]) -> bool:
+    """Whether the reference holds the rows of the private table, in any order, as far as the query looks."""
+    if len(known) != len(private):
+        return False
+    one, two = (Counter(zip(*(_labels(t.exact(n)) for n in columns), strict=True)) for t in (known, private.table))
+    return one == two
+
+
+def _labels(column: Column) -> list[str | None]:
+    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]

@@ -1,0 +1,73 @@
+"""`prove_again`: a second proof of a certificate, from the definition, that shares no code with the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fugu.errors import CertificateError
+from fugu.second.correlated import prove_correlated
+from fugu.second.lawbased import Item, prove_laws
+from fugu.second.mixed import prove_mixed
+from fugu.second.normals import smooth
+from fugu.second.reading import Drawn, Part, asked, drawn, family, part, rows
+from fugu.second.result import Asked, NotSummed, Second, not_checked
+
+_FINE = 80
+"""Less than 2^-80 of a normal law is outside its window; less still where delta is smaller."""
+
+
+def prove_again(content: Mapping[str, object]) -> Second:
+    """Prove a certificate from the definition, in integers and rationals alone, or say why not.
+
+    - `content`: the decoded JSON of a certificate of any kind, as it is read from its file.
+
+    Returns a `Second`: "holds" or "fails" with bounds on the loss, or "not checked" with the reason. Its digest is not
+    looked at: that is for `fugu.verify`. Raises `CertificateError` for what is not a certificate.
+
+    >>> from fugu import Discrete, LawPair, Pure, calibrate
+    >>> mechanism = calibrate(LawPair(Discrete([0, 1], [3, 1]), Discrete([0, 1], [1, 3])), Pure(0.5))
+    >>> prove_again(mechanism.certificate.body).outcome
+    'holds'
+    """
+    if not isinstance(content, Mapping):
+        raise CertificateError("a certificate is a JSON object")
+    try:
+        return _KINDS[_kind(content)](content)
+    except NotSummed as why:
+        return not_checked(str(why))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise CertificateError("the certificate cannot be read: a part is missing or of another shape") from error
+
+
+def _kind(content: Part) -> str:
+    kind = str(content["kind"])
+    if kind not in _KINDS:
+        raise NotSummed(f"certificates of kind {kind[:40]!r} are not summed here")
+    return kind
+
+
+def _additive(content: Part) -> Second:
+    noise, budget = drawn(content), asked(content)
+    return prove_laws(
+        [_item(part(found), content, noise, budget) for found in rows(content["families"])], noise, budget
+    )
+
+
+def _item(found: Part, content: Part, noise: Drawn, budget: Asked) -> Item:
+    if found.get("kind") != "analytic":
+        return family(found)
+    fine = _FINE + budget.delta.denominator.bit_length()
+    rate = noise.decay if noise.kind == "laplace" else noise.decay * 0
+    return smooth(found, content["lattice"], rate, fine)
+
+
+def _mixed(content: Part) -> Second:
+    return prove_mixed(content, prove_again)
+
+
+_KINDS: dict[str, Callable[[Part], Second]] = {
+    "additive": _additive,
+    "vector": _additive,
+    "mixed": _mixed,
+    "correlated": prove_correlated,
+}

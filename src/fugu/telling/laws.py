@@ -1,0 +1,94 @@
+"""The noise of a certificate in figures and in words that need no theory: "values come in steps of 43.8"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from fugu.documents.certificate import Certificate
+from fugu.documents.labels import secrets_named
+from fugu.noise.correlated import CorrelatedGaussian
+from fugu.numbers.exact import read_number
+from fugu.telling.told import PAGES, Told, tells
+from fugu.visible import Json
+
+_PAGE = {"vector": "vectors.md", "correlated": "correlated.md", "mixed": "renyi.md#11-a-coin-between-two-mechanisms"}
+_OF_NOISE = {"laplace": "laplace.md", "gaussian": "gaussian.md"}
+
+
+@tells("additive", "vector", "correlated", "analysis")
+def of_laws(certificate: Certificate) -> Told:
+    """The names in its labels, and its noise in words."""
+    return told_of_laws(certificate, noise_told(certificate))
+
+
+@tells("mixed")
+def of_mixture(certificate: Certificate) -> Told:
+    """As of its halves, one of which runs."""
+    halves = [noise_told(half) for half in certificate.parts]
+    share = float(read_number(certificate.body["share"]))
+    words = f"with probability {share:.3g} {halves[0]['words']}, else {halves[1]['words']}"
+    return told_of_laws(certificate, {"share": certificate.body["share"], "halves": halves, "words": words})
+
+
+def told_of_laws(certificate: Certificate, noise: Json) -> Told:
+    """What a certificate with laws says, whatever its kind."""
+    labels = tuple(dict.fromkeys(label for item in certificate.laws for label in item.labels))
+    return Told(
+        budget=certificate.body["budget"],
+        unit=str(certificate.body["unit"]),
+        secrets=tuple(dict.fromkeys(_secrets(labels))),
+        pairs=labels,
+        method=certificate.method,
+        theorem=certificate.theorem,
+        proof=page_of(certificate),
+        noise=noise,
+        figures=certificate.proved,
+        worst_pair=certificate.worst_pair,
+        assumptions=certificate.assumptions,
+        reading=certificate.body.get("reading"),
+        about=certificate.body.get("statistic") or certificate.body.get("query"),
+    )
+
+
+def page_of(certificate: Certificate) -> str:
+    """The page that proves noise of this kind, whatever method found it."""
+    if certificate.kind in _PAGE:
+        return PAGES + _PAGE[certificate.kind]
+    if certificate.budget.renyi:
+        return PAGES + "renyi.md"
+    smooth = not all(item.atoms for item in certificate.laws)
+    kind = certificate.body["noise"]["kind"]
+    return PAGES + ("mixtures.md" if smooth and kind == "laplace" else _OF_NOISE.get(kind, "renyi.md"))
+
+
+def noise_told(certificate: Certificate) -> Json:
+    """The noise as it is drawn, in the units of the published numbers, and in words."""
+    stated, unit = certificate.body["noise"], published_unit(certificate)
+    if stated["kind"] == CorrelatedGaussian.name:
+        words = f"Gaussian noise on {certificate.dimension} numbers together, correlated as the certificate says"
+        return {"kind": stated["kind"], "words": words}
+    scale = read_number(stated["scale"]) * unit
+    lattice = certificate.lattice
+    step = None if lattice is None else lattice.grid * unit
+    figures: Json = {"kind": stated["kind"], "scale": float(scale), "step": None if step is None else float(step)}
+    if scale == 0:
+        return {**figures, "words": "no noise: the beliefs alone suffice"}
+    name = {"laplace": "Laplace", "gaussian": "Gaussian"}.get(stated["kind"], str(stated["kind"]))
+    each = f" on each of {certificate.dimension} numbers" if certificate.dimension > 1 else ""
+    grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
+    return {**figures, "words": f"{name} noise of scale {float(scale):.4g}{each}{grid}"}
+
+
+def published_unit(certificate: Certificate) -> Fraction:
+    """What one step of the laws is in the published numbers: the step of a sum, over the rows of a mean."""
+    stated: Any = certificate.body.get("statistic") or {}
+    share = read_number(stated["rows"]) if stated.get("averaged") else Fraction(1)
+    return (read_number(stated["step"]) if "step" in stated else Fraction(1)) / share
+
+
+def _secrets(labels: tuple[str, ...]) -> Iterator[str]:
+    for label in labels:
+        if (named := secrets_named(label)) is not None:
+            yield from named[1:]

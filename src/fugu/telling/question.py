@@ -1,0 +1,84 @@
+"""The question behind a release, in words, from the recipe that states it exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number
+
+Recipe = Mapping[str, Any]
+_FITTED: dict[str, object] = {"bins": None, "bounds": None, "step": None, "schema": None}
+"""What a recipe may hold that was taken from the table which beliefs were fitted on."""
+
+
+def without_fitted(recipe: Recipe) -> dict[str, Any]:
+    """The recipe without edges, bounds and readings: for words about a table that is private."""
+    return {key: _FITTED.get(key, value) for key, value in recipe.items()}
+
+
+def question_words(recipe: Recipe) -> str:
+    """One sentence that says what is published of what, and what is secret.
+
+    >>> question_words({"what": "column", "publish": "chol", "protect": "smoker", "bins": None})
+    "Publish column 'chol', row by row. Secret: 'smoker' of each row."
+    """
+    found = _WORDS.get(recipe["what"])
+    if found is None:
+        raise CertificateError("the question is of a form that this version of fugu does not know")
+    return found(recipe)
+
+
+def _column(recipe: Recipe) -> str:
+    bins = recipe.get("bins")
+    coarse = ""
+    if bins is not None and all(isinstance(edge, int | float) for edge in bins):
+        coarse = f", each number as the middle of one of {len(bins) - 1} bins from {bins[0]:g} to {bins[-1]:g}"
+    elif bins is not None:
+        coarse = ", categories as their place in the order " + ", ".join(map(repr, bins))
+    return f"Publish column {recipe['publish']!r}, row by row{coarse}. Secret: {_protected(recipe)} of each row."
+
+
+def _statistic(recipe: Recipe) -> str:
+    by = "" if recipe["by"] is None else f" for each {recipe['by']!r} ({len(recipe['groups'])} groups)"
+    clipped = ""
+    if recipe["bounds"] is not None and not recipe["query"].startswith("count("):
+        low, high = (float(read_number(x)) for x in recipe["bounds"])
+        step = float(read_number(recipe["step"]))
+        clipped = f", values clipped to {low:g} .. {high:g} and rounded to steps of {step:g}"
+    elif recipe["bins"] is not None:
+        clipped = f", in {len(recipe['bins']) - 1} bins from {recipe['bins'][0]:g} to {recipe['bins'][-1]:g}"
+    rows = sum(recipe["groups"].values())
+    return f"Publish {recipe['query']} of {rows} records{by}{clipped}. Secret: {_protected(recipe)} of each record."
+
+
+def _sequence(recipe: Recipe) -> str:
+    return (
+        f"Publish {recipe['query']} of the sequences of {recipe['state']!r}, one for each {recipe['by']!r}, in the "
+        f"order of {recipe['order']!r}. Secret: {recipe['state']!r} of each entry."
+    )
+
+
+def _training(recipe: Recipe) -> str:
+    features = ", ".join(map(repr, recipe["features"]))
+    return (
+        f"Publish a {recipe['model']} that predicts {recipe['target']!r} from {features}. Secret: {recipe['secret']}."
+    )
+
+
+_WORDS: dict[str, Callable[[Recipe], str]] = {
+    "column": _column,
+    "statistic": _statistic,
+    "sequence": _sequence,
+    "training": _training,
+}
+
+
+def _protected(recipe: Recipe) -> str:
+    protect = recipe["protect"]
+    if isinstance(protect, str):
+        return repr(protect)
+    if isinstance(protect, Sequence):
+        return ", ".join(map(repr, protect)) + " together"
+    return "whether " + " or ".join(map(repr, protect))

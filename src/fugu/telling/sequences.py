@@ -1,0 +1,50 @@
+"""Releases of sequences, and mechanisms that are private for each entry, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fugu.documents.per_entry import NEIGHBOURS, PerEntryCertificate
+from fugu.guarantee import Pure
+from fugu.guarantee.encoding import budget_json
+from fugu.numbers.exact import read_number
+from fugu.queries.sequence_certificate import SECRETS, SequenceCertificate
+from fugu.telling.told import PAGES, Told, tells
+from fugu.visible import Json
+
+
+@tells("sequence")
+def of_sequences(certificate: SequenceCertificate) -> Told:
+    """Every state of every entry; what each entry costs is noise for the query's sensitivity."""
+    stated = certificate["pufferfish"]
+    return Told(
+        budget=budget_json(Pure(certificate.asked)), unit="the state of each entry of each user",
+        secrets=tuple(map(str, certificate["prior"]["states"])), pairs=(SECRETS,),
+        method=f"{certificate['query']}, private for each entry, translated under a Markov chain",
+        theorem="per-entry privacy under a prior: translation of epsilon", proof=PAGES + "translation.md",
+        noise=sequence_noise(certificate.claims),
+        figures={"epsilon": stated["epsilon"], "delta": 0.0, "per entry": certificate["epsilon"]},
+        worst_pair=SECRETS, assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"],
+        about={"query": certificate["query"]},
+    )  # fmt: skip
+
+
+@tells("per-entry")
+def of_entries(certificate: PerEntryCertificate) -> Told:
+    """One entry against any other value; the query stands for the noise."""
+    return Told(
+        budget=budget_json(certificate.guarantee), unit="one entry", secrets=(), pairs=(NEIGHBOURS,),
+        method=str(certificate["claimed by"]), theorem=f"noise for the sensitivity of {certificate['query']}",
+        proof=PAGES + "translation.md", noise=sequence_noise(certificate.claims),
+        figures={"epsilon": certificate["epsilon"], "delta": certificate["delta"]}, worst_pair=NEIGHBOURS,
+        assumptions=(), about={"query": certificate["query"]},
+    )  # fmt: skip
+
+
+def sequence_noise(claims: Mapping[str, Any]) -> Json:
+    """What is drawn for a query of sequences: noise for its sensitivity at its epsilon for each entry."""
+    epsilon, sensitivity = float(read_number(claims["epsilon"])), claims["sensitivity"]
+    made = "a draw" if sensitivity is None else f"noise for a sensitivity of {float(read_number(sensitivity)):.4g}"
+    figures = {"epsilon per entry": claims["epsilon"], "sensitivity": sensitivity}
+    return {**figures, "words": f"{made} at epsilon {epsilon:.4g} for each entry"}

@@ -1,0 +1,159 @@
+"""Release documents: every certificate inside is proved again, and what is said around them must follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import final
+
+from fugu.documents.document import Document, canonical_json
+from fugu.documents.plain_json import reading
+from fugu.documents.release import DERIVED, ReleaseDocument
+from fugu.errors import CertificateError
+from fugu.laws.pair import PairsLike
+from fugu.telling import derived, told
+from fugu.telling.question import question_words
+from fugu.verifier.kinds.registry import KINDS, Kind, judge, kind, no_laws, sealed
+from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, Verdict, checked, settled
+from fugu.visible import Json
+
+NOT_CHECKABLE = (
+    "not checkable: the beliefs hold numbers of the private table, so the certificates are withheld; whoever has the "
+    "file that is marked not for publication can check them"
+)
+
+
+@final
+@kind("release")
+class Releases(Kind):
+    """What went out, around sealed certificates."""
+
+    document = ReleaseDocument
+
+    def prove(self, document: ReleaseDocument, laws: PairsLike | None) -> Proved:
+        """The worst of the certificates inside."""
+        no_laws(laws, "a whole release; give its certificate")
+        bodies = document.certificates
+        return Proved.nothing(NOT_CHECKABLE, "not checked") if bodies is None else _proved(_judged(bodies))
+
+    def check(self, document: ReleaseDocument, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
+        """That it is whole, and says of its certificates what they say."""
+        bodies = document.certificates
+        yield from _checks(document, bodies, {} if bodies is None else _judged(bodies))
+
+    def judge(self, document: ReleaseDocument, laws: PairsLike | None) -> Verdict:
+        """Every certificate judged once, for the proof and for the checks."""
+        if document.withheld or laws is not None:
+            return super().judge(document, laws)
+        return judge_opened(document, document.certificates or {})
+
+
+def judge_opened(document: ReleaseDocument, bodies: Mapping[str, Json]) -> Verdict:
+    """The verdict on a release document whose certificates are at hand, also if they were withheld."""
+    verdicts = _judged(bodies)
+    return settled(_proved(verdicts), _checks(document, bodies, verdicts))
+
+
+def _checks(
+    document: ReleaseDocument, bodies: Mapping[str, Json] | None, verdicts: Mapping[str, Verdict]
+) -> Iterator[Checked]:
+    """Everything about a release document but the proof."""
+    yield from sealed(document)
+    if bodies is None:
+        yield "certificates", "not checked", NOT_CHECKABLE
+        return
+    yield from _of_groups(verdicts)
+    says = "noise, secrets, unit, assumptions and figures are those of the certificates"
+    yield checked("what is said", says, lambda: _same(document, bodies))
+    says = "the words are those of the recipe, and the certificates answer it"
+    yield checked("question", says, lambda: _question(document, bodies))
+    yield checked("skipped secrets", "no secret is both protected and left out", lambda: _skipped(document))
+
+
+def inner(body: Json) -> Document:
+    """The certificate inside a release document, read and checked by its own schema."""
+    schemas = {found.document.SCHEMA: found.document for found in KINDS.values()}
+    found = schemas.get(str(body.get("schema")))
+    if found is None or found is ReleaseDocument:
+        raise CertificateError("a release document holds something that is no certificate")
+    return found.parse(body)
+
+
+def _judged(bodies: Mapping[str, Json]) -> dict[str, Verdict]:
+    return {group: judge(inner(body), None) for group, body in bodies.items()}
+
+
+def _proved(verdicts: Mapping[str, Verdict]) -> Proved:
+    """The largest figures, and the first group that does not hold."""
+    worst = max(verdicts.values(), key=lambda v: (v.epsilon, v.delta))
+    wrong = next(((group, v) for group, v in verdicts.items() if not v.holds), None)
+    outcome: Outcome = "holds"
+    reason = next(iter(verdicts.values())).reason
+    if len(verdicts) > 1:
+        reason = f"all {len(verdicts)} certificates hold"
+    if wrong is not None:
+        group, verdict = wrong
+        open_only = all(outcome != "fails" for _, outcome, _ in verdict.checks)
+        outcome = "not checked" if open_only else "fails"
+        reason = f"group {group!r}: {verdict.reason}" if group else verdict.reason
+    epsilon, delta = max(v.epsilon for v in verdicts.values()), max(v.delta for v in verdicts.values())
+    return Proved(epsilon, delta, worst.worst_pair, outcome, reason)
+
+
+def _of_groups(verdicts: Mapping[str, Verdict]) -> Iterator[Checked]:
+    """The checks of the only certificate, or one line for each name over all groups."""
+    if len(verdicts) == 1:
+        for name, outcome, why in next(iter(verdicts.values())).checks[:-1]:
+            yield f"certificate: {name}", outcome, why
+        return
+    lines: dict[str, list[tuple[str, Outcome, str]]] = {}
+    for group, verdict in verdicts.items():
+        for name, outcome, why in verdict.checks[:-1]:
+            lines.setdefault(name, []).append((group, outcome, why))
+    for name, found in lines.items():
+        group, outcome, why = min(found, key=lambda line: ("fails", "not checked", "holds").index(line[1]))
+        same = sum(line[1] == outcome for line in found)
+        count = f"all {len(found)} groups" if same == len(found) else f"{same} of {len(found)} groups, first {group!r}"
+        yield f"certificates: {name}", outcome, f"{count}: {why}"
+
+
+def _same(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
+    """CertificateError unless every derived part is what the certificates make of it."""
+    with reading():
+        own = derived({group: told(inner(body)) for group, body in bodies.items()}, document.withheld)
+    for name in DERIVED:
+        if canonical_json(document[name]) != canonical_json(own[name]):
+            raise CertificateError(f"the part {name!r} of the document is not what its certificates say")
+
+
+def _question(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
+    """CertificateError unless the recipe makes the words, and every certificate answers the question of the recipe."""
+    with reading():
+        stated = document["question"]
+        recipe = stated["recipe"]
+        if recipe is None:
+            raise NotChecked("there is no recipe: the question was asked in code, or holds what is withheld")
+        if stated["words"] != question_words(recipe):
+            raise CertificateError("the words of the question are not those of its recipe")
+        for group, body in bodies.items():
+            if not _answers(recipe, group, body):
+                raise CertificateError(f"the certificate of group {group!r} is for another question than the recipe")
+
+
+def _answers(recipe: Json, group: str, body: Json) -> bool:
+    """Whether a certificate is for the question of a recipe, as far as it says for which."""
+    about, what = body.get("statistic") or {}, recipe["what"]
+    if what == "statistic":
+        same = (about["query"], about["group"], about.get("by")) == (recipe["query"], group, recipe["by"])
+        return same and recipe["groups"].get(group) == about["rows"]
+    if what == "column":
+        return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
+    named = {"sequence": "query", "training": "model"}[what]
+    return bool(recipe[named] == body[named])
+
+
+def _skipped(document: ReleaseDocument) -> None:
+    stated = document["skipped"]
+    if stated is None:
+        raise NotChecked("which secrets the beliefs leave out is not known of this release")
+    if both := sorted(set(map(str, stated)) & set(document["secrets"])):
+        raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")

@@ -1,0 +1,69 @@
+"""`verify`: prove a document again, from its own laws or from yours, using no figure that it states."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol
+
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
+from fugu.documents.plain_json import load_json
+from fugu.errors import UsageError
+from fugu.laws.pair import PairsLike
+from fugu.queries.sequence_certificate import SequenceCertificate, is_unsealed
+from fugu.verifier.kinds import KINDS, judge
+from fugu.verifier.verdict import Verdict
+
+
+class Certified(Protocol):
+    """A mechanism, or a release: whatever has a certificate."""
+
+    @property
+    def certificate(self) -> Document: ...
+
+
+Source = Certified | Document | str | os.PathLike[str]
+_SCHEMAS: dict[str, type[Document]] = {found.document.SCHEMA: found.document for found in KINDS.values()}
+_MOST_BYTES = max(document.MOST_BYTES for document in _SCHEMAS.values())
+
+
+def verify(mechanism_or_certificate: Source, scenario_or_pairs: PairsLike | None = None) -> Verdict:
+    """Check a document of any kind and prove again what it promises.
+
+    Parameters:
+
+    - `mechanism_or_certificate`: a mechanism, a certificate (of a release, a mixture, a training, sequences, or per
+      entry), or the path of its file.
+    - `scenario_or_pairs`: laws to prove it for in place of the certificate's own; they are first pushed through the
+      certificate's rounding, as the data is. For certificates of releases only.
+
+    Returns a `Verdict`: `holds`, the proved `epsilon` and `delta`, the `worst_pair`, the `reason`, and every check by
+    name. Nothing stored is believed but what the document says it runs and what it promises: the noise, the lattice,
+    the budget; the query and the chain; the parameters of a training. Raises `CertificateError` for what is not a
+    whole, unedited document of fugu, or one whose parts do not belong together."""
+    return judge(document_of(mechanism_or_certificate), scenario_or_pairs)
+
+
+def document_of(source: Source) -> Document:
+    """The document of a mechanism, an object or a file, read and checked anew: an object in memory is not believed."""
+    if isinstance(source, str | os.PathLike):
+        return read(load_json(source, _MOST_BYTES))
+    found = getattr(source, "certificate", source)
+    if not isinstance(found, Document):
+        raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")
+    return type(found).parse(found.body)
+
+
+def read(content: Any) -> Document:
+    """The document that decoded JSON is, by its schema; CertificateError if it is none."""
+    schema = content.get("schema") if isinstance(content, dict) else None
+    default = SequenceCertificate if is_unsealed(content) else Certificate
+    return (_SCHEMAS.get(schema, default) if isinstance(schema, str) else default).parse(content)
+
+
+def certificate_of(source: Source) -> Certificate:
+    """The certificate of a release; UsageError for documents without laws."""
+    found = document_of(source)
+    if not isinstance(found, Certificate):
+        raise UsageError(f"this is about certificates of releases, which hold laws; this one is of kind {found.kind!r}")
+    return found
