@@ -1,0 +1,41 @@
+"""The page about a whole release, of any kind: to sign before it goes out, and to keep after.
+
+To add a section: a file with a function from a `Dossier` to markup, or None, and its place here."""
+
+from collections.abc import Callable, Iterable
+
+from fugu.report.dossier.books import books
+from fugu.report.dossier.bounds import bounds
+from fugu.report.dossier.cover import cover
+from fugu.report.dossier.dossier import Dossier as Dossier
+from fugu.report.dossier.noise import noise, whatever_is_believed
+from fugu.report.dossier.people import people
+from fugu.report.dossier.signing import checking, end, rests, sign
+from fugu.report.html import Html
+from fugu.report.sections.beyond import beyond
+from fugu.report.sections.choice import choice
+from fugu.report.sections.coordinates import coordinates
+from fugu.report.sections.pairs import laws, ratio
+from fugu.report.sections.story import Story
+from fugu.report.shell import whole_page
+
+
+def _drawn(section: Callable[[Story], Html | None]) -> Callable[[Dossier], Html | None]:
+    """A section about one certificate with laws, where there is just one."""
+    return lambda dossier: None if dossier.story is None else section(dossier.story)
+
+
+SECTIONS: tuple[Callable[[Dossier], Html | None], ...] = (
+    cover, people, noise, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, whatever_is_believed,
+    _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
+)  # fmt: skip
+
+
+def sections_of(dossier: Dossier) -> Iterable[Html | None]:
+    """Every section, in order."""
+    return [section(dossier) for section in SECTIONS]
+
+
+def dossier_page(dossier: Dossier) -> str:
+    """The whole page."""
+    return whole_page(dossier.title, *sections_of(dossier))

@@ -1,0 +1,32 @@
+"""What has been spent on this data: the extract of the ledger."""
+
+from __future__ import annotations
+
+from fugu.report.dossier.dossier import Dossier
+from fugu.report.html import Html, tag
+from fugu.report.shell import row, section, table
+
+
+def books(dossier: Dossier) -> Html:
+    """Every request for the data, the one of this release marked; or that no ledger was charged."""
+    stated = dossier.body["ledger"]
+    if stated is None:
+        said = (
+            "No ledger was charged, so nothing prevents a second release of this data. Two releases that are safe "
+            "alone can reveal everything together."
+        )
+        if not dossier.released:
+            said = "A ledger is charged when the release is made."
+        return section("books-title", "What has been spent on this data", tag("p", said))
+    own = (
+        f"Request “{stated['request']}” of data “{stated['data']}”, entry {stated['entry'][:16]}…, {stated['at'][:16]}."
+    )
+    lines = [_line(e, e["request"] == stated["request"]) for e in dossier.entries or ()]
+    head = ["request", "state", "charge", "time (UTC)", ""]
+    shown = table("Requests for this data in the ledger", head, tag("tbody", lines)) if lines else None
+    return section("books-title", "What has been spent on this data", tag("p", own), shown)
+
+
+def _line(entry: dict[str, str], own: bool) -> Html:
+    when = entry["at"][:16].replace("T", " ")
+    return row(entry["request"], entry["state"], entry["charge"], when, "this release" if own else "")

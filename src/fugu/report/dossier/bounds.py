@@ -1,0 +1,41 @@
+"""What was proved and what an attack reached: an upper and a lower bound on the same loss."""
+
+from __future__ import annotations
+
+from fugu.report import text
+from fugu.report.dossier.dossier import Dossier
+from fugu.report.html import Html, tag
+from fugu.report.shell import defined, row, section, table
+
+_MOST = 60
+
+
+def bounds(dossier: Dossier) -> Html:
+    """The proof of every group with its page, and the attack if there was one."""
+    lines = []
+    mechanisms = list(dossier.body["mechanisms"])
+    for each in mechanisms[:_MOST]:
+        figures = each["proved"] or {}
+        epsilon = text.number(float(figures["epsilon"]), "up", 6) if figures else "withheld"
+        delta = text.number(float(figures["delta"]), "up") if figures else "withheld"
+        lines.append(row(each["group"] or "all", epsilon, delta, each["worst pair"] or "withheld", each["proof"]))
+    head = ["group", "proved ε", "δ", "pair that needs the noise most", "proof"]
+    shown = table("Proved upper bounds on what is revealed", head, tag("tbody", lines))
+    return section("bounds-title", "What is proved, and what an attack reaches", shown, _attack(dossier))
+
+
+def _attack(dossier: Dossier) -> Html:
+    audit = dossier.audit
+    if audit is None:
+        name = dossier.names.get("certificate", "CERT.json")
+        said = "No attack was run for this page. To run one: "
+        return tag("p", said, tag("code", f"fugu audit {name}"))
+    confidence = f"with confidence {float(audit.confidence)}"
+    return defined(
+        ("Attacked", f"{text.number(float(audit.draws), digits=9)} draws from the release path that really runs"),
+        (
+            "Lower bound",
+            f"ε ≥ {text.number(audit.epsilon_lower, 'down', 4)}, {confidence}",
+        ),
+        ("Verdict", audit.verdict),
+    )

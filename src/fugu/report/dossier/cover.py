@@ -1,0 +1,89 @@
+"""The first page: what goes out, of which data, under which promise; whether it has gone out."""
+
+from __future__ import annotations
+
+from fugu.documents.disclosure import holds_private_numbers
+from fugu.guarantee import Guarantee, weaknesses
+from fugu.report import text
+from fugu.report.dossier.dossier import Dossier
+from fugu.report.facts import _odds as odds_of
+from fugu.report.html import Html, Inside, joined, tag
+from fugu.report.shell import defined, listed, note
+
+WITHHELD = (
+    "The beliefs behind this release were fitted on the private table itself and declared public. They hold exact "
+    "numbers of that table, so they are in a file that is not for publication, and not on this page."
+)
+
+
+def cover(dossier: Dossier) -> Html:
+    """Title, question and promise in a sentence, what must be read first, and the facts of the release."""
+    body = dossier.body
+    odds = odds_of(dossier.budget)
+    slip = f", but for a chance of {text.number(float(odds.delta), 'up')}" if odds.delta else ""
+    promise = (
+        f"Whoever sees what is published, and believes what is stated here, can change their odds between two "
+        f"protected answers by a factor of at most {text.factor(float(odds.epsilon))}{slip}."
+    )
+    return joined(
+        tag(
+            "header",
+            tag("h1", dossier.title),
+            tag("p", body["question"]["words"], class_="lead"),
+            tag("p", promise),
+            _boxes(dossier),
+            defined(*_facts(dossier)),
+        ),
+        "\n",
+    )
+
+
+def _boxes(dossier: Dossier) -> Html:
+    boxes = []
+    if not dossier.released:
+        boxes.append(note("aside", "Nothing has gone out yet", " This page shows what would be published, and how."))
+    if dossier.certificates is None:
+        boxes.append(note("loud", "The beliefs are withheld", tag("p", WITHHELD)))
+    elif holds_private_numbers(dossier.body["assumptions"]):
+        said = " It shows beliefs that were fitted on the private table itself. Publish it only if they are public."
+        boxes.append(note("loud", "This page holds exact numbers of the private table", said))
+    if warnings := weaknesses(dossier.budget, dossier.body["data"]["rows"]):
+        boxes.append(note("loud", "Warning", listed(list(warnings))))
+    return joined(boxes)
+
+
+def _facts(dossier: Dossier) -> list[tuple[str, Inside]]:
+    body = dossier.body
+    rows = body["data"]["rows"]
+    files = [f"{file['name']} ({file['rows']:,} rows)" if file["rows"] else file["name"] for file in body["published"]]
+    return [
+        ("Data", f"{body['data']['name']}" + ("" if rows is None else f", {rows:,} records")),
+        ("Date", _date(body["date"]) if body["date"] else "not released yet"),
+        ("Published", ", ".join(files) if files else "nothing yet"),
+        ("Beliefs", believed(dossier)),
+        ("Budget", _promise(dossier.budget)),
+        ("Software", f"fugu {body['fugu']}"),
+    ]
+
+
+def believed(dossier: Dossier) -> str:
+    """Where the beliefs come from."""
+    stated = dossier.body["beliefs"]
+    if stated["sha256"] is not None:
+        return f"fitted on the reference {stated['name']!r}, which counts as public (SHA-256 {stated['sha256'][:16]}…)"
+    return f"{stated['from']}; declared public"
+
+
+def _promise(budget: Guarantee) -> str:
+    """The budget in figures."""
+    orders = [(float(a), float(e)) for a, e in budget.orders]
+    if not budget.renyi:
+        return text.epsilon(float(budget.epsilon)) + (f", {text.delta(float(budget.delta))}" if budget.delta else "")
+    shown = [f"Rényi divergence at most {text.number(e, 'up')} at order {text.number(a)}" for a, e in orders[:6]]
+    return "; ".join(shown) + (
+        f"; outside events of probability {text.delta(float(budget.delta))}" if budget.delta else ""
+    )
+
+
+def _date(stamp: str) -> str:
+    return stamp[:16].replace("T", ", ") + " UTC"

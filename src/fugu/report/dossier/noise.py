@@ -1,0 +1,108 @@
+"""How much noise: of every group, beside how much the values vary themselves, and beside ordinary privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fugu.documents.certificate import Certificate
+from fugu.laws.family import Family
+from fugu.report import text
+from fugu.report.amounts import amount_of
+from fugu.report.dossier.dossier import Dossier
+from fugu.report.html import Html, tag
+from fugu.report.shell import row, section, table
+from fugu.report.views import parts
+from fugu.telling.laws import published_unit
+
+_MOST = 60
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """The noise of one group in the units of what is published; None where it is not known."""
+
+    error: float
+    half: float
+    spread: float | None
+    ordinary: float | None
+    """The average error of Laplace noise that protects every two values within the range, whatever is believed."""
+    reach: float | None
+    """How far apart two values can be at most, in scales of the Laplace noise: the loss under any beliefs."""
+
+
+def amounts(certificate: Certificate) -> Amounts:
+    """Read off one certificate. Laplace noise of scale b on values within a range R gives epsilon = R / b to anybody,
+    whatever they believe (Dwork, McSherry, Nissim, Smith 2006)."""
+    unit = float(published_unit(certificate))
+    running = [(part, amount_of(part.certificate)) for part in parts(certificate)]
+    error = sum(float(part.share) * amount.error for part, amount in running) * unit
+    half = max(amount.half for _, amount in running) * unit
+    part = running[0][0]
+    grid = float(part.lattice.grid) if part.lattice else None
+    step = None if grid is None else grid * unit
+    laws = [item for item in part.certificate.laws if isinstance(item, Family) and not item.translates]
+    if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
+        return Amounts(error, half, None, None, None)
+    spread = max(item.spread() for item in laws) * step
+    width = _range(certificate, laws, step)
+    epsilon = float(certificate.budget.epsilon)
+    ordinary = width / epsilon if width and epsilon and math.isfinite(epsilon) else None
+    laplace = all(p.certificate.body["noise"]["kind"] == "laplace" and not p.noise.silent for p, _ in running)
+    scale = min(float(p.certificate.released_noise.scale) for p, _ in running) * unit if laplace else 0
+    return Amounts(error, half, spread, ordinary, width / scale if scale else None)
+
+
+def _range(certificate: Certificate, laws: list[Family], step: float) -> float:
+    """The distance of the farthest two values: of the bounds of a statistic, else of the believed values."""
+    stated = certificate.body.get("statistic") or {}
+    if "steps" in stated:
+        return float(stated["steps"]) * step
+    low = min(float(item.points.min()) for item in laws)
+    high = max(float(item.points.max()) for item in laws)
+    return (high - low) * step
+
+
+def noise(dossier: Dossier) -> Html:
+    """A table with a line for each group."""
+    groups = list(dossier.body["mechanisms"])
+    lines = [_line(dossier, each) for each in groups[:_MOST]]
+    rest = tag("p", tag("small", f"The first {_MOST} of {len(groups):,} groups.")) if len(groups) > _MOST else None
+    head = ["group", "noise", "average error", "95 % of errors within", "values vary by", "ordinary privacy would add"]
+    caption = "Noise in the units of what is published"
+    under = (
+        "“Values vary by”: their standard deviation under the stated beliefs. “Ordinary privacy would add”: the "
+        "average error of differential privacy at the same budget, which protects every value within the range "
+        "against every other and uses no beliefs."
+    )
+    return section(
+        "noise-title", "How much noise", table(caption, head, tag("tbody", lines)), rest, tag("p", tag("small", under))
+    )
+
+
+def _line(dossier: Dossier, mechanism: dict[str, object]) -> Html:
+    group = str(mechanism["group"]) or "all"
+    words = str(mechanism["noise"]["words"])  # type: ignore[index]
+    certificate = dossier.laws.get(str(mechanism["group"]))
+    if certificate is None or certificate.kind == "correlated":
+        return row(group, words, "-", "-", "-", "-")
+    found = amounts(certificate)
+    shown = [None if x is None else text.number(x) for x in (found.error, found.half, found.spread, found.ordinary)]
+    return row(group, words, *("-" if x is None else x for x in shown))
+
+
+def whatever_is_believed(dossier: Dossier) -> Html | None:
+    """What is left if the beliefs are wrong altogether, in odds: for Laplace noise on a bounded range."""
+    known = [amounts(found).reach for found in dossier.laws.values() if found.kind in ("additive", "mixed")]
+    if not known or any(loss is None for loss in known) or len(known) != len(dossier.laws):
+        said = (
+            "Against observers whose beliefs differ from those stated, no limit on the odds is known from this page, "
+            "except where a figure below gives one for beliefs that are only slightly off."
+        )
+    else:
+        factor = text.factor(max(loss for loss in known if loss is not None))
+        said = (
+            "Against an observer with any other beliefs about one record, whatever they are, the noise alone still "
+            f"limits the change of the odds to a factor of {factor}, as long as records are independent."
+        )
+    return section("wrong-title", "If the beliefs are wrong", tag("p", said)) if dossier.laws else None
