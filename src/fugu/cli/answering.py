@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 from rich.table import Table as Rich
@@ -12,6 +12,7 @@ from rich.table import Table as Rich
 from fugu.cli import options
 from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
+from fugu.cli.paging import page_after, page_before, write_before
 from fugu.data import Schema
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
@@ -68,10 +69,25 @@ class Asks:
         return found
 
 
-def release_query(asked: Asks, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool) -> None:
+def release_query(
+    asked: Asks, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool,
+    report: str | None = None,
+) -> None:  # fmt: skip
     """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
     with progress():
         prepared = asked.prepared()
+        going = Outgoing(
+            certificates={group: found.certificate for group, found in prepared.mechanisms.items()},
+            table=asked.table,
+            data=data,
+            rows=len(prepared.private),
+            recipe=None if prepared.recipe is None else {"what": "statistic", **prepared.recipe},
+            words=f"Publish {prepared.statistic}.",
+            skipped=prepared.skipped,
+            beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+        )
+        before = page_before(going)
+    write_before(report, before, as_json)
     summary: dict[str, Any] = {"query": str(prepared.statistic), "dry_run": dry_run}
     if dry_run:
         scales = {group: float(m.noise.scale) for group, m in prepared.mechanisms.items()}
@@ -83,25 +99,15 @@ def release_query(asked: Asks, account: Account | None, files: Files, data: str,
         return
     cells = _spent(asked, prepared, account)
     columns = columns_of(cells)
-    going = Outgoing(
-        certificates={group: found.certificate for group, found in prepared.mechanisms.items()},
-        table=asked.table,
-        data=data,
-        rows=len(prepared.private),
-        recipe=None if prepared.recipe is None else {"what": "statistic", **prepared.recipe},
-        words=f"Publish {prepared.statistic}.",
-        skipped=prepared.skipped,
-        beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
-        ledger=None if account is None else account.entry(),
-    )
-    publish(files, going, drafted(files.published, columns), columns, None)
+    going = going if account is None else replace(going, ledger=account.entry())
+    publish(files, going, drafted(files.published, columns), columns, page_after(files, account))
     warn_of_formulas(files.published, columns)
     if as_json:
         told = None if account is None else account.told()
         print_json({**summary, "cells": [asdict(cell) for cell in cells], "files": files.to_json(), "ledger": told})
         return
     out.print(_shown(prepared.statistic, cells, asked.budget))
-    say(f"wrote {', '.join(map(str, files.all()[:-1]))}")
+    say(f"wrote {', '.join(map(str, files.all()))}")
 
 
 def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Cell, ...]:

@@ -12,8 +12,8 @@ import fugu
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
-from fugu.guarantee import weaknesses
 from fugu.documents.weakness import warnings_of
+from fugu.guarantee import weaknesses
 from fugu.scenario import Scenario
 
 

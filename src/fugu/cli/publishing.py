@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,6 +10,7 @@ import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
+from fugu.cli.paging import page_after, page_before, write_before
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema
 from fugu.errors import BadTable
@@ -19,7 +20,6 @@ from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.column import open_column, release_private
-from fugu.report import page
 from fugu.scenario import Scenario
 
 
@@ -53,8 +53,9 @@ class ColumnAsked:
 
 
 def publish_column(
-    asked: ColumnAsked, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool
-) -> None:
+    asked: ColumnAsked, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool,
+    report: str | None = None,
+) -> None:  # fmt: skip
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
@@ -66,17 +67,6 @@ def publish_column(
         private = open_column(mechanism, asked.table)
         if len(private) == 0:
             raise BadTable(f"{Path(asked.table).name!r} has no rows, so there is nothing to release")
-        shown = (
-            None if dry_run else page(mechanism, query_name=asked.publish, secret_name=asked.protect, rows=len(private))
-        )
-    summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
-    if not dry_run:
-        drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
-        columns = {asked.publish: drawn.values}
-        if account is None:
-            draft = drafted(files.published, columns)
-        else:
-            draft = drawn_once(account, mechanism, private, drawn, asked.publish, files.published)
         going = Outgoing(
             certificates={"": mechanism.certificate},
             table=asked.table,
@@ -86,12 +76,22 @@ def publish_column(
             words=f"Publish column {asked.publish!r}, row by row.",
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
             beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
-            ledger=None if account is None else account.entry(),
         )
-        publish(files, going, draft, columns, shown)
+        before = page_before(going)
+    summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
+    if not dry_run:
+        drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
+        columns = {asked.publish: drawn.values}
+        if account is None:
+            draft = drafted(files.published, columns)
+        else:
+            draft = drawn_once(account, mechanism, private, drawn, asked.publish, files.published)
+        going = going if account is None else replace(going, ledger=account.entry())
+        publish(files, going, draft, columns, page_after(files, account))
         warn_of_formulas(files.published, columns)
         summary["files"] = files.to_json()
         summary["ledger"] = None if account is None else account.told()
+    write_before(report, before, as_json)
     if as_json:
         print_json(summary)
         return

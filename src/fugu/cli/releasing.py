@@ -73,9 +73,14 @@ def release(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
     ] = False,
+    report: Annotated[
+        str | None, typer.Option(help="Also write the page to sign before the release here (HTML), as with --dry-run.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate, a page for a column."""
+    """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
+    if report is not None:
+        options.fresh(options.target(report, table, reference, ledger, schema, output), force)
     if (reference is None) == (not public_prior):
         raise UsageError(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
@@ -115,7 +120,7 @@ def release(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
             bounds_of(bounds), account, schema, not no_header, start, data,
         )  # fmt: skip
-        release_sequences(asked, files, dry_run, as_json)
+        release_sequences(asked, files, dry_run, as_json, report)
         return
     _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
     if protect is None:
@@ -134,7 +139,7 @@ def release(
             reading,
             None if missing == "error" else options.missing(missing), allow_no_noise,
         )  # fmt: skip
-        release_query(statistic, account, files, data, dry_run, as_json)
+        release_query(statistic, account, files, data, dry_run, as_json, report)
         return
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
@@ -142,7 +147,7 @@ def release(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
         reading, allow_no_noise,
     )  # fmt: skip
-    publish_column(column, account, files, data, dry_run, as_json)
+    publish_column(column, account, files, data, dry_run, as_json, report)
 
 
 _DEFAULTS: dict[str, object] = {

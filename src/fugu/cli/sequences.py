@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import fugu
 from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
+from fugu.cli.paging import page_after, page_before, write_before
 from fugu.cli.sequence_output import columns_of, table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data import Schema
@@ -62,7 +63,7 @@ class Asked:
     data: str = "data"
 
 
-def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool) -> None:
+def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, report: str | None = None) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
     with progress():
         columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header)
@@ -73,12 +74,6 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool) 
         query.check(query.domain.read(private))  # a shape that the query is not for is found before anything is spent
         mechanism = query.mechanism(entry_budget(chain, asked.epsilon))
         certificate = _certificate(asked, chain, mechanism, reading)
-    summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}
-    summary["prior"] = {k: v for k, v in certificate["prior"].items() if k != "transition"}
-    shown = None
-    if not dry_run:
-        answer = _spent(asked, chain, mechanism, reading)
-        shown = columns_of(answer, asked.query)
         going = Outgoing(
             certificates={"": certificate},
             table=asked.table,
@@ -93,9 +88,17 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool) 
             },
             skipped=certificate["pufferfish"]["skipped"],
             beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
-            ledger=None if asked.account is None else asked.account.entry(),
         )  # fmt: skip
-        publish(files, going, drafted(files.published, shown), shown, None)
+        before = page_before(going)
+    write_before(report, before, as_json)
+    summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}
+    summary["prior"] = {k: v for k, v in certificate["prior"].items() if k != "transition"}
+    shown = None
+    if not dry_run:
+        answer = _spent(asked, chain, mechanism, reading)
+        shown = columns_of(answer, asked.query)
+        going = going if asked.account is None else replace(going, ledger=asked.account.entry())
+        publish(files, going, drafted(files.published, shown), shown, page_after(files, asked.account))
         warn_of_formulas(files.published, shown)
         summary |= {"files": files.to_json(), "answer": shown}
     if as_json:
@@ -107,7 +110,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool) 
         out.print("dry run: nothing was released, charged or written")
         return
     out.print(table_of(shown))
-    say(f"wrote {', '.join(map(str, files.all()[:-1]))}")
+    say(f"wrote {', '.join(map(str, files.all()))}")
 
 
 def query_of(asked: Asked, chain: fugu.MarkovChain, reading: Reading) -> SequenceQuery:

@@ -11,6 +11,7 @@ import typer
 
 from fugu.cli import options
 from fugu.cli.console import print_json, progress
+from fugu.cli.paging import page_after
 from fugu.cli.train_data import Rows, Wanted, names_of, read_bounds
 from fugu.cli.train_prior import Belief, check_private
 from fugu.cli.train_reading import Public, Reading, Told
@@ -128,7 +129,7 @@ def train(
     found = Found(
         fitted, reading.kind, rules.wanted, budget, reading.limits, max_norm, lines, rehearsal, len(stand_in),
         None if rehearse or table is None else Path(table).name, None if source is None else Path(source).name,
-        public_table, belief.text, () if files is None else tuple(map(str, files.all()[:-1])),
+        public_table, belief.text, () if files is None else tuple(map(str, files.all())),
     )  # fmt: skip
     if files is not None:
         assert table is not None
@@ -145,7 +146,7 @@ def train(
             beliefs=Beliefs(reference=source),
         )  # fmt: skip
         text = json.dumps(model_file(found), indent=1, ensure_ascii=False) + "\n"
-        publish(files, going, drafted_text(files.published, text), None, None)
+        publish(files, going, drafted_text(files.published, text), None, page_after(files, None))
     if as_json:
         print_json(content(found))
     else:

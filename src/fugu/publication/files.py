@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,18 +48,22 @@ class Files:
 
 
 def publish(
-    files: Files, going: Outgoing, draft: Draft, columns: Mapping[str, Sized] | None, page: str | None
+    files: Files,
+    going: Outgoing,
+    draft: Draft,
+    columns: Mapping[str, Sized] | None,
+    page: Callable[[ReleaseDocument], str],
 ) -> ReleaseDocument:
     """Write the private part, the document and the page, and give the published file its name, in this order.
 
-    `columns`: what the file holds, for the document; None if it is no table."""
+    `columns`: what the file holds, for the document; None if it is no table. `page`: what makes the page of the
+    document."""
     rows = None if columns is None else max(map(len, columns.values()), default=0)
     file = Published(files.published.name, draft.file, rows, () if columns is None else tuple(columns))
     document, private = issue(going, [file])
     with writing(files.private, private=True) as out:
         out.write(private.to_json())
     document.save(files.certificate)
-    if page is not None:
-        write_text(files.page, page)
+    write_text(files.page, page(document))
     draft.publish()
     return document

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fugu._version import __version__
 from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
 from fugu.documents.document import Document, canonical_json
 from fugu.documents.release import NOT_FOR_PUBLICATION, PrivatePart, ReleaseDocument
@@ -84,17 +85,12 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
     commitment = commit_file(going.table, salt)
     withheld = None if beliefs_salt is None else {"commitment": commit_text(canonical_json(stated), beliefs_salt)}
     body = {
-        "kind": "release",
+        **_said(going),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {"name": going.data, "commitment": commitment, "rows": going.rows},
         "published": [file.to_json() for file in published],
-        "question": _question(going),
-        "skipped": None if going.skipped is None else list(going.skipped),
-        "beliefs": going.beliefs.to_json(),
-        "ledger": going.ledger,
         "withheld": withheld,
         "certificates": None if own else stated,
-        **derived({group: told(found) for group, found in going.certificates.items()}, withheld=own),
     }
     private = {
         "kind": "release-private",
@@ -106,6 +102,25 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
         "recipe": going.recipe if own else None,
     }
     return ReleaseDocument.sealed(body), PrivatePart.sealed(private)
+
+
+def preview(going: Outgoing) -> Json:
+    """What the document would say, before anything is drawn: nothing is committed to, nothing has a date."""
+    data = {"name": going.data, "commitment": None, "rows": going.rows}
+    return {"fugu": __version__, **_said(going), "date": None, "data": data, "published": []}
+
+
+def _said(going: Outgoing) -> Json:
+    """What a document says that does not depend on the draw."""
+    own = going.beliefs.own_table
+    return {
+        "kind": "release",
+        "question": _question(going),
+        "skipped": None if going.skipped is None else list(going.skipped),
+        "beliefs": going.beliefs.to_json(),
+        "ledger": going.ledger,
+        **derived({group: told(found) for group, found in going.certificates.items()}, withheld=own),
+    }
 
 
 def _question(going: Outgoing) -> Json:

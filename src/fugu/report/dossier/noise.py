@@ -68,10 +68,12 @@ def noise(dossier: Dossier) -> Html:
     groups = list(dossier.body["mechanisms"])
     lines = [_line(dossier, each) for each in groups[:_MOST]]
     rest = tag("p", tag("small", f"The first {_MOST} of {len(groups):,} groups.")) if len(groups) > _MOST else None
-    head = ["group", "noise", "average error", "95 % of errors within", "values vary by", "ordinary privacy would add"]
+    summed = any("statistic" in found.body for found in dossier.laws.values())
+    varies = "one record varies it by" if summed else "values vary by"
+    head = ["group", "noise", "average error", "95 % of errors within", varies, "ordinary privacy would add"]
     caption = "Noise in the units of what is published"
     under = (
-        "“Values vary by”: their standard deviation under the stated beliefs. “Ordinary privacy would add”: the "
+        f"“{varies[0].upper()}{varies[1:]}”: the standard deviation under the stated beliefs. “Ordinary privacy would add”: the "
         "average error of differential privacy at the same budget, which protects every value within the range "
         "against every other and uses no beliefs."
     )
