@@ -14,6 +14,7 @@ from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
 from fugu.documents.weakness import warnings_of
 from fugu.guarantee import weaknesses
+from fugu.publication.issue import Beliefs, Outgoing
 from fugu.scenario import Scenario
 
 
@@ -143,11 +144,16 @@ def calibrate(
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Write the page to sign before anything is released here (HTML).")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on."""
     if output is not None:
         options.certificate(output, table)
+    if report is not None:
+        options.target(report, table, output)
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
@@ -156,12 +162,28 @@ def calibrate(
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=cast(Any, noise), method=cast(Any, method), grid=grid
         )
+        page = None if report is None else page_before(_going(scenario, mechanism, table))
     if output is not None:
         mechanism.certificate.save(output)
+    if page is not None:
+        write_before(report, page, as_json)
     if as_json:
         print_json(figures(mechanism, scenario.report.rows))
     else:
         describe(mechanism, publish, scenario.report.rows)
+
+
+def _going(scenario: Scenario, mechanism: Calibrated, reference: str) -> Outgoing:
+    """What would go out of a table that is not named yet."""
+    return Outgoing(
+        certificates={"": mechanism.certificate},
+        table=reference,
+        data="a table that is not named yet",
+        rows=None,
+        recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
+        skipped=tuple(secret for secret, _ in scenario.report.skipped),
+        beliefs=Beliefs(reference=reference),
+    )
 
 
 def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:

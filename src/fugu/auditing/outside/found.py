@@ -24,6 +24,8 @@ class Found:
     document: Document
     folder: Path | None
     published: Path | None = None
+    name: str | None = None
+    """The name of the document's own file."""
 
     @property
     def release(self) -> ReleaseDocument | None:
@@ -46,7 +48,7 @@ def find(source: Any) -> Found:
         raise UsageError(
             f"{path.name!r} is the private part of a release, not for publication; give the certificate beside it"
         )
-    return Found(read(content), path.absolute().parent)
+    return Found(read(content), path.absolute().parent, name=path.name)
 
 
 def private_part(found: Found, path: str | os.PathLike[str] | None) -> PrivatePart | None:
@@ -89,7 +91,8 @@ def _in_folder(folder: Path) -> Found:
         raise UsageError(f"the folder holds {len(documents)} certificates ({names}); name the one that is meant")
     if not candidates:
         raise UsageError(f"there is no certificate in the folder {folder.name!r}")
-    return Found(next(iter(candidates.values())), folder)
+    file, document = next(iter(candidates.items()))
+    return Found(document, folder, name=file.name)
 
 
 def _of_model(path: Path, model: dict[str, Any]) -> Found:
@@ -103,9 +106,9 @@ def _of_model(path: Path, model: dict[str, Any]) -> Found:
             named = {part["name"] for part in document.published}
             digests = {str(body.get("digest")) for body in (document.certificates or {}).values()}
             if path.name in named or model.get("certificate") in digests:
-                return Found(document, path.absolute().parent, path)
+                return Found(document, path.absolute().parent, path, file.name)
         elif document.body.get("digest") == model.get("certificate"):
-            return Found(document, path.absolute().parent)
+            return Found(document, path.absolute().parent, name=file.name)
     raise UsageError(
         f"no certificate beside {path.name!r} is for this model; put its certificate into the same folder, or name it"
     )

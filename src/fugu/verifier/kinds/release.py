@@ -17,7 +17,7 @@ from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, Verdict,
 from fugu.visible import Json
 
 NOT_CHECKABLE = (
-    "not checkable: the beliefs hold numbers of the private table, so the certificates are withheld; whoever has the "
+    "the beliefs hold numbers of the private table, so the certificates are withheld; whoever has the "
     "file that is marked not for publication can check them"
 )
 
