@@ -12,6 +12,7 @@ import fugu
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
+from fugu.cli.paging import page_before, write_before
 from fugu.documents.weakness import warnings_of
 from fugu.guarantee import weaknesses
 from fugu.publication.issue import Beliefs, Outgoing
