@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fugu.auditing.decoder import decode as decode
     from fugu.auditing.nearby import guarantee_within as guarantee_within
     from fugu.auditing.property_attack import property_attack as property_attack
+    from fugu.auditing.release_attack import Audit as Audit
+    from fugu.auditing.release_attack import audit as audit
     from fugu.auditing.verdict import Verdict as Verdict
     from fugu.auditing.verify import verify as verify
     from fugu.calibration.calibrate import calibrate as calibrate
@@ -78,6 +80,7 @@ _ROOMS = {
     "Answer": "queries",
     "Approx": "guarantee",
     "AttackReport": "auditing",
+    "Audit": "auditing",
     "BayesianNetwork": "priors",
     "Certificate": "mechanism",
     "ChainSet": "priors",
@@ -111,6 +114,7 @@ _ROOMS = {
     "Verdict": "auditing",
     "answer": "queries",
     "attack": "auditing",
+    "audit": "auditing",
     "calibrate": "calibration",
     "closeness": "transport",
     "compare": "calibration",
