@@ -81,13 +81,12 @@ class AttackReport:
 
     @property
     def needed(self) -> float | None:
-        """About how many test outputs of each hypothesis show half of the guarantee's epsilon, if rates stay as they
-        are; None without a finite epsilon above 0, inf if no number does."""
+        """About how many test outputs of each hypothesis show half of the guarantee's epsilon if it is tight: guesses
+        right as often as `ceiling` allows. None without a finite epsilon above 0."""
         if self.epsilon is None or not 0 < self.epsilon < math.inf:
             return None
         level = float(1 - as_fraction(self.confidence)) / (2 * len(self.attempts))
-        rates = [(a.tpr, a.fpr) for a in self.attempts] + [(1 - a.fpr, 1 - a.tpr) for a in self.attempts]
-        curve = Curve(np.array([p for p, _ in rates]), np.array([q for _, q in rates]))
+        curve = Curve(np.array([self.ceiling]), np.array([1 - self.ceiling]))
         return curve.needed(float(self.epsilon) / 2, level, float(self.delta))
 
     @property
@@ -143,9 +142,8 @@ class AttackReport:
         return "\n".join([*lines, f"guarantee: {self.guarantee!r} ({at}); the attacks {said}", *self._too_few()])
 
     def _too_few(self) -> list[str]:
-        """One line where the test outputs are too few to show half of what is promised."""
-        if self.epsilon is None or self.needed is None or self.epsilon_lower >= float(self.epsilon) / 2:
+        """One line where the test outputs are too few to show half of what is promised, however good the guesses."""
+        if self.needed is None or 2 * self.needed <= self.test:
             return []
-        if math.isinf(self.needed):
-            return ["draws: no number of them shows half of that epsilon with these guesses"]
-        return [f"draws: too few; about {2 * self.needed:.2g} test outputs are needed to show half of that epsilon"]
+        shown = f"{self.test} test outputs show {self.epsilon_lower:.3g}"
+        return [f"draws: too few: {shown}; to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"]

@@ -50,11 +50,11 @@ def entry_contest(
     source: BitSource,
 ) -> Audit:
     """Attack a document without laws; UsageError where there is nothing that could be run."""
-    query, epsilon, label, sides, most = _prepared(document, rng)
+    query, epsilon, promised, label, sides, most = _prepared(document, rng)
     count = min(draws, most)
     outputs = [_outputs(query, epsilon, sides, side, count // 2, source) for side in (0, 1)]
     halves = Halves.of(*_numbered(outputs))
-    scores = _learnt(halves)
+    scores = _nearer(halves) if _is_number(outputs[0][0]) else _oftener(halves)
     level = alpha / TESTS
     attempts = tuple(fight(label, halves, scores, level, 0))
     curves = halves.measured(scores)
@@ -64,7 +64,7 @@ def entry_contest(
     fewer = f"queries of sequences run one by one, so {count} draws were made" if count < draws else ""
     notes = (*([fewer] if fewer else ()), "scores are learnt on the first half; draws needed are measured there")
     return Audit(
-        guarantee=Pure(proved),
+        guarantee=promised,
         epsilon=proved,
         delta=0,
         epsilon_lower=max(a.epsilon_lower for a in attempts),
@@ -82,7 +82,8 @@ def entry_contest(
     )
 
 
-Prepared = tuple[SequenceQuery, Fraction, str, Data, int]
+Prepared = tuple[SequenceQuery, Fraction, Pure, str, Data, int]
+"""The query, its epsilon for each entry, what is promised, the contest in words, data of a side, draws at most."""
 
 
 @singledispatch
@@ -97,13 +98,8 @@ def _prepared(document: Document, rng: np.random.Generator) -> Prepared:  # noqa
 def _(document: PerEntryCertificate, rng: np.random.Generator) -> Prepared:  # noqa: ARG001
     query = query_from(document.claims)
     pair = neighbours(query)
-    return (
-        query,
-        Fraction(document.guarantee.epsilon),
-        "two data sets that differ in one entry",
-        pair.__getitem__,
-        _MOST,
-    )
+    epsilon = Fraction(document.guarantee.epsilon)
+    return query, epsilon, Pure(epsilon), "two data sets that differ in one entry", pair.__getitem__, _MOST
 
 
 @_prepared.register
@@ -117,7 +113,7 @@ def _(document: SequenceCertificate, rng: np.random.Generator) -> Prepared:
             "audit the mechanism's own certificate, which is about one entry"
         )
     place = 1 if chain.free else (chain.length + 1) // 2
-    used = np.flatnonzero(chain.supports[place - 1])
+    used = np.flatnonzero(chain.supports[min(place, len(chain.supports)) - 1])  # one row if it is stationary
     if len(used) < 2:
         raise UsageError("not attackable, because the entry in the middle takes one state only")
     first, second = int(used[0]), int(used[-1])
@@ -126,7 +122,7 @@ def _(document: SequenceCertificate, rng: np.random.Generator) -> Prepared:
     def drawn(side: int) -> object:
         return [[chain.states[k] for k in drawn_given(chain, place, (first, second)[side], rng)]]
 
-    return query_from(document.claims), document.epsilon, label, drawn, most
+    return query_from(document.claims), document.epsilon, Pure(document.asked), label, drawn, most
 
 
 def neighbours(query: SequenceQuery) -> tuple[object, object]:
@@ -191,12 +187,22 @@ def _numbered(outputs: list[list[Any]]) -> tuple[Floats, Floats]:
 
 
 def _row(value: Any, known: dict[Any, int]) -> Any:
-    if isinstance(value, int | float | np.number | np.ndarray):
+    if _is_number(value):
         return np.asarray(value, dtype=np.float64).ravel()
     return [float(known.setdefault(repr(value), len(known)))]
 
 
-def _learnt(halves: Halves) -> Floats:
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number | np.ndarray)
+
+
+def _oftener(halves: Halves) -> Floats:
+    """ln of how much oftener an answer came from the first side, on the first half."""
+    one, other = halves.counts[0]
+    return np.asarray(np.log(one + 0.5) - np.log(other + 0.5))
+
+
+def _nearer(halves: Halves) -> Floats:
     """How much nearer (l1) an output is to the first side's median than to the second's, as the first half shows."""
     rows = halves.outputs.reshape(len(halves.outputs), -1)
     one, other = (_median(rows, counts) for counts in halves.counts[0])

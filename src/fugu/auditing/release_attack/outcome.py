@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from fugu.auditing.curve import LIKELY
+from fugu.auditing.release_attack.divergence import Divergence
 from fugu.auditing.release_attack.patterns import Naive, Patterns
 from fugu.auditing.release_attack.trial import Attempt
 from fugu.guarantee import Guarantee
@@ -45,7 +46,7 @@ class Audit:
     every event that was tested. `reach`: the bound that so many draws are expected to show. `ceiling`: what they show
     if every guess is right. `needed`: {share of epsilon: draws that should show it}. `patterns`: holes, precision and
     bits of the outputs; `naive`: the same of textbook noise in doubles. `through_files`: the attack through files.
-    `notes`: what was not done, and why."""
+    `divergences`: of a Rényi promise, order by order, promised and attacked. `notes`: what was not done, and why."""
 
     guarantee: Guarantee
     epsilon: Real
@@ -62,11 +63,13 @@ class Audit:
     naive: Naive | None
     through_files: ThroughFiles | None
     notes: tuple[str, ...]
+    divergences: tuple[Divergence, ...] = ()
 
     @property
     def refuted(self) -> bool:
         """Whether the attack shows that what is proved does not hold."""
-        return self.epsilon_lower > exact(self.epsilon)
+        beyond = any(found.attacked > found.promised for found in self.divergences)
+        return beyond or self.epsilon_lower > exact(self.epsilon)
 
     @property
     def clean(self) -> bool:
@@ -124,10 +127,14 @@ class Audit:
             ("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"),
             ("attacked", f"epsilon >= {self.epsilon_lower:.6g} with confidence {float(self.confidence):.10g}"),
             ("tightness", f"{self.tightness:.4f} (attacked / proved)"),
-            ("supremum", _loss(worst.supremum) + " in doubles, over all events"),
-            ("likely events", _loss(worst.likely) + f" over events of probability at least {LIKELY:g}"),
+            ("supremum", _loss(worst.supremum, "over all events, in doubles")),
+            ("likely events", _loss(worst.likely, f"over events of probability at least {LIKELY:g}")),
             ("best event", f"{best.event}, {best.order} law of {_named(best.pair)}: {_rates(best)}"),
             ("draws", self.enough),
+        ]
+        lines += [
+            (f"order {d.order:g}", f"divergence >= {d.attacked:.6g}, promised {d.promised:.6g}")
+            for d in self.divergences
         ]
         if (seen := self.patterns) is not None:
             holes = "not listed" if seen.holes is None else f"{seen.holes} of {seen.expected} due outputs missing"
@@ -173,6 +180,7 @@ class Audit:
                 "epsilon_lower": _finite(files.epsilon_lower),
                 "attempts": [_attempt(a) for a in files.attempts],
             },
+            "divergences": [asdict(found) for found in self.divergences],
             "notes": list(self.notes),
         }  # fmt: skip
 
@@ -186,8 +194,8 @@ def _rates(attempt: Attempt) -> str:
     return f"{right[0]} of {right[1]} outputs against {wrong[0]} of {wrong[1]}"
 
 
-def _loss(loss: float | None) -> str:
-    return "not worked out" if loss is None else f"{loss:.6g}"
+def _loss(loss: float | None, over: str) -> str:
+    return "not worked out for these laws" if loss is None else f"{loss:.6g} {over}"
 
 
 def _attempt(attempt: Attempt) -> Json:

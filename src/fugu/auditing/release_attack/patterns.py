@@ -54,7 +54,7 @@ class Naive:
     """The shares of outputs, of both values, with bits finer than 2^-53: a sum with a large value has none."""
 
 
-def look(contest: Contest, halves: Halves, lattices: tuple[Lattice, ...], epsilon: float) -> Patterns:
+def look(contest: Contest, halves: Halves, lattices: tuple[Lattice, ...], epsilon: float, delta: float) -> Patterns:
     """Patterns in all outputs of a contest, both halves together; one lattice per half of a mixture."""
     seen = [halves.counts[0][side] + halves.counts[1][side] for side in (0, 1)]
     on = np.zeros(len(halves.outputs), dtype=bool) if lattices else np.ones(len(halves.outputs), dtype=bool)
@@ -62,7 +62,8 @@ def look(contest: Contest, halves: Halves, lattices: tuple[Lattice, ...], epsilo
         exact = lattice.value(lattice.index(halves.outputs)) == halves.outputs
         on |= exact if exact.ndim == 1 else exact.all(axis=1)
     total = seen[0] + seen[1]
-    often = EXPECTED * math.exp(min(epsilon, 50.0))
+    apart = delta * max(int(side.sum()) for side in seen)  # outputs that the guarantee says nothing about
+    often = EXPECTED * math.exp(min(epsilon, 50.0)) + apart + 10 * math.sqrt(apart)
     one_sided = sum(int(np.sum((seen[a] >= often) & (seen[b] == 0))) for a, b in ((0, 1), (1, 0)))
     expected, holes = _holes(contest, halves.outputs, seen)
     return Patterns(int(total.sum()), len(halves.outputs), int(total[~on].sum()), expected, holes, one_sided)

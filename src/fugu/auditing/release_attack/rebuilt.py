@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from fugu.auditing.shadows import Floats
-from fugu.errors import UsageError
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.certificate import Certificate
 from fugu.mechanism.context import Context
@@ -40,8 +39,6 @@ def rebuilt(certificate: Certificate) -> Mechanism:
         schema=body.get("reading"),
         shares=body.get("property"),
     )
-    if certificate.kind == "analysis":
-        raise UsageError(NEVER_DRAWN)
     if certificate.kind == "mixed":
         first, second = map(rebuilt, certificate.parts)
         share = read_number(body["share"])
@@ -65,7 +62,7 @@ def bare(mechanism: Mechanism) -> Mechanism:
     """The mechanism without the functions that follow it: what they are given can only tell more."""
     if isinstance(mechanism, Mixed):
         return replace(mechanism, first=bare(mechanism.first), second=bare(mechanism.second), post=())
-    return replace(mechanism, post=())
+    return replace(mechanism, post=()) if mechanism.post else mechanism
 
 
 def followed(mechanism: Mechanism) -> bool:

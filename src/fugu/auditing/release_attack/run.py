@@ -9,10 +9,11 @@ import numpy as np
 
 from fugu.auditing.curve import LIKELY, Curve, ceiling
 from fugu.auditing.release_attack.contest import Contest, contests
+from fugu.auditing.release_attack.divergence import divergences
 from fugu.auditing.release_attack.entries import entry_contest
 from fugu.auditing.release_attack.outcome import Audit, PairLoss, ThroughFiles
 from fugu.auditing.release_attack.patterns import Naive, contrast, look
-from fugu.auditing.release_attack.rebuilt import bare, followed, rebuilt, run
+from fugu.auditing.release_attack.rebuilt import NEVER_DRAWN, bare, followed, rebuilt, run
 from fugu.auditing.release_attack.through_files import Route, route_of
 from fugu.auditing.release_attack.trial import TESTS, Attempt, Halves, fight
 from fugu.auditing.shadows import Floats
@@ -27,7 +28,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_count, is_share
 from fugu.numbers.exact import Real, as_fraction
 
-DRAWS, FILES, LEAST = 2_000_000, 2000, 1000
+DRAWS, LEAST = 2_000_000, 1000
 SHARES = (0.5, 0.9)
 """Shares of what is proved, for which the draws that they need are worked out."""
 _MOST_PAIRS, _ATTACKED = 200, 3
@@ -79,6 +80,8 @@ def audit(
     dice = _Dice.of(rng)
     if not isinstance(document, Certificate):
         return entry_contest(document, float(verdict.epsilon), draws, alpha, confidence, dice.rng, dice.source)
+    if document.runs == "analysis":
+        raise UsageError(NEVER_DRAWN)
     mechanism = source if isinstance(source, Mechanism) else rebuilt(document)
     return _Attack(document, mechanism, dice, alpha, confidence).run(verdict.epsilon, draws, through_files)
 
@@ -127,7 +130,7 @@ class _Attack:
         for contest, share in zip(ranked, shares, strict=False):
             fought = halves if contest is worst else Halves.of(*self._outputs(contest, share))
             attempts += fight(contest.label, fought, contest.score(fought.outputs), level, delta)
-        patterns = look(worst, halves, _lattices(self.certificate), float(epsilon))
+        patterns = look(worst, halves, _lattices(self.certificate), float(epsilon), float(delta))
         through = self._through(files, worst, self.alpha - alpha, delta) if files is not None else None
         curves = worst.curves or halves.measured(worst.score(halves.outputs))
         if worst.curves is None:
@@ -151,6 +154,7 @@ class _Attack:
             naive=self._contrast(worst),
             through_files=through,
             notes=tuple(notes),
+            divergences=divergences(guarantee, attempts),
         )
 
     def _listed(self, notes: list[str]) -> list[Contest]:

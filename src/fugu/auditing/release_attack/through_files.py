@@ -167,4 +167,6 @@ def _written(path: Path, name: str, cells: Iterable[str | float]) -> None:
 def _parsed(path: Path, name: str) -> Floats:
     """A column of a published file."""
     with path.open(newline="", encoding="utf-8") as lines:
-        return np.array([float(row[name]) for row in csv.DictReader(lines)])
+        found = np.array([float(row[name]) for row in csv.DictReader(lines)])
+    path.unlink()  # the next one is a new file, as the first was
+    return found
