@@ -124,7 +124,7 @@ def test_the_draws_needed_are_those_that_reach():
 
 def test_an_attack_says_how_many_draws_a_bound_needs():
     found = fugu.attack(laplace(0.1), TWO, attacks="likelihood-ratio", rng=rng())
-    assert found.epsilon_lower == 0 and 1e4 < found.needed < 2e4 and "draws: too few" in str(found)
+    assert found.epsilon_lower < 0.05 and 1e4 < found.needed < 2e4 and "draws: too few" in str(found)
     more = fugu.attack(laplace(0.1), TWO, attacks="likelihood-ratio", rng=rng(), shadow=20_000, test=40_000)
     assert 0.04 < more.epsilon_lower <= 0.1 and "draws" not in str(more)
     assert fugu.attack(None, TWO, attacks="likelihood-ratio", rng=rng()).needed is None
