@@ -4,6 +4,7 @@ The right text must be in the file exactly once."""
 
 from __future__ import annotations
 
+AUDIT = "auditing/test_release_attack.py"
 HUNT = "test_oracle_hunt.py::test_loss_is_the_truth_from_above"
 GOLDEN, BLUR = f"loss/test_golden_losses.py {HUNT}[few]", "loss/test_law_errors.py"
 BOUNDS, PROOFS = "loss/test_bounds_mutants.py", "loss/test_proofs_mutants.py loss/test_golden_losses.py"
@@ -699,4 +700,26 @@ LIST: list[list[str] | tuple[str, ...]] = [
      "return math.nan"),
     ("one text spoils truth values", "return number_of(cell, decimal) if truth is None else truth",
      "return number_of(cell, decimal)", "training/test_estimators.py"),
+    ["auditing/release_attack/trial.py", AUDIT],
+    ("events tested where they were chosen", "tested, against = halves.counts[1][own], halves.counts[1][other]",
+     "tested, against = ours, theirs"),
+    ("one order only", '(("first", 0, 1), ("second", 1, 0))', '(("first", 0, 1),)'),
+    ("halves that overlap", "cut = start + size // 2", "cut = start + size"),
+    ["auditing/release_attack/run.py", AUDIT],
+    ("no union bound", "level = alpha / (attacked * TESTS)", "level = alpha"),
+    ("files for free", "alpha = self.alpha / 2 if files is not None else self.alpha", "alpha = self.alpha"),
+    ("what does not verify is attacked", "if not verdict.holds:", NO),
+    ["auditing/release_attack/outcome.py", AUDIT],
+    ("a refutation that is none", "return beyond or self.epsilon_lower > exact(self.epsilon)", "return beyond"),
+    ("divergences ignored", "beyond = any(found.attacked > found.promised for found in self.divergences)",
+     "beyond = False"),
+    ["auditing/release_attack/patterns.py", AUDIT],
+    ("holes unseen", "holes += int(np.sum(~np.isin(due, outputs[counts > 0])))", "holes += 0"),
+    ("delta forgotten", "+ apart + 10 * math.sqrt(apart)", ""),
+    ["auditing/curve.py", AUDIT],
+    ("delta the wrong way", "_log_ratio(self.p - delta, self.q)", "_log_ratio(self.p + delta, self.q)"),
+    ("rare events count as likely", "[self.p >= least]", ""),
+    ["auditing/release_attack/divergence.py", AUDIT],
+    ("the other order", "heads = order * math.log(p) + (1 - order) * math.log(q)",
+     "heads = order * math.log(q) + (1 - order) * math.log(p)"),
 ]  # fmt: skip

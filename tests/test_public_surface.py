@@ -18,7 +18,18 @@ import structure
 DOOR = Path(fugu.__file__)
 MODULES = {"errors", "iterate", "sequences"}
 NEEDED = {
-    *("Answer", "AttackReport", "ChainSet", "Charge", "Comparison", "DependentGroups", "GaussianField", "HiddenMarkov"),
+    *(
+        "Answer",
+        "AttackReport",
+        "Audit",
+        "audit",
+        "ChainSet",
+        "Charge",
+        "Comparison",
+        "DependentGroups",
+        "GaussianField",
+        "HiddenMarkov",
+    ),
     *("IndependentBlocks", "InfluenceCurve", "JointTable", "Release", "answer", "decode", "guarantee_within"),
     *("property_attack", "read_table", "release_column", "swap_counts", "swap_shift", "swap_sigma"),
 }

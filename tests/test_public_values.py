@@ -86,6 +86,7 @@ EXAMPLES = {
     "PerEntryRelease": lambda: fugu.PerEntryDP(sorted, epsilon=0.5).release([2, 1] * 500),
     "SequenceAnswer": lambda: Histogram(States(tuple(range(300)))).mechanism(1).release([[1, 2] * 50]),
     "AttackReport": lambda: fugu.attack(additive(), student(), shadow=200, test=200),
+    "Audit": lambda: fugu.audit(additive(), draws=1000),
     "Decoded": decoded,
     "MarkovChain": chain,
     "ChainSet": lambda: fugu.ChainSet([chain()]),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fugu.auditing.nearby import guarantee_within as guarantee_within
     from fugu.auditing.outside.examine import examine as examine
     from fugu.auditing.property_attack import property_attack as property_attack
+    from fugu.auditing.release_attack import Audit as Audit
+    from fugu.auditing.release_attack import audit as audit
     from fugu.calibration.calibrate import calibrate as calibrate
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.comparison import Comparison as Comparison
@@ -80,6 +82,7 @@ _ROOMS = {
     "Answer": "queries.answered",
     "Approx": "guarantee",
     "AttackReport": "auditing",
+    "Audit": "auditing",
     "BayesianNetwork": "priors",
     "Certificate": "documents.certificate",
     "ChainSet": "priors",
@@ -114,6 +117,7 @@ _ROOMS = {
     "Verdict": "verifier",
     "answer": "queries.answering",
     "attack": "auditing",
+    "audit": "auditing",
     "calibrate": "calibration",
     "closeness": "transport",
     "compare": "calibration",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from fugu.auditing.bounds import Implied
+from fugu.auditing.curve import Curve
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, as_fraction
 from fugu.visible import Json
 
 
@@ -35,7 +38,7 @@ class AttackReport:
     `attempts`: one `Attempt` per attack. `guarantee`: what the mechanism promises, None if nothing is known; `epsilon`:
     the guarantee's epsilon at `delta`. `confidence`: with which all bounds hold together. `shadow`, `test`: how many
     outputs the guessers were trained and tried on. `best` is the strongest attempt, `consistent` whether the guarantee
-    still stands."""
+    still stands; `needed` about how many test outputs a meaningful bound needs."""
 
     attempts: tuple[Attempt, ...]
     guarantee: Guarantee | None
@@ -77,6 +80,16 @@ class AttackReport:
         return None if self.epsilon is None else self.epsilon_lower <= exact(self.epsilon)
 
     @property
+    def needed(self) -> float | None:
+        """About how many test outputs of each hypothesis show half of the guarantee's epsilon if it is tight: guesses
+        right as often as `ceiling` allows. None without a finite epsilon above 0."""
+        if self.epsilon is None or not 0 < self.epsilon < math.inf:
+            return None
+        level = float(1 - as_fraction(self.confidence)) / (2 * len(self.attempts))
+        curve = Curve(np.array([self.ceiling]), np.array([1 - self.ceiling]))
+        return curve.needed(float(self.epsilon) / 2, level, float(self.delta))
+
+    @property
     def ceiling(self) -> float:
         """The best accuracy against fair labels that the guarantee allows: (e^epsilon + delta) / (1 + e^epsilon)."""
         if self.epsilon is None:
@@ -112,6 +125,7 @@ class AttackReport:
             "confidence": float(self.confidence),
             "shadow": self.shadow,
             "test": self.test,
+            "needed": self.needed if self.needed is not None and math.isfinite(self.needed) else None,
         }
 
     def __str__(self) -> str:
@@ -125,4 +139,11 @@ class AttackReport:
             return "\n".join([*lines, "guarantee: none stated"])
         said = "leave it standing (which proves nothing)" if self.consistent else "REFUTE it for these two hypotheses"
         at = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}, accuracy at most {self.ceiling:.4f}"
-        return "\n".join([*lines, f"guarantee: {self.guarantee!r} ({at}); the attacks {said}"])
+        return "\n".join([*lines, f"guarantee: {self.guarantee!r} ({at}); the attacks {said}", *self._too_few()])
+
+    def _too_few(self) -> list[str]:
+        """One line where the test outputs are too few to show half of what is promised, however good the guesses."""
+        if self.needed is None or 2 * self.needed <= self.test:
+            return []
+        shown = f"{self.test} test outputs show {self.epsilon_lower:.3g}"
+        return [f"draws: too few: {shown}; to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"]

@@ -7,7 +7,19 @@ from pathlib import Path
 
 import typer
 
-from fugu.cli import calibrating, demo, errata, influence, ledger, property, releasing, reporting, train, verifying
+from fugu.cli import (
+    auditing,
+    calibrating,
+    demo,
+    errata,
+    influence,
+    ledger,
+    property,
+    releasing,
+    reporting,
+    train,
+    verifying,
+)  # fmt: skip
 from fugu.cli.console import fail
 from fugu.errors import FuguError, UsageError
 
@@ -29,6 +41,7 @@ app.command("release")(releasing.release)
 app.command("report")(reporting.report)
 app.command("train")(train.train)
 app.command("verify")(verifying.verify)
+app.command("audit")(auditing.audit)
 app.add_typer(ledger.app, name="ledger", no_args_is_help=True)
 
 

@@ -1,0 +1,259 @@
+"""`Contest`: two laws that must look alike, as an attacker sees them: inputs to draw, and the score of an output."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.auditing.curve import Curve
+from fugu.auditing.release_attack.channel import Channel, channel_of
+from fugu.auditing.shadows import Floats
+from fugu.documents.certificate import Certificate
+from fugu.errors import UsageError
+from fugu.laws.analytic import Analytic
+from fugu.laws.components import Components
+from fugu.laws.family import Family
+from fugu.laws.multinormal import MultivariateNormal, NormalPair
+from fugu.noise.lattice import Lattice
+
+_CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
+"""(output, atom) cells of a window, outputs of a window of numbers, outputs of one of vectors."""
+_SPREAD, _ATOMS = 9.0, 2000
+"""A normal law is scored as at most so many atoms within so many standard deviations."""
+_BLOCK = 2_000_000
+
+
+class Contest(ABC):
+    """P is side 0, Q is side 1."""
+
+    label: str
+    note: str = ""
+    """What a reader must know of the scores; empty if they are the exact ratio."""
+
+    @abstractmethod
+    def inputs(self, side: int, count: int, rng: np.random.Generator) -> Floats:
+        """Values drawn from one of the two laws, as the table would hold them."""
+
+    @abstractmethod
+    def score(self, outputs: Floats) -> Floats:
+        """ln p/q of every output, in doubles."""
+
+    @property
+    @abstractmethod
+    def curves(self) -> tuple[Curve, Curve] | None:
+        """How likely the best events are, P against Q and Q against P; None where that is not worked out."""
+
+    @property
+    def values(self) -> tuple[float, float] | None:
+        """Two different numbers, a likely one under each law, where there are such."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms(Contest):
+    """Two laws with atoms (or normal laws, seen as atoms) and noise on a lattice."""
+
+    label: str
+    atoms: Floats
+    weights: tuple[Floats, Floats]
+    channel: Channel
+    spreads: tuple[Components, Components] | None = None
+    """The laws that inputs are drawn from, if they have a spread; else the atoms are."""
+    note: str = ""
+
+    def inputs(self, side: int, count: int, rng: np.random.Generator) -> Floats:
+        """Atoms by their weights; normal numbers where the law has a spread."""
+        if self.spreads is None:
+            weights = self.weights[side]
+            return np.asarray(self.atoms[rng.choice(len(weights), size=count, p=weights / weights.sum())])
+        law = self.spreads[side]
+        which = rng.choice(len(law.weights), size=count, p=law.weights / law.weights.sum())
+        return np.asarray(law.means[which] + law.stds[which] * rng.standard_normal(count))
+
+    def score(self, outputs: Floats) -> Floats:
+        """The exact ratio; read off the window between its outputs where there are too many of them."""
+        if len(outputs) * len(self.atoms) > 10 * _CELLS and outputs.ndim == 1 and self._known is not None:
+            seen, p, q, _ = self._known
+            return np.interp(outputs, seen, _ratio(p, q))
+        return _ratio(*self._logs(outputs))
+
+    def _logs(self, outputs: Floats) -> tuple[Floats, Floats]:
+        found: list[tuple[Floats, Floats]] = []
+        with np.errstate(divide="ignore"):
+            logs = [np.log(w) for w in self.weights]
+        for block in np.array_split(outputs, 1 + outputs.size * len(self.atoms) // _BLOCK):
+            mass = self.channel.log_mass(self.atoms, block)
+            found.append((_summed(mass, logs[0]), _summed(mass, logs[1])))
+        return np.concatenate([p for p, _ in found]), np.concatenate([q for _, q in found])
+
+    @cached_property
+    def _known(self) -> tuple[Floats, Floats, Floats, float] | None:
+        """The outputs of the window with ln of both masses, and how many lattice points each stands for."""
+        numbers = self.atoms.ndim == 1
+        most = min(_MOST_CELLS if numbers else _OF_VECTORS, max(2000, _CELLS // len(self.atoms)))
+        if (window := self.channel.window(self.atoms, most)) is None:
+            return None
+        outputs, each = window
+        p, q = self._logs(outputs)
+        return outputs, p + np.log(each), q + np.log(each), each
+
+    @cached_property
+    def curves(self) -> tuple[Curve, Curve] | None:
+        """From the masses of the window."""
+        if self._known is None:
+            return None
+        _, p, q, _ = self._known
+        scores = np.round(_ratio(p, q), 12)
+        p, q = np.exp(p), np.exp(q)
+        return Curve.of(scores, p, q), Curve.of(-scores, q, p)
+
+    @property
+    def masses(self) -> tuple[Floats, Floats, Floats] | None:
+        """Outputs of numbers with their masses under both laws, where every lattice point is listed."""
+        if self._known is None or self.atoms.ndim > 1 or self._known[3] != 1:
+            return None
+        outputs, p, q, _ = self._known
+        return outputs, np.exp(p), np.exp(q)
+
+    @property
+    def values(self) -> tuple[float, float] | None:
+        """The likeliest atoms of both laws, or other two if those are one."""
+        if self.atoms.ndim > 1 or len(self.atoms) < 2:
+            return None
+        one = int(np.argmax(self.weights[0]))
+        other = int(np.argmax(np.where(np.arange(len(self.atoms)) == one, -1.0, self.weights[1])))
+        return float(self.atoms[one]), float(self.atoms[other])
+
+
+@dataclass(frozen=True, eq=False)
+class Normals(Contest):
+    """Two normal laws of a vector and correlated lattice noise, scored as the normal laws of their sum."""
+
+    label: str
+    laws: tuple[MultivariateNormal, MultivariateNormal]
+    noise: Floats
+    """The covariance of noise and rounding."""
+    note: str = "scored as normal laws, which lattice noise is to some digits"
+
+    def inputs(self, side: int, count: int, rng: np.random.Generator) -> Floats:
+        """mean + root z, in doubles."""
+        law = self.laws[side]
+        values, vectors = np.linalg.eigh(law.cov_array)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.asarray(law.mean_array + rng.standard_normal((count, law.dimension)) @ root.T)
+
+    def score(self, outputs: Floats) -> Floats:
+        """The difference of two quadratic forms."""
+        p, q = (self._log_density(law, outputs) for law in self.laws)
+        return np.asarray(p - q)
+
+    def _log_density(self, law: MultivariateNormal, outputs: Floats) -> Floats:
+        cov = law.cov_array + self.noise
+        z = outputs - law.mean_array
+        return np.asarray(-0.5 * (np.einsum("ni,ni->n", z @ np.linalg.inv(cov), z) + np.linalg.slogdet(cov)[1]))
+
+    @cached_property
+    def curves(self) -> tuple[Curve, Curve] | None:
+        """With one covariance ln p/q is normal, with variance m^2 and mean +- m^2 / 2."""
+        one, other = self.laws
+        if one.cov != other.cov:
+            return None
+        from scipy.special import ndtr
+
+        gap = one.mean_array - other.mean_array
+        m = float(np.sqrt(gap @ np.linalg.solve(one.cov_array + self.noise, gap)))
+        t = np.linspace(-9, 9, 20_001)
+        curve = Curve(ndtr(t + m), ndtr(t))
+        return curve, curve
+
+
+def contests(certificate: Certificate) -> Iterator[Contest]:
+    """Every pair of the certificate that differs."""
+    for item in certificate.laws:
+        for alone in item.alone():
+            yield _contest(alone, certificate)
+
+
+@singledispatch
+def _contest(item: object, certificate: Certificate) -> Contest:  # noqa: ARG001
+    raise UsageError(f"not attackable, because there is no sampler of laws of kind {type(item).__name__}")
+
+
+@_contest.register
+def _(item: Family, certificate: Certificate) -> Contest:
+    (pair,), (label,) = item.pairs, item.labels
+    p, q = (item.laws[k].floats() for k in pair)
+    used = (p > 0) | (q > 0)
+    blurred = "the laws are known up to an error only; inputs follow the masses stated" if item.blurred(pair) else ""
+    points = item.points[used]
+    return Atoms(label, _values(points, certificate), (p[used], q[used]), channel_of(certificate), note=blurred)
+
+
+@_contest.register
+def _(item: Analytic, certificate: Certificate) -> Contest:
+    assert certificate.lattice is not None
+    atoms, weights = _as_atoms((item.p, item.q), certificate.lattice)
+    note = "normal inputs are doubles; scores see them as atoms"
+    return Atoms(item.label, atoms, weights, channel_of(certificate), (item.p, item.q), note)
+
+
+@_contest.register
+def _(item: NormalPair, certificate: Certificate) -> Contest:
+    if certificate.kind == "mixed":
+        raise UsageError("not attackable, because mixtures of correlated noise have no score yet; audit each half")
+    grid = float(certificate.correlated.grid)
+    cov = np.array([[float(x) for x in row] for row in certificate.correlated.covariance()])
+    return Normals(item.label, (item.p, item.q), cov + np.eye(len(cov)) * grid**2 / 12)
+
+
+def _values(points: NDArray[np.int64], certificate: Certificate) -> Floats:
+    """Values that the release rounds to these lattice points: supported ones, where values are moved to such first."""
+    lattice, support = certificate.lattice, certificate.support
+    if lattice is None:
+        assert support is not None  # without a lattice, points are the numbers of supported values
+        return np.asarray(support[points])
+    if support is None or certificate.body.get("support") == "lattice":
+        return lattice.value(points)
+    places = lattice.index(support)
+    found = {tuple(np.atleast_1d(place).tolist()): k for k, place in enumerate(places)}
+    return np.asarray(support[[found[tuple(np.atleast_1d(point).tolist())] for point in points]])
+
+
+def _as_atoms(laws: tuple[Components, Components], lattice: Lattice) -> tuple[Floats, tuple[Floats, Floats]]:
+    """The probabilities that the laws give to stretches of the lattice, at their middles."""
+    from scipy.special import ndtr
+
+    ends = [(law.means - _SPREAD * law.stds, law.means + _SPREAD * law.stds) for law in laws]
+    low, high = min(a.min() for a, _ in ends), max(b.max() for _, b in ends)
+    first, last = (int(k) for k in lattice.index(np.array([low, high])))
+    stride = max(1, -(-(last - first + 1) // _ATOMS))
+    starts = np.arange(first, last + 1, stride)
+    edges = float(lattice.origin) + (np.append(starts, starts[-1] + stride) - 0.5) * float(lattice.grid)
+    weights = []
+    for law in laws:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (edges[:, None] - law.means) / law.stds
+        below = np.where(law.stds > 0, ndtr(z), edges[:, None] > law.means)
+        weights.append(np.maximum(np.diff(below @ law.weights), 0.0))
+    return lattice.value(starts + stride // 2), (weights[0], weights[1])
+
+
+def _summed(mass: Floats, logs: Floats) -> Floats:
+    """ln sum exp over the atoms, -inf where nothing is."""
+    terms = mass + logs[None, :]
+    top = np.max(terms, axis=1)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(terms - safe[:, None]).sum(axis=1)) + safe)
+
+
+def _ratio(p: Floats, q: Floats) -> Floats:
+    """p - q, between -700 and 700; 0 where neither has mass."""
+    with np.errstate(invalid="ignore"):
+        found = np.where(np.isinf(p) & np.isinf(q), 0.0, p - q)
+    return np.clip(found, -700.0, 700.0)

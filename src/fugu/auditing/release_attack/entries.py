@@ -1,0 +1,213 @@
+"""Attacks on queries of sequences: on two neighbouring data sets, or on sequences drawn from the chain of a document.
+
+The query of the document is made again and run as a release runs it. Numbers are scored by how much nearer they are to
+one answer than to the other, the order of the ratio of lattice Laplace noise; names by how often they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import singledispatch
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.auditing.curve import ceiling
+from fugu.auditing.release_attack.outcome import Audit, PairLoss
+from fugu.auditing.release_attack.trial import TESTS, Halves, fight
+from fugu.auditing.shadows import Floats
+from fugu.documents.document import Document
+from fugu.documents.per_entry import PerEntryCertificate
+from fugu.errors import UsageError
+from fugu.guarantee import Pure
+from fugu.noise.bits import BitSource
+from fugu.numbers.exact import Real
+from fugu.priors.chain import MarkovChain
+from fugu.progress import report
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_claims import query_from
+from fugu.queries.sequence_data import Numbers
+from fugu.queries.sequence_query import SequenceQuery
+
+_MOST, _LEAST = 20_000, 1000
+"""Queries of sequences are run one by one: so many at most, and no attack on fewer."""
+_ENTRIES = 4_000_000
+_STATES = 3
+Data = Callable[[int], object]
+"""A data set of one side, drawn anew at every call."""
+
+
+def entry_contest(
+    document: Document,
+    proved: float,
+    draws: int,
+    alpha: Fraction,
+    confidence: Real,
+    rng: np.random.Generator,
+    source: BitSource,
+) -> Audit:
+    """Attack a document without laws; UsageError where there is nothing that could be run."""
+    query, epsilon, promised, label, sides, most = _prepared(document, rng)
+    count = min(draws, most)
+    outputs = [_outputs(query, epsilon, sides, side, count // 2, source) for side in (0, 1)]
+    halves = Halves.of(*_numbered(outputs))
+    scores = _nearer(halves) if _is_number(outputs[0][0]) else _oftener(halves)
+    level = alpha / TESTS
+    attempts = tuple(fight(label, halves, scores, level, 0))
+    curves = halves.measured(scores)
+    needed = tuple(
+        (share, 4 * min(c.needed(share * proved, float(level), 0.0) for c in curves)) for share in (0.5, 0.9)
+    )
+    fewer = f"queries of sequences run one by one, so {count} draws were made" if count < draws else ""
+    notes = (*([fewer] if fewer else ()), "scores are learnt on the first half; draws needed are measured there")
+    return Audit(
+        guarantee=promised,
+        epsilon=proved,
+        delta=0,
+        epsilon_lower=max(a.epsilon_lower for a in attempts),
+        confidence=confidence,
+        draws=count,
+        pairs=(PairLoss(label, None, None, count),),
+        attempts=attempts,
+        reach=max(c.reach(count // 4, float(level), 0.0) for c in curves),
+        ceiling=ceiling(count // 4, float(level), 0.0),
+        needed=needed,
+        patterns=None,
+        naive=None,
+        through_files=None,
+        notes=notes,
+    )
+
+
+Prepared = tuple[SequenceQuery, Fraction, Pure, str, Data, int]
+"""The query, its epsilon for each entry, what is promised, the contest in words, data of a side, draws at most."""
+
+
+@singledispatch
+def _prepared(document: Document, rng: np.random.Generator) -> Prepared:  # noqa: ARG001
+    raise UsageError(
+        f"not attackable, because the document of a {document.kind} holds no data and one draw of it is a whole run; "
+        "give fugu.attack your trained models of two neighbouring data sets, as a sampler"
+    )
+
+
+@_prepared.register
+def _(document: PerEntryCertificate, rng: np.random.Generator) -> Prepared:  # noqa: ARG001
+    query = query_from(document.claims)
+    pair = neighbours(query)
+    epsilon = Fraction(document.guarantee.epsilon)
+    return query, epsilon, Pure(epsilon), "two data sets that differ in one entry", pair.__getitem__, _MOST
+
+
+@_prepared.register
+def _(document: SequenceCertificate, rng: np.random.Generator) -> Prepared:
+    chain = document.chain
+    assert chain is not None  # verified before
+    most = min(_MOST, _ENTRIES // chain.length)
+    if most < _LEAST:
+        raise UsageError(
+            f"not attackable, because sequences of {chain.length} entries take too long to draw {_LEAST} times; "
+            "audit the mechanism's own certificate, which is about one entry"
+        )
+    place = 1 if chain.free else (chain.length + 1) // 2
+    used = np.flatnonzero(chain.supports[min(place, len(chain.supports)) - 1])  # one row if it is stationary
+    if len(used) < 2:
+        raise UsageError("not attackable, because the entry in the middle takes one state only")
+    first, second = int(used[0]), int(used[-1])
+    label = f"entry {place}: {chain.states[first]!r} against {chain.states[second]!r}"
+
+    def drawn(side: int) -> object:
+        return [[chain.states[k] for k in drawn_given(chain, place, (first, second)[side], rng)]]
+
+    return query_from(document.claims), document.epsilon, Pure(document.asked), label, drawn, most
+
+
+def neighbours(query: SequenceQuery) -> tuple[object, object]:
+    """Two small data sets that differ in one entry, as far apart as any that were tried."""
+    if isinstance(query.domain, Numbers):
+        return [float(query.domain.low)], [float(query.domain.high)]
+    names = list(query.domain.names)[:_STATES]
+    best: tuple[float, object, object] = (-1.0, [names[0]], [names[-1]])
+    for length in (1, 2, 3):
+        for one in product(names, repeat=length):
+            for place, other in product(range(length), names):
+                two = (*one[:place], other, *one[place + 1 :])
+                gap = _gap(query, list(one), list(two))
+                if gap > best[0]:
+                    best = (gap, list(one), list(two))
+    return best[1], best[2]
+
+
+def _gap(query: SequenceQuery, one: list[Any], two: list[Any]) -> float:
+    """How far the exact answers are apart; 0 for names, below 0 where the query is not for such data."""
+    if one == two:
+        return -1.0
+    try:
+        a, b = query.exact(one), query.exact(two)
+        return float(np.abs(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)).sum())
+    except UsageError:
+        return -1.0
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def drawn_given(chain: MarkovChain, place: int, state: int, rng: np.random.Generator) -> list[int]:
+    """A sequence of the chain given that the entry at `place` (from 1) is in this state."""
+    path = [state]
+    for t in range(place, chain.length):
+        path.append(int(rng.choice(chain.size, p=_law(chain.transition(t)[path[-1]]))))
+    for t in range(place, 1, -1):
+        path.insert(0, int(rng.choice(chain.size, p=_law(chain.backward(t)[path[0]]))))
+    return path
+
+
+def _law(row: Floats) -> Floats:
+    return np.asarray(row / row.sum())
+
+
+def _outputs(
+    query: SequenceQuery, epsilon: Fraction, data: Data, side: int, count: int, source: BitSource
+) -> list[Any]:
+    """The answers of a mechanism of this query, as `release` gives them; its token is not taken."""
+    running, found = query.mechanism(epsilon), []
+    for k in range(count):
+        found.append(running._answer(query._read(data(side)), source).value)
+        report("drawing answers", k + 1, count)
+    return found
+
+
+def _numbered(outputs: list[list[Any]]) -> tuple[Floats, Floats]:
+    """Answers as rows of numbers; names by the order in which they came."""
+    known: dict[Any, int] = {}
+    rows = [[_row(value, known) for value in side] for side in outputs]
+    return np.array(rows[0], dtype=np.float64), np.array(rows[1], dtype=np.float64)
+
+
+def _row(value: Any, known: dict[Any, int]) -> Any:
+    if _is_number(value):
+        return np.asarray(value, dtype=np.float64).ravel()
+    return [float(known.setdefault(repr(value), len(known)))]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number | np.ndarray)
+
+
+def _oftener(halves: Halves) -> Floats:
+    """ln of how much oftener an answer came from the first side, on the first half."""
+    one, other = halves.counts[0]
+    return np.asarray(np.log(one + 0.5) - np.log(other + 0.5))
+
+
+def _nearer(halves: Halves) -> Floats:
+    """How much nearer (l1) an output is to the first side's median than to the second's, as the first half shows."""
+    rows = halves.outputs.reshape(len(halves.outputs), -1)
+    one, other = (_median(rows, counts) for counts in halves.counts[0])
+    return np.asarray(np.abs(rows - other).sum(axis=1) - np.abs(rows - one).sum(axis=1))
+
+
+def _median(rows: Floats, counts: NDArray[np.int64]) -> Floats:
+    return np.asarray(np.median(np.repeat(rows, counts, axis=0), axis=0))

@@ -1,0 +1,215 @@
+"""`Audit`: what was attacked, what the attack reaches, and what it could have reached at best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from fugu.auditing.curve import LIKELY
+from fugu.auditing.release_attack.divergence import Divergence
+from fugu.auditing.release_attack.patterns import Naive, Patterns
+from fugu.auditing.release_attack.trial import Attempt
+from fugu.guarantee import Guarantee
+from fugu.guarantee.numbers import exact
+from fugu.numbers.exact import Real
+from fugu.visible import Json, brief
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """What one pair of laws loses, in doubles, and how many draws went into attacking it.
+
+    `supremum`: max ln((P - delta) / Q) over all events. `likely`: over events of probability at least 1e-4. Both are
+    None where the law of the ratio is not worked out."""
+
+    label: str
+    supremum: float | None
+    likely: float | None
+    draws: int
+
+
+@dataclass(frozen=True)
+class ThroughFiles:
+    """The attack through files: tables written, read, answered, published and parsed again."""
+
+    draws: int
+    epsilon_lower: float
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """What an attack on the release path reaches, beside what is proved; prints as a table.
+
+    `guarantee`: what the document promises; `epsilon`: what `fugu.verify` proved anew, at `delta`. `epsilon_lower`: no
+    smaller epsilon holds, with probability `confidence`. `pairs`: the exact losses of every pair looked at. `attempts`:
+    every event that was tested. `reach`: the bound that so many draws are expected to show. `ceiling`: what they show
+    if every guess is right. `needed`: {share of epsilon: draws that should show it}. `patterns`: holes, precision and
+    bits of the outputs; `naive`: the same of textbook noise in doubles. `through_files`: the attack through files.
+    `divergences`: of a Rényi promise, order by order, promised and attacked. `notes`: what was not done, and why."""
+
+    guarantee: Guarantee
+    epsilon: Real
+    delta: Real
+    epsilon_lower: float
+    confidence: Real
+    draws: int
+    pairs: tuple[PairLoss, ...]
+    attempts: tuple[Attempt, ...]
+    reach: float
+    ceiling: float
+    needed: tuple[tuple[float, float], ...]
+    patterns: Patterns | None
+    naive: Naive | None
+    through_files: ThroughFiles | None
+    notes: tuple[str, ...]
+    divergences: tuple[Divergence, ...] = ()
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the attack shows that what is proved does not hold."""
+        beyond = any(found.attacked > found.promised for found in self.divergences)
+        return beyond or self.epsilon_lower > exact(self.epsilon)
+
+    @property
+    def clean(self) -> bool:
+        """Whether the guarantee stands and the outputs show no hole, no bit off the lattice, no one-sided pattern."""
+        return not self.refuted and (self.patterns is None or self.patterns.clean)
+
+    @property
+    def tightness(self) -> float:
+        """The attacked lower bound, as a share of what is proved."""
+        return self.epsilon_lower / float(self.epsilon) if self.epsilon else 1.0
+
+    @property
+    def worst(self) -> PairLoss:
+        """The pair that was attacked most."""
+        return max(self.pairs, key=lambda pair: pair.draws)
+
+    @property
+    def best(self) -> Attempt:
+        """The attempt of the largest bound."""
+        tried = (*self.attempts, *(self.through_files.attempts if self.through_files else ()))
+        return max(tried, key=lambda attempt: attempt.epsilon_lower)
+
+    @property
+    def verdict(self) -> str:
+        """What it comes to, in one sentence."""
+        found, proved = f"epsilon >= {self.epsilon_lower:.6g}", f"the proved {float(self.epsilon):.6g}"
+        if self.refuted:
+            return f"the attack REFUTES the guarantee: {found}, above {proved}; do not release with this build"
+        if not self.clean:
+            return "the outputs are NOT those of the certificate's noise: holes or bits betray them; do not release"
+        return f"the attack leaves the guarantee standing ({found}, below {proved}), which proves nothing"
+
+    @property
+    def enough(self) -> str:
+        """How far the draws go, and how many would be needed, in one sentence."""
+        known = [(share, draws) for share, draws in self.needed if math.isfinite(draws)]
+        wanted = " and ".join(f"about {draws:.2g} are needed to show {share:g} of it" for share, draws in known)
+        more = wanted or "no number of draws shows half of it, as no event loses that much"
+        if self.ceiling < float(self.epsilon):
+            return f"too few: with {self.draws} draws no bound above {self.ceiling:.3g} can be shown; {more}"
+        return f"{self.draws} draws should show {self.reach:.3g} of {float(self.epsilon):.3g}; {more}"
+
+    def __repr__(self) -> str:
+        word = "REFUTED" if self.refuted else "standing" if self.clean else "NOT CLEAN"
+        return (
+            f"Audit({word}: attacked {self.epsilon_lower:.4g}, proved {float(self.epsilon):.4g}, "
+            f"{self.draws} draws, {_named(self.worst.label)})"
+        )
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What a table shows, line by line."""
+        worst, best = self.worst, self.best
+        lines = [
+            ("promised", f"{self.guarantee!r}"),
+            ("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"),
+            ("attacked", f"epsilon >= {self.epsilon_lower:.6g} with confidence {float(self.confidence):.10g}"),
+            ("tightness", f"{self.tightness:.4f} (attacked / proved)"),
+            ("supremum", _loss(worst.supremum, "over all events, in doubles")),
+            ("likely events", _loss(worst.likely, f"over events of probability at least {LIKELY:g}")),
+            ("best event", f"{best.event}, {best.order} law of {_named(best.pair)}: {_rates(best)}"),
+            ("draws", self.enough),
+        ]
+        lines += [
+            (f"order {d.order:g}", f"divergence >= {d.attacked:.6g}, promised {d.promised:.6g}")
+            for d in self.divergences
+        ]
+        if (seen := self.patterns) is not None:
+            holes = "not listed" if seen.holes is None else f"{seen.holes} of {seen.expected} due outputs missing"
+            lines += [
+                ("holes", holes),
+                ("precision", f"{seen.off_lattice} of {seen.outputs} off the lattice, {seen.distinct} different"),
+                ("bit patterns", f"{seen.one_sided} seen from one side only"),
+            ]
+        if (naive := self.naive) is not None:
+            share = naive.betrayed / naive.outputs
+            betrayed = f"{naive.betrayed} of {naive.outputs} outputs ({share:.0%}) betray their input"
+            lines.append(("float noise", f"for contrast, textbook noise in doubles: {betrayed}"))
+        if (files := self.through_files) is not None:
+            lines.append(("through files", f"epsilon >= {files.epsilon_lower:.6g} from {files.draws} draws"))
+        return (*lines, *(("note", note) for note in self.notes))
+
+    def __str__(self) -> str:
+        return "\n".join([*(f"{name:<14}{text}" for name, text in self.rows()), self.verdict])
+
+    def to_json(self) -> Json:
+        """Plain data; an infinite number as null."""
+        files = self.through_files
+        return {
+            "guarantee": str(self.guarantee),
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "epsilon_lower": _finite(self.epsilon_lower),
+            "tightness": _finite(self.tightness),
+            "confidence": float(self.confidence),
+            "draws": self.draws,
+            "refuted": self.refuted,
+            "clean": self.clean,
+            "verdict": self.verdict,
+            "reach": self.reach,
+            "ceiling": self.ceiling,
+            "needed": [{"share": share, "draws": _finite(draws)} for share, draws in self.needed],
+            "pairs": [asdict(pair) for pair in self.pairs],
+            "attempts": [_attempt(a) for a in self.attempts],
+            "patterns": None if self.patterns is None else asdict(self.patterns),
+            "naive": None if self.naive is None else {**asdict(self.naive), "finer": list(self.naive.finer)},
+            "through_files": None if files is None else {
+                "draws": files.draws,
+                "epsilon_lower": _finite(files.epsilon_lower),
+                "attempts": [_attempt(a) for a in files.attempts],
+            },
+            "divergences": [asdict(found) for found in self.divergences],
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def _named(pair: str) -> str:
+    return f"pair {brief(pair)}" if pair else "the pair"
+
+
+def _rates(attempt: Attempt) -> str:
+    right, wrong = attempt.right, attempt.wrong
+    return f"{right[0]} of {right[1]} outputs against {wrong[0]} of {wrong[1]}"
+
+
+def _loss(loss: float | None, over: str) -> str:
+    return "not worked out for these laws" if loss is None else f"{loss:.6g} {over}"
+
+
+def _attempt(attempt: Attempt) -> Json:
+    return {
+        "pair": attempt.pair,
+        "order": attempt.order,
+        "event": attempt.event,
+        "right": list(attempt.right),
+        "wrong": list(attempt.wrong),
+        "tpr_lower": attempt.implied.tpr_lower,
+        "fpr_upper": attempt.implied.fpr_upper,
+        "epsilon_lower": _finite(attempt.epsilon_lower),
+    }
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None

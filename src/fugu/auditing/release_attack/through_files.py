@@ -1,0 +1,172 @@
+"""The release path end to end: a table drawn from the beliefs is written, read, answered, published and parsed again.
+
+A column of n rows is n releases. A statistic is one release per table: a table whose records add up to the value drawn.
+Everything is written into a folder that does not stay."""
+
+from __future__ import annotations
+
+import csv
+import math
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from fugu.auditing.release_attack.rebuilt import bare, run
+from fugu.auditing.shadows import Floats
+from fugu.data import Schema, write_csv
+from fugu.documents.certificate import Certificate
+from fugu.errors import FuguError
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.bits import BitSource
+from fugu.numbers.exact import read_number, read_whole
+from fugu.progress import report
+from fugu.queries.answered import Cell, columns_of
+from fugu.queries.column import open_column
+from fugu.queries.records import Coding
+from fugu.queries.statistic import Statistic
+from fugu.scenario.query import Query
+
+_MOST_ROWS = 2000
+DEFAULT = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Route(ABC):
+    """How values get into files, and outputs out of them."""
+
+    draws: int
+
+    def run(self, mechanism: Mechanism, values: Floats, source: BitSource) -> Floats:
+        """One output per value, on the mechanism's own lattice."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self.published(bare(mechanism), values, source, Path(folder))
+
+    @abstractmethod
+    def published(self, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
+        """The numbers that stand in the published files."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRoute(Route):
+    """A column of a table, row by row."""
+
+    query: Query
+
+    def published(self, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
+        """Through the schema and the query of the certificate, as `release_column` goes."""
+        name, ways = self.query.publish, self.query.categories
+        cells: list[str] | list[float] = values.tolist() if ways is None else [ways[int(place)] for place in values]
+        _written(folder / "table.csv", name, cells)
+        reader = replace(mechanism, context=replace(mechanism.context, person=None))
+        private = open_column(reader, folder / "table.csv")
+        drawn = run(mechanism, self.query.of_private(private), source)
+        write_csv(folder / "published.csv", {name: drawn})
+        return _parsed(folder / "published.csv", name)
+
+
+@dataclass(frozen=True, eq=False)
+class SumRoute(Route):
+    """A count, sum or mean: one table per output."""
+
+    statistic: Statistic
+    coding: Coding
+    schema: Schema
+    cells: tuple[str, str] | None
+    """Of a count: what a record holds that counts, and one that does not."""
+
+    def published(self, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
+        """Write, read, code, add up, draw, publish, parse: once for each value."""
+        found = np.empty(len(values))
+        for k, total in enumerate(values.tolist()):
+            rows = self.rows(int(total))
+            _written(folder / "table.csv", self.coding.column, self._cells(rows))
+            table = self.schema.read(self.schema.open(folder / "table.csv"), [self.coding.column])
+            codes = self.coding.read(self.schema, table)
+            drawn = float(run(mechanism, np.array([float(codes.sum())]), source)[0])
+            share = len(codes) if self.statistic.averaged else 1
+            shown = self.coding.value(drawn, len(codes)) / share
+            write_csv(folder / "published.csv", columns_of((Cell("", "", shown, shown, shown, 0.0),)))
+            told = Fraction(float(_parsed(folder / "published.csv", "value")[0])) * share
+            found[k] = round((told - self.coding.low * len(codes)) / self.coding.step)
+            report("through files", 100 * (k + 1), 100 * len(values))  # each takes long enough to be seen
+        return found
+
+    def rows(self, total: int) -> list[int]:
+        """The codes of as few records as add up to the total."""
+        full, rest = divmod(total, self.coding.top)
+        return [self.coding.top] * full + ([rest] if rest or not full else [])
+
+    def _cells(self, codes: list[int]) -> list[str] | list[float]:
+        if self.cells is not None:
+            return [self.cells[0] if code else self.cells[1] for code in codes]
+        return [float(self.coding.low + self.coding.step * code) for code in codes]
+
+
+def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None, list[str]]:
+    """The way through files for this certificate; None with the reason where there is none, or none was asked for."""
+    if asked == 0:
+        return None, ["not run through files, because none were asked for"]
+    draws = DEFAULT if asked is None else asked
+    body, reason = certificate.body, "the certificate states no query: laws were given directly"
+    try:
+        if body.get("statistic") is not None and certificate.runs == "additive":
+            found = _sum_route(certificate, draws)
+            if not isinstance(found, str):
+                return found, []
+            reason = found
+        elif body.get("query") is not None and body.get("reading") is not None and certificate.runs == "additive":
+            return ColumnRoute(draws, Query.from_json(body["query"])), []
+    except (FuguError, KeyError, ValueError, TypeError) as error:
+        reason = f"its recipe cannot be followed ({type(error).__name__})"
+    return None, [f"not run through files, because {reason}"]
+
+
+def _sum_route(certificate: Certificate, draws: int) -> SumRoute | str:
+    stated = certificate.body["statistic"]
+    statistic = Statistic.parse(str(stated["query"]))
+    if statistic.tabulated:
+        return "a table of counts is one release of many cells; its cells are attacked in process"
+    schema = Schema.from_json(certificate.body["reading"])
+    column = statistic.columns[0]
+    label = None if statistic.equals is None else schema.fields[column].label(statistic.equals)
+    coding = Coding(column, read_number(stated["low"]), read_number(stated["step"]), read_whole(stated["steps"]), label)
+    cells = None if label is None else _telling(schema, coding, label)
+    if label is not None and cells is None:
+        return f"no cell of column {column!r} is known that does not count"
+    largest = max((int(family.points.max()) for family in certificate.families), default=0)
+    smallest = min((int(family.points.min()) for family in certificate.families), default=0)
+    if smallest < 0 or not certificate.families or math.ceil(largest / coding.top) > _MOST_ROWS:
+        return f"its tables would have more than {_MOST_ROWS} rows"
+    return SumRoute(draws, statistic, coding, schema, cells)
+
+
+def _telling(schema: Schema, coding: Coding, label: str) -> tuple[str, str] | None:
+    """A cell that counts and one that does not, as the coding reads them; None if no such two are found."""
+    known = schema.fields[coding.column]
+    others = [value for value in known.values or ("0", "1", "2") if value != label]
+    for other in (*others, f"{label}-not"):
+        codes = coding.read(schema, schema.read(schema.open({coding.column: [label, other]}), [coding.column]))
+        if codes.tolist() == [1, 0]:
+            return label, other
+    return None
+
+
+def _written(path: Path, name: str, cells: Iterable[str | float]) -> None:
+    """The table of somebody else, in the plainest way: it is what is read, not what is published."""
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines)
+        writer.writerow([name])
+        writer.writerows([cell] for cell in cells)
+
+
+def _parsed(path: Path, name: str) -> Floats:
+    """A column of a published file."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        found = np.array([float(row[name]) for row in csv.DictReader(lines)])
+    path.unlink()  # the next one is a new file, as the first was
+    return found
