@@ -119,7 +119,7 @@ def test_the_largest_ratio_is_enclosed(case):
 @pytest.mark.parametrize("alpha", ["2", "3/2", "37/10"])
 def test_divergences_are_enclosed(case, alpha):
     points, laws, noise, scale = case
-    masses = outputs(points, laws, noise, scale, 70 if isinstance(points[0], int) else 25)
+    masses = outputs(points, laws, noise, scale, 100 if isinstance(points[0], int) else 25)
     value = truth("order", masses, None, real(Fraction(alpha)))
     found = prove_again(document(*case, {"kind": "Renyi", "alpha": alpha, "epsilon": "100", "delta": "0"}))
     wide = TINY if isinstance(points[0], int) else mp.mpf("1e-9")  # the box of the comparison cuts the tails
@@ -190,7 +190,7 @@ def test_exponentials_and_logarithms_are_enclosed(rng):
         if x > 0:
             low, high = arithmetic.log(x, bits)
             assert low <= mp.log(real(x)) * mp.mpf(2) ** bits <= high <= low + 4
-            assert not low <= mp.log(real(x) * (1 + mp.mpf(2) ** (4 - bits) * (1 + high))) * mp.mpf(2) ** bits <= high
+            assert mp.log(real(x) * (1 + mp.mpf(2) ** (4 - bits))) * mp.mpf(2) ** bits > high  # 16 units above
         z = x / 10
         low, high = normals.below(z, bits)
         assert low <= mp.ncdf(real(z)) * mp.mpf(2) ** bits <= high <= low + 4
