@@ -22,8 +22,8 @@ def resealed(certificate, **changed):
     return Certificate.seal({**certificate.unsealed, **changed}, certificate.laws)
 
 
-def budget(rng):
-    epsilon, delta = float(rng.choice([1e-3, 0.1, 0.5, 1, 3, 10])), float(rng.choice([1e-9, 1e-4, 0.1]))
+def budget(rng, least=1e-3):
+    epsilon, delta = max(least, float(rng.choice([1e-3, 0.1, 0.5, 1, 3, 10]))), float(rng.choice([1e-9, 1e-4, 0.1]))
     alpha = float(rng.choice([1.5, 2, 3.7]))
     return [
         Pure(epsilon), Approx(epsilon, delta), Renyi(alpha, epsilon), RenyiCurve({2: epsilon, 4: 2 * epsilon}),
@@ -70,7 +70,7 @@ SHAPES = {
 
 def calibrated(kind, rng):
     """A certificate that fugu made, or None where it refuses."""
-    asked, noise = budget(rng), ["laplace", "gaussian"][rng.integers(2)]
+    asked, noise = budget(rng, {"smooth": 0.5, "vectors": 2}.get(kind, 1e-3)), ["laplace", "gaussian"][rng.integers(2)]
     more = {"grid": "1"} if kind == "smooth" else {}
     noise = {} if kind == "normal" else {"noise": noise}
     try:

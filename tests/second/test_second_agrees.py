@@ -33,7 +33,7 @@ def agree(certificate):
     return found
 
 
-@search("two proofs of one certificate", each=list(SHAPES), quick=20)
+@search("two proofs of one certificate", each=list(SHAPES), quick=15)
 def test_both_proofs_agree(kind, rng):
     certificate = calibrated(kind, rng)
     if certificate is None:
@@ -45,7 +45,7 @@ def test_both_proofs_agree(kind, rng):
 @pytest.mark.parametrize("kind", SHAPES)
 def test_most_certificates_are_checked(kind):
     outcomes = Counter()
-    for seed in range(12):
+    for seed in range(10):
         if (made := calibrated(kind, np.random.default_rng(1000 + seed))) is not None:
             outcomes[prove_again(content(made)).outcome] += 1
     assert outcomes["holds"] >= 0.3 * outcomes.total() > 0 and not outcomes["fails"]
@@ -167,7 +167,7 @@ def test_too_large_certificates_are_refused_with_their_size():
     assert found.outcome == "not checked" and f"at most {noised.MOST_TERMS} are summed" in found.why
 
 
-@pytest.mark.parametrize("kind", ["training", "analysis", "per-entry", "nonsense"])
+@pytest.mark.parametrize("kind", ["training", "analysis", "nonsense"])
 def test_other_kinds_say_why_not(kind):
     found = prove_again({"kind": kind})
     assert found.outcome == "not checked" and found.why.startswith("not checked, because ")

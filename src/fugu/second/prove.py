@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fugu.errors import CertificateError
 from fugu.second.correlated import prove_correlated
+from fugu.second.entries import prove_entry
 from fugu.second.lawbased import Item, prove_laws
 from fugu.second.mixed import prove_mixed
 from fugu.second.normals import smooth
@@ -45,7 +46,7 @@ def _kind(content: Part) -> str:
         return "sequence"  # the first version called them as it calls what is private for each entry
     kind = str(content["kind"])
     if kind not in _KINDS:
-        raise NotSummed(f"certificates of kind {kind[:40]!r} are not summed here")
+        raise NotSummed(_WITHOUT.get(kind, f"certificates of kind {kind[:40]!r} are not known here"))
     return kind
 
 
@@ -68,10 +69,15 @@ def _mixed(content: Part) -> Second:
     return prove_mixed(content, prove_again)
 
 
+_WITHOUT = {
+    "analysis": "noise that is only analysed has no outputs on a lattice to sum over",
+    "training": "the outputs of a training are vectors of many steps, which cannot be summed one by one",
+}
 _KINDS: dict[str, Callable[[Part], Second]] = {
     "additive": _additive,
     "vector": _additive,
     "mixed": _mixed,
     "correlated": prove_correlated,
     "sequence": prove_sequence,
+    "per-entry": prove_entry,
 }

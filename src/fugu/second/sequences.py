@@ -10,11 +10,11 @@ function of that entry and the m - 1 beyond it can change,
 
     F_m(x, x') <= largest K_x g / K_x' g  over  g > 0 with g(y) <= L(y, y') g(y'),    F_m <= e^(m eps).
 
-For u >= K_x, v <= K_x' and a number l: if sum (u - l v) g <= 0 for all such g, the ratio is at most l. With A the values
-where u > l v, g <= r(y) min g(rest) on A, r(y) = max L(y, rest), and g >= max g(A) / c(z) off A, c(z) = max L(A, z):
-it is so if sum_A (u - l v) r + sum_rest (u - l v) <= 0, or sum_A (u - l v) + sum_rest (u - l v) / c <= 0. Such a set is
-a beginning of the values in the order of u / v, so the largest over beginnings of the lesser of the two quotients
-serves. The same with the steps back, P(X_{t-1} = y | X_t = x), for B. And F(x, x') <= F(x, z) F(z, x').
+For u >= K_x, v <= K_x' and a number l: if sum (u - l v) g <= 0 for all such g, the ratio is at most l. With A the
+values where u > l v, g <= r(y) min g(rest) on A, r(y) = max L(y, rest), and g >= max g(A) / c(z) off A, c(z) = max
+L(A, z): it is so if sum_A (u - l v) r + sum_rest (u - l v) <= 0, or sum_A (u - l v) + sum_rest (u - l v) / c <= 0. Such
+a set is a beginning of the values in the order of u / v, so the largest over beginnings of the lesser of the two
+quotients serves. The same with the steps back, P(X_{t-1} = y | X_t = x), for B. And F(x, x') <= F(x, z) F(z, x').
 
 **Below.** f that looks at entry i alone loses eps."""
 
@@ -26,8 +26,9 @@ from fractions import Fraction
 
 from fugu.errors import CertificateError
 from fugu.second.arithmetic import exp, log
+from fugu.second.entries import entry_epsilon, loss_of_entry
 from fugu.second.reading import Part, number, part, rows, whole
-from fugu.second.result import Asked, NotSummed, Second
+from fugu.second.result import Asked, NotSummed, Outcome, Second
 
 _BITS = 160
 _UNIT = 1 << _BITS
@@ -41,23 +42,22 @@ Law = list[tuple[Fraction, Fraction]]
 
 def prove_sequence(content: Part) -> Second:
     """The Pufferfish epsilon of the document, from its epsilon for each entry and its chain."""
-    stated, epsilon = part(content["pufferfish"]), number(content["epsilon"])
-    asked = Asked(number(stated["asked"]), Fraction(0))
-    if epsilon <= 0 or number(content["delta"]) != 0:
-        raise CertificateError("sequences are released with a pure epsilon above 0 for each entry")
-    if content["claimed by"] != "fugu":
-        raise NotSummed("privacy for each entry is somebody's word, which no document proves")
+    asked = Asked(number(part(content["pufferfish"])["asked"]), Fraction(0))
+    stated = entry_epsilon(content)
+    found = loss_of_entry(content, stated)
+    epsilon = stated if found is None else found
+    taken = ", which is taken as stated," if found is None else ""
     chain = _Chain.read(part(content["prior"]))
     high = Fraction(log(chain.worst(Fraction(exp(epsilon, _BITS)[1], _UNIT)), _BITS)[1], _UNIT)
-    outcome = "holds" if high <= asked.epsilon else "fails" if epsilon > asked.epsilon else None
-    words = {
-        "holds": "the epsilon for each entry is worth at most what was asked for, under the chain as written",
-        "fails": "the epsilon for each entry alone is above what was asked for",
-        None: "not checked, because the bound of this proof is above what was asked for; the first one may be sharper",
+    outcome: Outcome = "holds" if high <= asked.epsilon else "fails" if epsilon > asked.epsilon else "not checked"
+    words: dict[Outcome, str] = {
+        "holds": f"the epsilon for each entry{taken} is worth at most what was asked for, under the chain as written",
+        "fails": f"the epsilon for each entry{taken} is above what was asked for",
+        "not checked": "not checked, because the bound found here is above what was asked for; the first may be sharper",
     }
-    found = outcome or "not checked"
     pairs = chain.length * len(chain.step) * (len(chain.step) - 1)
-    return Second(found, words[outcome], (epsilon, high), (Fraction(0), Fraction(0)), pairs=pairs, asked=asked)
+    none = Fraction(0), Fraction(0)
+    return Second(outcome, words[outcome], (epsilon, high), none, "any two values of any entry", pairs, asked=asked)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _largest(u: list[Fraction], v: list[Fraction], limit: Table) -> Fraction:
     """At least the largest u g / v g, over beginnings A of the values in falling order of u / v."""
     reached = [y for y in range(len(u)) if u[y] or v[y]]
     order = sorted(reached, key=lambda y: (v[y] == 0, u[y] / v[y] if v[y] else u[y]), reverse=True)
-    found = sum(u) / sum(v)
+    found = sum(u, Fraction(0)) / sum(v, Fraction(0))
     for n in range(1, len(order)):
         first, rest = order[:n], order[n:]
         far = {y: max(limit[y][z] for z in rest) for y in first}
