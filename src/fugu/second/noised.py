@@ -71,7 +71,7 @@ def hull(family: Family) -> list[tuple[int, int]]:
 
 def size(family: Family, margin: int = 0) -> int:
     """How many outputs the box has."""
-    return math.prod(high - low + 1 + 2 * margin for low, high in hull(family))
+    return math.prod([high - low + 1 + 2 * margin for low, high in hull(family)])
 
 
 def box(family: Family, margin: int = 0) -> Outputs:
@@ -104,7 +104,7 @@ def distance(noise: Drawn, y: Point, x: Point) -> int:
     steps = [abs(a - b) for a, b in zip(y, x, strict=True)]
     if noise.silent:
         return int(any(steps))
-    return sum(steps) if noise.kind == "laplace" else sum(map(mul, steps, steps))
+    return sum(steps) if noise.kind == "laplace" else sum(k * k for k in steps)
 
 
 def bits_for(family: Family, noise: Drawn, outputs: Outputs, spare: int) -> int:
