@@ -20,6 +20,7 @@ from fugu.auditing.release_attack.divergence import of_coins
 from fugu.auditing.release_attack.entries import drawn_given, neighbours
 from fugu.auditing.release_attack.patterns import contrast, look
 from fugu.auditing.release_attack.rebuilt import run as draw
+from fugu.auditing.release_attack.through_files import TableRoute
 from fugu.auditing.release_attack.trial import Halves, chosen, fight
 from fugu.errors import CertificateError, UsageError
 from fugu.iterate import LinearRegression
@@ -476,4 +477,19 @@ def test_columns_go_through_files_also_with_categories_and_bins(monkeypatch):
 
 def test_what_does_not_go_through_files_says_why(answered):
     assert any("laws were given directly" in note for note in audited(laplace(), through_files=None).notes)
-    assert any("a table of counts" in note for note in audited(answered("histogram(ward)"), through_files=None).notes)
+    crossed = audited(answered("crosstab(ward, smoker)"), through_files=None)
+    assert any("only histograms of categories" in note for note in crossed.notes)
+    binned = audited(answered("histogram(age)", bins=[0, 4, 9]), through_files=None)
+    assert binned.through_files is None
+
+
+def test_histograms_go_through_files(answered, monkeypatch):
+    mechanism = answered("histogram(ward)")
+    found = audited(mechanism, draws=20_000, through_files=2000)
+    assert found.clean and 0.1 < found.through_files.epsilon_lower <= 1
+    monkeypatch.setattr(TableRoute, "places", lambda self, table: np.repeat(places_of(self, table), 3))
+    found = audited(mechanism, draws=20_000, through_files=2000)  # the mutant: a record counts three times
+    assert found.through_files.epsilon_lower > 1 and found.refuted
+
+
+places_of = TableRoute.places

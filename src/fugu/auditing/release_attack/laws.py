@@ -132,7 +132,8 @@ class LawAttack:
         return first, second
 
     def _through(self, route: Route, contest: Contest, alpha: Fraction, delta: Real) -> ThroughFiles:
-        """The same contest, through files."""
+        """The same contest, or the route's own, through files."""
+        contest = route.contest(contest)
         made = [route.run(self.mechanism, contest.inputs(side, route.draws // 2, self.dice.rng), self.dice.source)
                 for side in (0, 1)]  # fmt: skip
         halves = Halves.of(made[0], made[1])
