@@ -9,7 +9,7 @@ import numpy as np
 import fugu
 from fugu import Approx, Discrete, LawPair, MultivariateNormal, Normal, NormalMixture, Pure, Renyi, RenyiCurve
 from fugu.errors import FuguError
-from fugu.mechanism.certificate import Certificate
+from fugu.documents.certificate import Certificate
 
 
 def content(certificate):

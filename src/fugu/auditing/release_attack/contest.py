@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 
 import numpy as np
@@ -22,7 +22,7 @@ from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.noise.lattice import Lattice
 
 _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
-"""(output, atom) cells of a window, outputs of a window of numbers, outputs of one of vectors."""
+"""(output, atom) cells of all windows, outputs of a window of numbers, outputs of one of vectors."""
 _SPREAD, _ATOMS = 9.0, 2000
 """A normal law is scored as at most so many atoms within so many standard deviations."""
 _BLOCK = 2_000_000
@@ -53,6 +53,15 @@ class Contest(ABC):
         """Two different numbers, a likely one under each law, where there are such."""
         return None
 
+    @property
+    def cost(self) -> int:
+        """How many numbers the score of one output takes, where every output must be scored by itself."""
+        return 1
+
+    def finest(self) -> Contest:
+        """The same contest, its curves worked out as finely as can be."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Atoms(Contest):
@@ -65,6 +74,17 @@ class Atoms(Contest):
     spreads: tuple[Components, Components] | None = None
     """The laws that inputs are drawn from, if they have a spread; else the atoms are."""
     note: str = ""
+    cells: int = _CELLS
+    """(output, atom) cells of the window at most."""
+
+    @property
+    def cost(self) -> int:
+        """Of vectors: every coordinate of every atom. Outputs that are numbers repeat, or are read off the window."""
+        return 1 if self.atoms.ndim == 1 else self.atoms.size
+
+    def finest(self) -> Atoms:
+        """With a window of full size."""
+        return replace(self, cells=_CELLS)
 
     def inputs(self, side: int, count: int, rng: np.random.Generator) -> Floats:
         """Atoms by their weights; normal numbers where the law has a spread."""
@@ -95,7 +115,7 @@ class Atoms(Contest):
     def _known(self) -> tuple[Floats, Floats, Floats, float] | None:
         """The outputs of the window with ln of both masses, and how many lattice points each stands for."""
         numbers = self.atoms.ndim == 1
-        most = min(_MOST_CELLS if numbers else _OF_VECTORS, max(2000, _CELLS // len(self.atoms)))
+        most = min(_MOST_CELLS if numbers else _OF_VECTORS, max(2000, self.cells // len(self.atoms)))
         if (window := self.channel.window(self.atoms, most)) is None:
             return None
         outputs, each = window
@@ -173,10 +193,12 @@ class Normals(Contest):
 
 
 def contests(certificate: Certificate) -> Iterator[Contest]:
-    """Every pair of the certificate that differs."""
+    """Every pair of the certificate that differs; the more there are, the coarser their windows."""
+    cells = _CELLS // max(1, sum(item.differing for item in certificate.laws))
     for item in certificate.laws:
         for alone in item.alone():
-            yield _contest(alone, certificate)
+            found = _contest(alone, certificate)
+            yield replace(found, cells=cells) if isinstance(found, Atoms) else found
 
 
 @singledispatch

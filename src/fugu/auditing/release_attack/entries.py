@@ -6,16 +6,18 @@ one answer than to the other, the order of the ratio of lattice Laplace noise; n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.curve import ceiling
+from fugu.auditing.release_attack.laws import LEAST, SHARES
 from fugu.auditing.release_attack.outcome import Audit, PairLoss
 from fugu.auditing.release_attack.trial import TESTS, Halves, fight
 from fugu.auditing.shadows import Floats
@@ -32,10 +34,11 @@ from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_query import SequenceQuery
 
-_MOST, _LEAST = 20_000, 1000
-"""Queries of sequences are run one by one: so many at most, and no attack on fewer."""
+_MOST = 20_000
+"""Queries of sequences are run one by one: so many at most."""
 _ENTRIES = 4_000_000
-_STATES = 3
+_STATES = 60
+"""States of which two are looked for that tell most."""
 Data = Callable[[int], object]
 """A data set of one side, drawn anew at every call."""
 
@@ -50,27 +53,26 @@ def entry_contest(
     source: BitSource,
 ) -> Audit:
     """Attack a document without laws; UsageError where there is nothing that could be run."""
-    query, epsilon, promised, label, sides, most = _prepared(document, rng)
-    count = min(draws, most)
-    outputs = [_outputs(query, epsilon, sides, side, count // 2, source) for side in (0, 1)]
+    staged = _staged(document, rng)
+    count = min(draws, staged.most)
+    outputs = [_outputs(staged, side, count // 2, source) for side in (0, 1)]
     halves = Halves.of(*_numbered(outputs))
     scores = _nearer(halves) if _is_number(outputs[0][0]) else _oftener(halves)
     level = alpha / TESTS
-    attempts = tuple(fight(label, halves, scores, level, 0))
+    attempts = tuple(fight(staged.label, halves, scores, level, 0))
     curves = halves.measured(scores)
-    needed = tuple(
-        (share, 4 * min(c.needed(share * proved, float(level), 0.0) for c in curves)) for share in (0.5, 0.9)
-    )
+    needed = tuple((share, 4 * min(c.needed(share * proved, float(level), 0.0) for c in curves)) for share in SHARES)
     fewer = f"queries of sequences run one by one, so {count} draws were made" if count < draws else ""
-    notes = (*([fewer] if fewer else ()), "scores are learnt on the first half; draws needed are measured there")
+    learnt = "scores are learnt on the first half; draws needed are measured there"
+    notes = (*([fewer] if fewer else ()), learnt, "not run through files, because sequences are attacked in process")
     return Audit(
-        guarantee=promised,
+        guarantee=staged.promised,
         epsilon=proved,
         delta=0,
         epsilon_lower=max(a.epsilon_lower for a in attempts),
         confidence=confidence,
         draws=count,
-        pairs=(PairLoss(label, None, None, count),),
+        pairs=(PairLoss(staged.label, None, None, count),),
         attempts=attempts,
         reach=max(c.reach(count // 4, float(level), 0.0) for c in curves),
         ceiling=ceiling(count // 4, float(level), 0.0),
@@ -82,63 +84,80 @@ def entry_contest(
     )
 
 
-Prepared = tuple[SequenceQuery, Fraction, Pure, str, Data, int]
-"""The query, its epsilon for each entry, what is promised, the contest in words, data of a side, draws at most."""
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """What is run: a query with its epsilon for each entry, and how the data of a side are made."""
+
+    query: SequenceQuery
+    epsilon: Fraction
+    promised: Pure
+    label: str
+    data: Data
+    most: int
+    """Draws at most."""
 
 
 @singledispatch
-def _prepared(document: Document, rng: np.random.Generator) -> Prepared:  # noqa: ARG001
+def _staged(document: Document, rng: np.random.Generator) -> Staged:  # noqa: ARG001
     raise UsageError(
         f"not attackable, because the document of a {document.kind} holds no data and one draw of it is a whole run; "
         "give fugu.attack your trained models of two neighbouring data sets, as a sampler"
     )
 
 
-@_prepared.register
-def _(document: PerEntryCertificate, rng: np.random.Generator) -> Prepared:  # noqa: ARG001
+@_staged.register
+def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
     query = query_from(document.claims)
     pair = neighbours(query)
     epsilon = Fraction(document.guarantee.epsilon)
-    return query, epsilon, Pure(epsilon), "two data sets that differ in one entry", pair.__getitem__, _MOST
+    label = "two data sets that differ in one entry"
+    return Staged(query, epsilon, Pure(epsilon), label, pair.__getitem__, _MOST)
 
 
-@_prepared.register
-def _(document: SequenceCertificate, rng: np.random.Generator) -> Prepared:
+@_staged.register
+def _(document: SequenceCertificate, rng: np.random.Generator) -> Staged:
     chain = document.chain
     assert chain is not None  # verified before
     most = min(_MOST, _ENTRIES // chain.length)
-    if most < _LEAST:
+    if most < LEAST:
         raise UsageError(
-            f"not attackable, because sequences of {chain.length} entries take too long to draw {_LEAST} times; "
+            f"not attackable, because sequences of {chain.length} entries take too long to draw {LEAST} times; "
             "audit the mechanism's own certificate, which is about one entry"
         )
     place = 1 if chain.free else (chain.length + 1) // 2
     used = np.flatnonzero(chain.supports[min(place, len(chain.supports)) - 1])  # one row if it is stationary
     if len(used) < 2:
         raise UsageError("not attackable, because the entry in the middle takes one state only")
-    first, second = int(used[0]), int(used[-1])
+    query = query_from(document.claims)
+    names = [chain.states[k] for k in used]
+    first, second = (int(used[names.index(name)]) for name in farthest(query, names))
     label = f"entry {place}: {chain.states[first]!r} against {chain.states[second]!r}"
 
     def drawn(side: int) -> object:
         return [[chain.states[k] for k in drawn_given(chain, place, (first, second)[side], rng)]]
 
-    return query_from(document.claims), document.epsilon, Pure(document.asked), label, drawn, most
+    return Staged(query, document.epsilon, Pure(document.asked), label, drawn, most)
 
 
 def neighbours(query: SequenceQuery) -> tuple[object, object]:
     """Two small data sets that differ in one entry, as far apart as any that were tried."""
     if isinstance(query.domain, Numbers):
         return [float(query.domain.low)], [float(query.domain.high)]
-    names = list(query.domain.names)[:_STATES]
-    best: tuple[float, object, object] = (-1.0, [names[0]], [names[-1]])
-    for length in (1, 2, 3):
-        for one in product(names, repeat=length):
-            for place, other in product(range(length), names):
-                two = (*one[:place], other, *one[place + 1 :])
-                gap = _gap(query, list(one), list(two))
-                if gap > best[0]:
-                    best = (gap, list(one), list(two))
-    return best[1], best[2]
+    names = list(query.domain.names)
+    one, two = farthest(query, names)
+    tried = [([one], [two])]
+    for length in (2, 3):
+        for around in product((one, two, names[0]), repeat=length):
+            for place in range(length):
+                tried.append(
+                    ([*around[:place], one, *around[place + 1 :]], [*around[:place], two, *around[place + 1 :]])
+                )
+    return max(tried, key=lambda pair: _gap(query, *pair))
+
+
+def farthest(query: SequenceQuery, names: Sequence[Any]) -> tuple[Any, Any]:
+    """The two states whose answers are the farthest apart for one entry alone; the first two where none are."""
+    return max(combinations(names[:_STATES], 2), key=lambda pair: _gap(query, [pair[0]], [pair[1]]))
 
 
 def _gap(query: SequenceQuery, one: list[Any], two: list[Any]) -> float:
@@ -168,13 +187,11 @@ def _law(row: Floats) -> Floats:
     return np.asarray(row / row.sum())
 
 
-def _outputs(
-    query: SequenceQuery, epsilon: Fraction, data: Data, side: int, count: int, source: BitSource
-) -> list[Any]:
+def _outputs(staged: Staged, side: int, count: int, source: BitSource) -> list[Any]:
     """The answers of a mechanism of this query, as `release` gives them; its token is not taken."""
-    running, found = query.mechanism(epsilon), []
+    running, found = staged.query.mechanism(staged.epsilon), []
     for k in range(count):
-        found.append(running._answer(query._read(data(side)), source).value)
+        found.append(running._answer(staged.query._read(staged.data(side)), source).value)
         report("drawing answers", k + 1, count)
     return found
 

@@ -106,8 +106,8 @@ class Audit:
     def enough(self) -> str:
         """How far the draws go, and how many would be needed, in one sentence."""
         known = [(share, draws) for share, draws in self.needed if math.isfinite(draws)]
-        wanted = " and ".join(f"about {draws:.2g} are needed to show {share:g} of it" for share, draws in known)
-        more = wanted or "no number of draws shows half of it, as no event loses that much"
+        wanted = ", ".join(f"{share:g} of it needs about {draws:.2g}" for share, draws in known)
+        more = wanted or "no event that was looked at loses half of it"
         if self.ceiling < float(self.epsilon):
             return f"too few: with {self.draws} draws no bound above {self.ceiling:.3g} can be shown; {more}"
         return f"{self.draws} draws should show {self.reach:.3g} of {float(self.epsilon):.3g}; {more}"

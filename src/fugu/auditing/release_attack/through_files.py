@@ -15,12 +15,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fugu.auditing.release_attack.channel import Channel, channel_of
+from fugu.auditing.release_attack.contest import Atoms, Contest
 from fugu.auditing.release_attack.rebuilt import bare, run
 from fugu.auditing.shadows import Floats
-from fugu.data import Schema, write_csv
-from fugu.documents.certificate import Certificate
+from fugu.data import Schema, Table, write_csv
+from fugu.data.cells import OTHER
+from fugu.data.private import places
 from fugu.errors import FuguError
+from fugu.documents.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import read_number, read_whole
@@ -45,6 +50,10 @@ class Route(ABC):
         """One output per value, on the mechanism's own lattice."""
         with tempfile.TemporaryDirectory() as folder:
             return self.published(bare(mechanism), values, source, Path(folder))
+
+    def contest(self, worst: Contest) -> Contest:
+        """What is fought through files: the pair that was attacked most, unless the route knows better."""
+        return worst
 
     @abstractmethod
     def published(self, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
@@ -107,6 +116,50 @@ class SumRoute(Route):
         return [float(self.coding.low + self.coding.step * code) for code in codes]
 
 
+@dataclass(frozen=True, eq=False)
+class TableRoute(Route):
+    """A histogram: one record in the first cell or in the second; every cell is published."""
+
+    column: str
+    schema: Schema
+    labels: tuple[str, ...]
+    channel: Channel
+
+    def contest(self, worst: Contest) -> Contest:  # noqa: ARG002
+        """Two tables that differ in one record, as vectors of counts."""
+        atoms = np.eye(2, len(self.labels))
+        return Atoms(
+            "one record, first cell or second", atoms, (np.array([1.0, 0.0]), np.array([0.0, 1.0])), self.channel
+        )
+
+    def published(self, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
+        """Write, read, count, draw, publish, parse: once for each table."""
+        found = np.empty(values.shape)
+        for k, counts in enumerate(values.astype(int).tolist()):
+            cells = [label for label, count in zip(self.labels, counts, strict=True) for _ in range(count)]
+            _written(folder / "table.csv", self.column, cells)
+            table = self.schema.read(self.schema.open(folder / "table.csv"), [self.column])
+            seen = np.bincount(self.places(table), minlength=len(self.labels)).astype(np.float64)
+            drawn = run(mechanism, seen, source).tolist()
+            shown = tuple(Cell("", label, x, x, x, 0.0) for label, x in zip(self.labels, drawn, strict=True))
+            write_csv(folder / "published.csv", columns_of(shown))
+            found[k] = _parsed(folder / "published.csv", "value")
+            report("through files", 100 * (k + 1), 100 * len(values))
+        return found
+
+    def places(self, table: Table) -> NDArray[np.int64]:
+        """Each record's cell; the last one is for whatever is not listed."""
+        found = places(self.schema, table, self.column, self.labels[:-1])
+        return np.where(found < 0, len(self.labels) - 1, found)
+
+
+def _is_listed(schema: Schema, column: str, labels: list[str]) -> bool:
+    """Whether records are counted by what they hold: at least two listed cells, and one for all others."""
+    known = schema.fields[column]
+    listed = known.values is None or set(labels[:-1]) <= set(known.values)
+    return len(labels) > 2 and labels[-1] == OTHER and listed and not any(" to " in label for label in labels)
+
+
 def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None, list[str]]:
     """The way through files for this certificate; None with the reason where there is none, or none was asked for."""
     if asked == 0:
@@ -115,7 +168,7 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
     body, reason = certificate.body, "the certificate states no query: laws were given directly"
     try:
         if body.get("statistic") is not None and certificate.runs == "additive":
-            found = _sum_route(certificate, draws)
+            found = _statistic_route(certificate, draws)
             if not isinstance(found, str):
                 return found, []
             reason = found
@@ -126,13 +179,16 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
     return None, [f"not run through files, because {reason}"]
 
 
-def _sum_route(certificate: Certificate, draws: int) -> SumRoute | str:
+def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
     stated = certificate.body["statistic"]
     statistic = Statistic.parse(str(stated["query"]))
-    if statistic.tabulated:
-        return "a table of counts is one release of many cells; its cells are attacked in process"
     schema = Schema.from_json(certificate.body["reading"])
     column = statistic.columns[0]
+    if statistic.tabulated:
+        labels = [str(label) for label in stated["cells"]]
+        if statistic.kind == "histogram" and _is_listed(schema, column, labels):
+            return TableRoute(draws, column, schema, tuple(labels), channel_of(certificate))
+        return "only histograms of categories are rebuilt as tables; the cells of others are attacked in process"
     label = None if statistic.equals is None else schema.fields[column].label(statistic.equals)
     coding = Coding(column, read_number(stated["low"]), read_number(stated["step"]), read_whole(stated["steps"]), label)
     cells = None if label is None else _telling(schema, coding, label)
