@@ -10,6 +10,7 @@ import copy
 import json
 import random
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ from fugu.numbers.exact import read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
+from fugu.publication.issue import Beliefs, Outgoing, Published, issue
+from fugu.queries.answering import prepare
 from fugu.queries.sequence_certificate import REFERENCE, Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequences import Count, Histogram, States, TopK
 
@@ -94,7 +97,8 @@ def originals() -> dict[str, dict[str, Any]]:
     }
     documents = {name: json.loads(mechanism.certificate.to_json()) for name, mechanism in found.items()}
     trained = {f"training, {name}": body for name, body in _trainings()}
-    return documents | trained | {f"sequences, {name}": body for name, body in _sequences()}
+    sequences = {f"sequences, {name}": body for name, body in _sequences()}
+    return documents | trained | sequences | {f"release, {name}": body for name, body in _releases()}
 
 
 def _property() -> fugu.Scenario:
@@ -140,6 +144,26 @@ def _sequences() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "version 0.1", json.loads(old.read_text())
 
 
+def _releases() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Whole releases, as `fugu release` writes them: one column, and one mean for each of two groups."""
+    table = {"g": ["x", "y"] * 20, "s": ["a", "b", "b", "a"] * 10, "v": [1, 2, 3, 2] * 10}
+    past = {"g": ["x", "y"] * 25, "s": ["a", "b", "b", "a", "b"] * 10, "v": [1, 3, 2, 2, 4] * 10}
+    column = fugu.Scenario.from_table(past, "v", "s")
+    assert column.recipe is not None
+    means = prepare(table, "mean(v)", "s", Pure(0.5), past, by="g", bounds=(0, 4), step=1)
+    for name, certificates, recipe in (
+        ("column", {"": fugu.calibrate(column, Pure(0.5)).certificate}, {"what": "column", **column.recipe}),
+        ("groups", {group: found.certificate for group, found in means.mechanisms.items()},
+         {"what": "statistic", **(means.recipe or {})}),
+    ):  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "out.csv"
+            file.write_text("value\n1\n")
+            going = Outgoing(certificates=certificates, table=file, data="today.csv", rows=40, recipe=recipe,
+                             beliefs=Beliefs(reference=file))  # fmt: skip
+            yield name, json.loads(issue(going, [Published("out.csv", file, 1, ("value",))])[0].to_json())
+
+
 def sealed(body: Any) -> Any:
     """What a forger would do last: digests that match, at every level; as it is where there is no way."""
     if not isinstance(body, dict):
@@ -150,6 +174,11 @@ def sealed(body: Any) -> Any:
             return body  # version 0.1 sealed no sequences
         if isinstance(body.get("parts"), list):
             body["parts"] = [sealed(part) for part in body["parts"]]
+        if isinstance(body.get("certificates"), list):
+            body["certificates"] = [
+                {**part, "certificate": sealed(part.get("certificate"))} if isinstance(part, dict) else part
+                for part in body["certificates"]
+            ]
         if "families" in body:
             body["fingerprint"] = digest_of(body["families"])
         return {**body, "digest": digest_of(body)}
@@ -401,6 +430,8 @@ def _figures(body: dict[str, Any], rng: random.Random) -> str:
 def _scale(body: dict[str, Any], rng: random.Random) -> str:
     """Less noise for the same promise."""
     part = rng.choice(body["parts"]) if "parts" in body else body
+    if "certificates" in body:
+        part = rng.choice(body["certificates"])["certificate"]
     noise, factor = part.get("noise"), _less(rng)
     if part.get("kind") == "training":
         part["accountant"]["noise"] *= float(factor)

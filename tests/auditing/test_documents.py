@@ -24,7 +24,7 @@ NO_NUMBERS = ("1e4301", "1e-999999999999", "9" * 4301, "", "x", "1/0", "0x10", "
 CASES = 25
 KINDS = ("column", "gaussian", "normal laws", "renyi curve", "analysis", "mixture", "vector", "property",
          "mixture of vectors", "training, independent", "training, chain", "training, joint", "sequences, given",
-         "sequences, per entry", "sequences, version 0.1")  # fmt: skip
+         "sequences, per entry", "sequences, version 0.1", "release, column", "release, groups")  # fmt: skip
 
 
 @hunting.search("documents edited at random", quick=12)

@@ -189,5 +189,5 @@ def test_the_command_ends_with_4_if_any_check_fails_and_shows_which(tmp_path):
     assert code == 4 and "nothing is proved" in said and "not checked" in said
     path.write_text(issued().to_json())
     assert run("verify", path, "--within", "1") == (
-        2, "--reference and --within are for certificates of releases; this one is of a sequence"
+        2, "--against and --within are for certificates of releases; this one is of a sequence"
     )  # fmt: skip

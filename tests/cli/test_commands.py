@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu import Certificate
 from fugu.errors import FuguError
+from release_files import certificate_of, document_of
 
 REFERENCE = str(resources.files("fugu.examples") / "clinic_reference.csv")
 TODAY = str(resources.files("fugu.examples") / "clinic_today.csv")
@@ -79,6 +79,7 @@ def test_release_writes_the_column_the_certificate_and_the_page_only(small):
         "today.csv",
         "out.csv",
         "out.certificate.json",
+        "out.private.json",
         "out.report.html",
     }
     lines = (small / "out.csv").read_text().split()
@@ -107,8 +108,9 @@ def test_a_dry_run_writes_and_spends_nothing(small):
 
 def test_public_prior_is_the_other_source_of_beliefs(small):
     assert release(small, source="--public-prior").code == 0
-    certificate = Certificate.load(small / "out.certificate.json")
-    assert any("public" in a for a in certificate.assumptions)
+    assert any("public" in a for a in certificate_of(small / "out.csv").assumptions)
+    document = document_of(small / "out.csv")
+    assert document.withheld and document["beliefs"]["declared public"]
 
 
 def test_verify_exits_4_for_an_edited_or_failing_certificate(small):
@@ -121,8 +123,9 @@ def test_verify_exits_4_for_an_edited_or_failing_certificate(small):
     assert Result("verify", path).code == 4
     path.write_text(text)
     (small / "ref.csv").write_text("id,s,v\n" + "\n".join(f"{i},{'ab'[i % 2]},{4 * (i % 2)}" for i in range(200)))
-    failing = Result("verify", path, "--reference", small / "ref.csv", "--json")
-    assert failing.code == 4 and json.loads(failing.out)["holds"] is False
+    for option in ("--reference", "--against"):
+        failing = Result("verify", path, option, small / "ref.csv", "--json")
+        assert failing.code == 4 and json.loads(failing.out)["holds"] is False
 
 
 def test_verify_within_tells_what_holds_for_nearby_beliefs(small):
@@ -132,13 +135,15 @@ def test_verify_within_tells_what_holds_for_nearby_beliefs(small):
     assert shown.code == 0 and "holds" in shown.out
     assert "within 1 of these: Pure(epsilon=" in " ".join(shown.out.split())
     told = json.loads(Result("verify", path, "--within", "1", "--json").out)
-    scale = Certificate.load(path).noise.scale
+    scale = certificate_of(path).noise.scale
     assert told["holds"] and told["within"]["distance"] == 1 and told["within"]["guarantee"]["kind"] == "Pure"
     assert told["epsilon"] < told["within"]["guarantee"]["epsilon"] <= 0.5 + 2 / scale + 1e-9
     assert "within" not in json.loads(Result("verify", path, "--json").out)
     assert Result("verify", path, "--within", "-1").code == 2
+    both = Result("verify", path, "--within", "1", "--against", small / "ref.csv")
+    assert both.code == 2 and "without --against" in both.message
     both = Result("verify", path, "--within", "1", "--reference", small / "ref.csv")
-    assert both.code == 2 and "without --reference" in both.message
+    assert both.code == 2 and "with no other check" in both.message
 
 
 @pytest.mark.parametrize(

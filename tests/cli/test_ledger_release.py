@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import fugu.cli.app as cli
 from fugu.errors import FuguError
 
-OUTPUT = {"out.csv", "out.certificate.json", "out.report.html"}
+OUTPUT = {"out.csv", "out.certificate.json", "out.private.json", "out.report.html"}
 
 
 def run(*args):

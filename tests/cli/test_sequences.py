@@ -16,6 +16,7 @@ import fugu.cli.app as cli
 from fugu.data import read_table
 from fugu.errors import DataKnown, FuguError
 from fugu.priors import MarkovChain
+from release_files import certificate_of, document_of
 
 FOLLOWS = {"home": (8, 3, 1), "work": (3, 6, 2), "shop": (5, 3, 2)}
 ROUTE = ("--by", "user", "--order", "time", "--state", "place")
@@ -75,7 +76,7 @@ def again(certificate):
 def test_the_certificate_proves_its_epsilon_again_and_a_larger_one_fails(folder):
     code, _ = release(folder, "histogram")
     assert code == 0
-    told = json.loads((folder / "o.certificate.json").read_text())
+    told = certificate_of(folder / "o.csv").body
     chain, proved = again(told)
     assert proved <= told["pufferfish"]["epsilon"] <= 1
     assert chain.length == 60  # of the sequences released: the reference is shorter
@@ -121,10 +122,10 @@ def test_a_mean_is_of_the_state_column_within_the_bounds_of_the_reference(folder
     assert release(folder, "mean(size)", route=route)[0] == 0
     (row,) = rows(folder / "o.csv")
     assert 4.5 < float(row["value"]) < 6.5 and float(row["low"]) < float(row["value"]) < float(row["high"])
-    told = json.loads((folder / "o.certificate.json").read_text())
-    assert told["entries"]["clipped to"] == ["4", "8"] and told["sensitivity"] == "4"
+    told = certificate_of(folder / "o.csv").body
+    assert list(told["entries"]["clipped to"]) == ["4", "8"] and told["sensitivity"] == "4"
     assert release(folder, "sum(size)", "--bounds", "0,10", route=route)[0] == 0
-    assert json.loads((folder / "o.certificate.json").read_text())["sensitivity"] == "10"
+    assert certificate_of(folder / "o.csv").body["sensitivity"] == "10"
     code, message = release(folder, "mean(size)")
     assert code == 2 and "says nothing of 'size'" in message
     assert "holds text" in release(folder, "mean(place)")[1]
@@ -159,7 +160,7 @@ def test_a_dry_run_leaves_no_trace(folder):
 
 def test_json_holds_the_answer_and_the_files(folder):
     told = json.loads(release(folder, "count(home)", "--json")[1])
-    assert told["answer"]["query"] == ["count(home)"] and told["files"]["values"].endswith("o.csv")
+    assert told["answer"]["query"] == ["count(home)"] and told["files"]["published"].endswith("o.csv")
 
 
 def test_states_outside_the_reference_count_as_the_state_that_is_said_beforehand(folder):
@@ -172,7 +173,7 @@ def test_states_outside_the_reference_count_as_the_state_that_is_said_beforehand
         assert f"unknown and missing states count as '{state}'" in shown and why in shown
         code, shown = release(folder, "histogram", *more, table="new.csv")
         assert code == 0 and "moon" not in shown
-        told = json.loads((folder / "o.certificate.json").read_text())
+        told = certificate_of(folder / "o.csv").body
         assert told["entries"]["undeclared entries count as"] == state and state in told["odd entries"]
         assert "moon" not in json.dumps(told)
         assert sorted(told["reading"]["columns"]["place"]["values"]) == sorted(FOLLOWS)
@@ -200,7 +201,7 @@ def test_a_schema_says_what_cells_become_and_names_the_columns_of_files_without_
     written(folder / "new.csv", 5, 20, 3, unknown=True)
     schema = ("--schema", folder / "s.toml")
     assert release(folder, "histogram", *schema, table="new.csv")[0] == 0
-    told = json.loads((folder / "o.certificate.json").read_text())
+    told = certificate_of(folder / "o.csv").body
     assert told["entries"]["undeclared entries count as"] == "work"
     assert told["odd entries"] == "unknown states count as 'work', as the schema says; missing ones as 'shop'"
     assert told["reading"]["columns"]["place"]["outside"] == "work"
@@ -228,8 +229,8 @@ def test_files_without_a_line_of_names(folder):
     assert code == 2 and "4 columns" in message and "--no-header" in message and "home" not in message
     assert "u1" not in message and "u0" not in message
     assert release(folder, "histogram", "--no-header", table="bare.csv")[0] == 0  # the names of the reference
-    told = json.loads((folder / "o.certificate.json").read_text())
-    assert told["reading"]["header"] == ["user", "time", "place", "size"]
+    told = certificate_of(folder / "o.csv").body
+    assert list(told["reading"]["header"]) == ["user", "time", "place", "size"]
     (folder / "s.toml").write_text(SCHEMA.format(header="false"))
     named = ("--schema", folder / "s.toml")
     for more in (named, (*named, "--no-header")):
@@ -354,8 +355,12 @@ def test_the_start_is_fitted_and_what_it_skips_is_named_everywhere(folder):
     assert "never taken under the prior: 'shop' at entry 1, 'work' at entry 1" in run(*asked)[1]
     code, said = release(folder, "histogram", "--ledger", folder / "l.db", "--request", "r")
     assert code == 0 and "'work' at entry 1" in said
-    certificate = json.loads((folder / "o.certificate.json").read_text())
-    assert certificate["pufferfish"]["skipped"] == known and certificate["prior"]["initial"] == [1.0, 0.0, 0.0]
+    certificate = certificate_of(folder / "o.csv").body
+    assert list(certificate["pufferfish"]["skipped"]) == known
+    assert (
+        list(certificate["prior"]["initial"]) == [1.0, 0.0, 0.0]
+        and list(document_of(folder / "o.csv")["skipped"]) == known
+    )
     assert any("first entries of the reference" in line for line in certificate["assumptions"])
     assert "entry 1" in run("ledger", "show", folder / "l.db")[1]
     (entry,) = json.loads(run("ledger", "show", folder / "l.db", "--json")[1])["requests"]
@@ -364,8 +369,8 @@ def test_the_start_is_fitted_and_what_it_skips_is_named_everywhere(folder):
 
 def test_any_start_can_be_asked_for_and_one_user_means_it(folder):
     code, said = release(folder, "histogram", "--start", "any")
-    told = json.loads((folder / "o.certificate.json").read_text())
-    assert code == 0 and told["prior"]["initial"] == "any" and told["pufferfish"]["skipped"] == []
+    told = certificate_of(folder / "o.csv").body
+    assert code == 0 and told["prior"]["initial"] == "any" and list(told["pufferfish"]["skipped"]) == []
     assert "whatever its first entry is" in said
     chain, proved = again(told)
     assert chain.free and proved <= told["pufferfish"]["epsilon"] <= 1

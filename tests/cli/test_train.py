@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.errors import FuguError
+from release_files import certificate_of
 
 BUDGET = ["--epsilon", "2", "--delta", "1e-5"]
 BOUNDS = ["--features", "load,wind", "--bounds", "load:0:100,wind:0:12"]
@@ -130,20 +131,25 @@ def test_rows_are_sorted_by_the_public_column(trainings, folder):
 
 def test_model_and_certificate_are_written_and_proved_again(folder, tmp_path):
     found = train("today.csv", *WHOLE, "--epsilon", "500", "-o", tmp_path / "m.json")
-    assert found.code == 0 and {p.name for p in tmp_path.iterdir()} == {"m.json", "m.certificate.json"}
+    assert found.code == 0 and {p.name for p in tmp_path.iterdir()} == {
+        "m.json",
+        "m.certificate.json",
+        "m.private.json",
+    }
     model = json.loads((tmp_path / "m.json").read_text())
     assert model["features"] == ["load", "wind"] and model["target"] == "power" and model["classes"] is None
     assert np.allclose(model["coefficients"], [0.2, 3], atol=[0.05, 0.4])  # in scaled units: about 0.5 and 0.8
     assert model["guarantee"] == {"epsilon": 500.0, "delta": 1e-5} and "0.3^|i-j|" in model["prior"]
     assert model["bounds"] == {"load": [0, 100], "wind": [0, 12], "power": [0, 60]}
-    certificate = json.loads((tmp_path / "m.certificate.json").read_text())
-    assert model["certificate"] == certificate["digest"]
+    assert model["certificate"] == certificate_of(tmp_path / "m.json").digest
     told = Result("verify", tmp_path / "m.certificate.json", "--json").told
     assert told["holds"] is True and told["epsilon"] == 500 and told["delta"] <= 1e-5
     assert "holds: a training" in Result("verify", tmp_path / "m.certificate.json").out
-    for option in (("--within", "1"), ("--reference", "past.csv")):
+    for option in (("--within", "1"), ("--against", "past.csv")):
         refused = Result("verify", tmp_path / "m.certificate.json", *option)
         assert refused.code == 2 and "of a training" in refused.message
+    lines = {c["name"]: c for c in Result("verify", tmp_path, "--reference", "past.csv", "--json").told["checks"]}
+    assert lines["reference laws"]["outcome"] == lines["reference file"]["outcome"] == "not checked"
 
 
 def test_a_forged_certificate_exits_4(tmp_path):
@@ -151,13 +157,15 @@ def test_a_forged_certificate_exits_4(tmp_path):
 
     assert train("today.csv", *WHOLE, "-o", tmp_path / "m.json").code == 0
     path = tmp_path / "m.certificate.json"
-    body = json.loads(path.read_text())
+    whole = json.loads(path.read_text())
+    body = whole["certificates"][0]["certificate"]
     body["accountant"]["noise"] *= 0.97
-    path.write_text(json.dumps(body))
+    path.write_text(json.dumps(whole))
     edited = Result("verify", path)
     assert edited.code == 4 and "edited" in edited.message
-    resealed = {key: value for key, value in body.items() if key != "digest"}
-    path.write_text(json.dumps({**resealed, "digest": digest_of(resealed)}))
+    for part in (body, whole):
+        part["digest"] = digest_of({key: value for key, value in part.items() if key != "digest"})
+    path.write_text(json.dumps(whole))
     forged = Result("verify", path)
     said = " ".join(forged.out.split())  # wherever the line is broken
     assert forged.code == 4 and "does not hold" in said and "than can be proved" in said

@@ -169,7 +169,7 @@ def test_a_certificate_of_sequences_is_proved_and_one_that_was_edited_is_refused
     code, message = run("verify", "out.certificate.json")
     assert code == 0 and message.startswith("holds: the translated epsilon is within")
     text = (folder / "out.certificate.json").read_text()
-    (folder / "edited.json").write_text(text.replace('"length": ', '"length": 1', 1))
+    (folder / "edited.json").write_text(text.replace('"length":', '"length":1', 1))
     code, message = run("verify", "edited.json")
     assert code == 4 and "edited after sealing" in message
     (folder / "list.json").write_text("[1]")

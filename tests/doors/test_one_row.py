@@ -29,6 +29,7 @@ from fugu.queries.answering import prepare
 from fugu.queries.column import open_column
 from fugu.scenario.query import Query
 from hunting import search
+from release_files import document_of, public_part
 
 SRC = Path(fugu.__file__).parent
 HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_training_doors.py"
@@ -44,6 +45,7 @@ DOORS = {
 }
 """Every function that opens private data, and where one record of it is replaced."""
 OTHER_READERS = {
+    "auditing/outside/files.py:_difference": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
     "scenario/property.py:_needed": "a reference, which is public",
@@ -252,8 +254,8 @@ def command(folder, *asked):
         raise found.exception
     files = {p.name: p.read_text() for p in folder.glob("out.*")}
     column = files.pop("out.csv", "").splitlines()
-    certificate = json.loads(files.pop("out.certificate.json", "{}"))
-    return column, (found.exit_code, str(found.exception), found.output, sorted(files), certificate)
+    document = public_part(json.loads(files.pop("out.certificate.json", "{}")))
+    return column, (found.exit_code, str(found.exception), found.output, sorted(files), document)
 
 
 def test_one_row_of_a_released_file(tmp_path, fixed):
@@ -287,6 +289,20 @@ def test_one_row_of_a_file_behind_a_statistic(tmp_path, fixed):
             assert [line.split(",")[0] for line in column if "(" in line or " " in line] == [
                 line.split(",")[0] for line in base if "(" in line or " " in line
             ]
+
+
+def test_the_document_tells_nothing_of_the_table_but_what_is_public(tmp_path, fixed):
+    """A cell is in no file, and the commitment tells two runs on one table apart, so it tells no two tables apart."""
+    as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
+    found = []
+    for cell in (TODAY["size"][ROW], TODAY["size"][ROW], "sentinel-7318", "sentinel-9021"):
+        as_csv(replaced("size", cell), tmp_path)
+        fixed()
+        assert command(tmp_path, "--publish", "size", "--bins", "low,mid,high")[1][0] == 0
+        written = [path.read_text() for path in tmp_path.glob("out.*")]
+        assert len(written) == 4 and not any("sentinel" in text for text in written)
+        found.append(document_of(tmp_path / "out.csv")["data"]["commitment"])
+    assert len(set(found)) == 4
 
 
 # --- random tables and random cells ----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ column; the rest is compared to the letter, and the answer in steps of the state
 from __future__ import annotations
 
 import csv
-import json
 import math
 import random
 from datetime import date, datetime
@@ -39,6 +38,7 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )
+from release_files import document_of, public_part
 
 NAMES = {"by": "user", "order": "time", "state": "place"}
 ROUTE = ("--by", "user", "--order", "time", "--state", "place")
@@ -113,7 +113,7 @@ def release_of(table, reference, query, out, *more):
     with open(out, encoding="utf-8", newline="") as file:
         written = list(csv.DictReader(file))
     labels = [{k: v for k, v in row.items() if k not in ("value", "low", "high")} for row in written]
-    sealed = json.loads(out.with_suffix(".certificate.json").read_text())
+    sealed = public_part(document_of(out).body)
     first = found.output.split("\n", 2)[:2]  # the table of values comes after them
     values = [float(row["value"]) for row in written if "value" in row]
     return values, (found.exit_code, said, first, labels if values else len(labels), list(written[0]), sealed)

@@ -31,6 +31,7 @@ from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LinearSVC, LogisticRegression, NoisySGD
 from fugu.training import estimator_base, training
 from hunting import search
+from release_files import document_of, public_part
 
 ALL = [LinearRegression, LogisticRegression, LinearSVC]
 COUNT, PLACE = 12, 5
@@ -143,7 +144,7 @@ def fit_once(monkeypatch, kind, X, y, **options) -> Outcome:
 def train_once(monkeypatch, folder, table, *args) -> Outcome:
     """`fugu train`, with its files; coefficients and utility, which noise covers, are blanked out."""
     monkeypatch.chdir(folder)
-    for name in ("m.json", "m.certificate.json"):
+    for name in ("m.json", "m.certificate.json", "m.private.json"):
         (folder / name).unlink(missing_ok=True)
 
     def call():
@@ -156,7 +157,7 @@ def train_once(monkeypatch, folder, table, *args) -> Outcome:
         if (folder / "m.json").exists():
             model = json.loads((folder / "m.json").read_text())
             seen["model"] = {**model, "coefficients": len(model["coefficients"]), "intercept": None}
-            seen["certificate"] = (folder / "m.certificate.json").read_text()
+            seen["document"] = public_part(document_of(folder / "m.json").body)
         return seen
 
     return watched(monkeypatch, call)
@@ -413,8 +414,8 @@ def texts():
 def test_one_row_of_a_file_moves_nothing_but_its_own_gradient(name, folder, monkeypatch):
     columns, header = texts(), name != "no header"
     plain = train_once(monkeypatch, folder, written(folder, columns, header), *CALLS[name])
-    assert plain.seen["code"] == 0 and plain.seen["files"][:2] == ["m.certificate.json", "m.json"], plain.seen
-    assert plain.seen["model"]["reading"] == json.loads(plain.seen["certificate"])["reading"]
+    assert plain.seen["code"] == 0 and plain.seen["files"][:3] == ["m.certificate.json", "m.json", "m.private.json"]
+    assert plain.seen["model"]["reading"] == plain.seen["document"]["reading"]
     for text in TEXTS:
         whole = [columns[0], *(replaced(column, text) for column in columns[1:])]
         single = [columns[0], replaced(columns[1], text), *columns[2:]]

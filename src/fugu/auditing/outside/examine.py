@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from fugu.auditing.outside.books import ledger_checks
 from fugu.auditing.outside.files import data_checks, published_checks
@@ -15,13 +14,14 @@ from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.verifier.kinds import judge
 from fugu.verifier.kinds.release import inner, judge_opened
 from fugu.verifier.verdict import Checked, Verdict
+from fugu.verifier.verify import Source
 from fugu.visible import Json
 
 PathLike = str | os.PathLike[str]
 
 
 def examine(
-    source: Any,
+    source: Source,
     *,
     published: PathLike | None = None,
     reference: PathLike | None = None,

@@ -11,7 +11,7 @@ from fugu.documents.document import Document
 from fugu.documents.plain_json import load_json
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.verifier.verify import document_of, read
+from fugu.verifier.verify import Source, document_of, read
 
 MODEL = "fugu/model/1"
 _MOST_BYTES = 2 * 1024**3
@@ -33,7 +33,7 @@ class Found:
         return self.document if isinstance(self.document, ReleaseDocument) else None
 
 
-def find(source: Any) -> Found:
+def find(source: Source) -> Found:
     """The document of a mechanism, a file or a folder. UsageError or CertificateError, which name the files, if there
     is none or more than one."""
     if not isinstance(source, str | os.PathLike):
