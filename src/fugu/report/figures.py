@@ -32,15 +32,15 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
 
 
 def _panel(view: View, law: Histogram, window: Floats, across: Axis, heading: str, last: bool) -> Panel:
-    """Bars side by side for few places, else lines; a law of gathered atoms as steps."""
+    """Bars side by side for few places, else lines; a law of gathered atoms as steps, curves as lines."""
     marks: list[Mark] = []
     few, width = len(law.values) <= FEW, bar_width(law.values, float(np.ptp(window)))
-    steps = "" if law.values is window else "middle"
+    steps = "" if law.values is window or all(view.endless) else "middle"
     xs = numbers(law.values)
     for row, (name, look) in enumerate(((view.first, "a"), (view.second, "b"))):
         heights, shown = numbers(law.heights[row]), f"if “{clean(name, 28)}”"
         if few:
-            told = tuple(f"{shown}: value {_short(x)}, probability {_short(y)}" for x, y in zip(xs, heights, strict=True))
+            told = tuple(f"value {_short(x)}: {_short(y, 4)}" for x, y in zip(xs, heights, strict=True))
             marks.append(Bars(xs, heights, look, width, (row - 1) * width, shown, told))
         else:
             marks.append(Line(xs, heights, look, shown, steps))
@@ -84,7 +84,7 @@ def _points(curve: Ratio, top: float, noisy: bool) -> list[Points]:
     many = len(curve.atoms) > 2 * FEW
     found: list[Points] = []
     for mask, shape, label in (
-        (np.abs(curve.before) <= top, "ring" if noisy else "dot", name),
+        (np.abs(curve.before) <= top, "speck" if many else "ring" if noisy else "dot", name),
         (curve.before > top, "up", f"{name}, beyond this axis"),
         (curve.before < -top, "down", f"{name}, beyond this axis"),
     ):
@@ -147,8 +147,8 @@ def numbers(values: Iterable[float] | Floats) -> tuple[float, ...]:
     return tuple(np.asarray(values, dtype=np.float64).tolist())
 
 
-def _short(x: float) -> str:
-    return number(x, digits=6).replace("-", "−")
+def _short(x: float, digits: int = 6) -> str:
+    return number(x, digits=digits).replace("-", "−")
 
 
 def _told(x: float, log: float) -> str:

@@ -76,7 +76,9 @@ def compared(comparison: Comparison) -> tuple[Line, ...]:
         refused = math.isinf(r.scale)
         note = r.note or ("" if r.proven else r.why)
         reached = None if refused else r.epsilon
-        found.append(Line(r.method, r.noise.capitalize(), r.scale, r.expected_absolute, reached, r.proven, note, r is best))
+        found.append(
+            Line(r.method, r.noise.capitalize(), r.scale, r.expected_absolute, reached, r.proven, note, r is best)
+        )
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from fugu.report.facts import Facts
 from fugu.report.figures import covariance_figure
 from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
-from fugu.report.shell import row, section, table
+from fugu.report.shell import row, section, stacked, table
 
 _LISTED, _TABLED = 100, 8
 """Coordinates that are listed, and up to which a covariance is a table of numbers."""
@@ -37,12 +37,12 @@ def _listed(f: Facts, listed: Sequence[Coordinate], n: int) -> Html:
     head = ["coordinate", scale, "average error", f"{text.percent(0.95)} of its errors are within"]
     rows = [
         row(text.clean(line.name), text.number(line.scale, digits=4), text.number(line.error, digits=4),
-            f"± {text.number(line.half, 'up', 4)}")
+            f"± {text.number(line.half, 'up', 4)}", head=head)
         for line in listed[:_LISTED]
     ]  # fmt: skip
     more = len(listed) > _LISTED
     rest = tag("p", tag("small", f"The first {_LISTED} of {len(listed):,} coordinates.")) if more else None
-    return joined(table(f"Noise of each coordinate{which}", head, tag("tbody", rows)), rest)
+    return joined(stacked(f"Noise of each coordinate{which}", head, tag("tbody", rows)), rest)
 
 
 def _covariance(f: Facts, rows: Sequence[Sequence[float]], n: int) -> Html:
