@@ -45,7 +45,8 @@ class Browser:
         self.back, ours = os.pipe()
         command = [chromium(), *_WORDS, f"--user-data-dir={self.folder.name}", "about:blank"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(command, pass_fds=(3, 4), preexec_fn=lambda: _as_three_and_four(theirs, ours),
+        self.process = subprocess.Popen(command, pass_fds=(3, 4),
+                                        preexec_fn=lambda: _as_three_and_four(theirs, ours),  # noqa: PLW1509
                                         **quiet)  # fmt: skip
         os.close(theirs), os.close(ours)
         self.numbers, self.rest, self.events, self.session = itertools.count(1), b"", [], None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from pathlib import Path
 
 import pytest
 from browser import WHY_NOT, Browser, chromium
 from page_samples import SAMPLES
+
+from fugu.report.shell import policy, sheet
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason=WHY_NOT)
 MEASURE = Path(__file__).with_name("measure.js").read_text("utf-8")
@@ -83,13 +87,14 @@ def faults_now(browser):
     return browser.run(MEASURE)
 
 
+WIDE = f'<div class="scroll"><table><caption>x</caption><tr>{"<td>wider</td>" * 12}</tr></table></div>'
 WRONG = {
     "a picture from elsewhere": ("</main>", '<img src="http://127.0.0.1:9/x.png" alt="x"></main>', "complains"),
     "a script": ("</main>", "<script>document.title='x'</script></main>", "complains"),
     "a style of its own": ("<h1>", '<h1 style="color:#ddd">', "complains"),
-    "a label pushed out": (r'(<text [^>]*?x=")[\d.]+(" [^>]*text-anchor="middle")', r"\g<1>336\2", "outside its drawing"),
+    "a label pushed out": (r'(<text [^>]*?x=")[\d.]+(" [^>]*"middle")', r"\g<1>336\2", "outside its drawing"),
     "two labels in one place": (r'(<text )x="[\d.]+" y="[\d.]+"', r'\g<1>x="40" y="40"', "on each other"),
-    "a wide table": ("</main>", '<div class="scroll"><table><caption>x</caption><tr>' + "<td>wider</td>" * 12 + "</tr></table></div></main>", "wider than the screen"),
+    "a wide table": ("</main>", f"{WIDE}</main>", "wider than the screen"),
     "a page that scrolls": ("<h1>", "<pre>" + "wide " * 40 + "</pre><h1>", "wide on 390"),
     "a second title": ("</main>", "<h1>x</h1></main>", "headings"),
     "no language": (' lang="en"', "", "language"),
@@ -110,12 +115,7 @@ def test_a_wrong_page_is_noticed(wrong, browser, files, tmp_path):
 
 
 def test_pale_colours_are_noticed(browser, files, tmp_path):
-    """A style sheet with soft text nearer to its background; its digest is put into the policy, or it would not apply."""
-    import base64
-    import hashlib
-
-    from fugu.report.shell import policy, sheet
-
+    """Soft text nearer to its background; the digest of that sheet is put into the policy, or it would not apply."""
     for colour, dark in (("--soft: #4a4a4a", False), ("--soft: #b9bec6", True)):
         pale = sheet().replace(colour, "--soft: #8d8d8d" if not dark else "--soft: #5d5d5d")
         digest = base64.b64encode(hashlib.sha256(pale.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""The figures of a pair of laws and of a covariance, as drawings; the words under them are in `words`."""
+"""The figures of a pair of laws and of a covariance, as drawings; the words under them are in `captions`."""
 
 from __future__ import annotations
 

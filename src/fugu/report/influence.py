@@ -12,9 +12,9 @@ from fugu.report.text import clean, number
 
 TITLE = "How much entries say about each other"
 _CAPTION = (
-    "To protect one entry, the b entries around it are set aside. The curve is the most that all others still say about "
-    "it: the natural logarithm of how many times likelier what they show can be under one state of the entry than under "
-    "another. The lower it is, the less noise each entry needs."
+    "To protect one entry, the b entries around it are set aside. The curve is the most that all others still say "
+    "about it: the natural logarithm of how many times likelier what they show can be under one state of the entry "
+    "than under another. The lower it is, the less noise each entry needs."
 )
 
 
@@ -40,7 +40,7 @@ def _chart(known: Sequence[tuple[float, float]]) -> Chart:
     told = tuple(f"b = {b:g}: at most {number(a, 'up', 6)}" for b, a in known)
     line = Line(xs, ys, "a", dots=True, told=told)
     across = Axis(
-        "entries set aside, b (each mark is a multiple of the one before)", min(xs), max(max(xs), 2 * min(xs)), log=True
+        "entries set aside, b (each mark is a multiple of the one before)", min(xs), max(*xs, 2 * min(xs)), log=True
     )
     panel = Panel((line,), across, Axis("influence of the others, a(b)", 0.0, 1.06 * (max(ys) or 1.0)), 300.0)
     about = f"It falls from {number(ys[0], 'up')} at {xs[0]:g} to {number(ys[-1], 'up')} at {xs[-1]:g}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fugu.report.charts.widths import SIZE, width_of
 from fugu.report.text import number
@@ -40,7 +41,7 @@ class Axis:
 
         def fits(ticks: Sequence[Tick]) -> bool:
             places = [(room * self.at(x), width_of(label)) for x, label in ticks]
-            pairs = zip(places, places[1:], strict=False)
+            pairs = pairwise(places)
             return all(right - left >= (a + b) / 2 + _GAP for (left, a), (right, b) in pairs)
 
         if self.named:
@@ -52,7 +53,7 @@ class Axis:
 
         def fits(ticks: Sequence[Tick]) -> bool:
             places = [room * self.at(x) for x, _ in ticks]
-            return all(b - a >= 1.5 * SIZE for a, b in zip(places, places[1:], strict=False))
+            return all(b - a >= 1.5 * SIZE for a, b in pairwise(places))
 
         return self._ticks(fits, max(2, int(room // 38)))
 
@@ -105,7 +106,7 @@ def _label(x: float, step: float) -> str:
     """As many decimals as the step has."""
     if x == 0:
         return "0"
-    if 1e-5 <= step and abs(x) < 1e9:
+    if step >= 1e-5 and abs(x) < 1e9:
         text = f"{x:,.{max(0, -math.floor(math.log10(step) + 1e-9))}f}"
     else:
         digits = 3 if not step else min(12, max(1, 1 + round(math.log10(abs(x) / step))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from fugu.report.html import Html, short, tag
 
@@ -16,7 +17,7 @@ def path(places: list[Place], steps: str = "") -> str:
     if steps == "middle":
         places = _middle(places)
     elif steps == "ahead":
-        places = [places[0]] + [p for (x, _), (x2, y2) in zip(places, places[1:], strict=False)
+        places = [places[0]] + [p for (x, _), (x2, y2) in pairwise(places)
                                 for p in ((x, y2), (x2, y2))]  # fmt: skip
     else:
         places = thinned(places)
@@ -26,7 +27,7 @@ def path(places: list[Place], steps: str = "") -> str:
 def _middle(places: list[Place]) -> list[Place]:
     """Each height from half-way before its place to half-way after it."""
     found = [places[0]]
-    for (x, y), (x2, y2) in zip(places, places[1:], strict=False):
+    for (x, y), (x2, y2) in pairwise(places):
         if y != y2:
             found += [((x + x2) / 2, y), ((x + x2) / 2, y2)]
     return [*found, places[-1]]

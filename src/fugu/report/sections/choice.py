@@ -13,7 +13,6 @@ from fugu.report.methods import Line
 from fugu.report.sections.story import Story
 from fugu.report.shell import row, section, stacked
 
-
 USED = "used here"
 
 
@@ -63,6 +62,6 @@ def methods_bars(lines: Sequence[Line], query: str, mark: str = USED) -> Html | 
     without = "; methods that add no noise have no bar" if any(line.error == 0 for line in lines) else ""
     return figure(
         bars,
-        f"Average error (bars) and scale of the noise (diamonds) by method, in the units of {text.quoted(query)}, on an "
-        f"axis on which each step to the right is a multiple. ★: {mark}{without}.",
+        f"Average error (bars) and scale of the noise (diamonds) by method, in the units of {text.quoted(query)}, on "
+        f"an axis on which each step to the right is a multiple. ★: {mark}{without}.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fugu.report import text, words
+from fugu.report import captions, text, words
 from fugu.report.amounts import Coordinate
 from fugu.report.charts import figure
 from fugu.report.facts import Facts
@@ -26,7 +26,7 @@ def coordinates(story: Story) -> Html | None:
     parts += [_covariance(f, rows, n) for n, rows in enumerate(f.covariances) if len(rows) <= _TABLED]
     if heat := covariance_figure(f, [line.name for line in f.coordinates[0]]):
         which = ", of the first of the noises" if f.mixed else ""
-        parts.append(figure(heat, f"Covariance of the noise between coordinates{which}: {words.HEAT}"))
+        parts.append(figure(heat, f"Covariance of the noise between coordinates{which}: {captions.HEAT}"))
     title = "The noise, coordinate by coordinate"
     return section("coordinates-title", title, tag("p", words.together(f)), parts)
 
