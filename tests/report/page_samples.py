@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 
 import fugu
+from fugu import PerEntryDP, Schema
 from fugu.auditing.property_attack import property_attack
+from fugu.iterate import LinearRegression
+from fugu.queries.sequence_certificate import REFERENCE as REFERENCE_WORDS
+from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequences import Histogram, States
 from fugu.report import page
 from fugu.report.influence import influence_page
 from fugu.report.property import property_page
@@ -69,6 +74,23 @@ def _property():
     return property_page(scenario.property, budget, sweep(scenario, budget), attacks, None, ["what it rests on"])
 
 
+def _sequence():
+    chain = fugu.MarkovChain([[0.6, 0.4], [0.3, 0.7]], 20, [1, 0], ["a", "b"])
+    schema = Schema(
+        {"who": {"kind": "identifier"}, "at": {"kind": "number"}, "s": {"kind": "category", "values": ["a", "b"]}}
+    )
+    said = Issue(1.0, schema, "unknown states count as the first", REFERENCE_WORDS, 0.0, None, None)
+    mechanism = Histogram(States(chain.states)).mechanism(entry_budget(chain, 1.0))
+    return page(SequenceCertificate.issue(chain, mechanism, said))
+
+
+def _training():
+    source = np.random.default_rng(2)
+    x = source.uniform(-1, 1, (30, 2))
+    model = LinearRegression(2.0, 1e-4, "ar1:0.3", bounds=(-1, 1), target_bounds=(-1, 1), ordered=True, epochs=5)
+    return page(model.fit(x, x @ [0.5, -0.2]).certificate_)
+
+
 SAMPLES = {
     "one number": _one_number,
     "several pairs": _several_pairs,
@@ -82,5 +104,8 @@ SAMPLES = {
     "compare, delta": lambda: _trade(fugu.Approx(0.5, 1e-6)),
     "compare, Renyi": lambda: _trade(fugu.Renyi(2, 0.5)),
     "property": _property,
+    "sequence": _sequence,
+    "per entry": lambda: page(PerEntryDP(len, 0.5, 1e-9, name="f of the data " * 5).certificate),
+    "training": _training,
     "influence": lambda: influence_page([(1, 2.0), (2, 1.0), (8, 0.25), (100, 0.0)], "2 states, length 100"),
 }

@@ -206,7 +206,7 @@ def test_methods_carry_the_names_of_their_noises():
         assert [line.noise for line in lines].count("Gaussian") == 1
         assert all(line.note and line.epsilon is None for line in lines if math.isinf(line.scale))
         text = page(mechanism, comparison)
-        assert f"★ used here</th>\n<td>{noise}</td>" in text and ">exact, Gaussian" in text
+        assert f'★ used here</th>\n<td data-name="noise">{noise}</td>' in text and ">exact, Gaussian" in text
     assert all(name in words.METHODS for name in (line.method for line in lines))
     (alone,) = methods(made("atoms, Gaussian").certificate)
     assert (alone.noise, alone.proved, alone.used) == ("Gaussian", True, True)

@@ -11,7 +11,6 @@ from fugu.auditing.verify import document_of
 from fugu.cli import options
 from fugu.cli.console import print_json, progress, say
 from fugu.errors import UsageError
-from fugu.mechanism import Certificate
 
 
 def report(
@@ -20,19 +19,17 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Write over an existing page.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Make the page of a release or an analysis from its certificate alone; it works offline."""
+    """Make the page of a release, an analysis or a training from its certificate alone; it works offline."""
     from fugu.report import page, write
 
     target = Path(output)
     if target.exists() and not force:
         raise UsageError(f"{target.name!r} exists; choose another name, or give --force")
     document = document_of(certificate)
-    if not isinstance(document, Certificate):
-        raise UsageError(f"pages are made from certificates of releases; this one is of a {document.kind}")
     with progress():
         html = page(document)
     write(target, html)
     if as_json:
-        print_json({"page": str(target), "digest": document.body["digest"]})
+        print_json({"page": str(target), "digest": document.body.get("digest")})
     else:
         say(f"wrote {target}")

@@ -133,7 +133,7 @@ def coin(f: Facts) -> str:
     """Said of mixtures, else nothing."""
     if not f.mixed:
         return ""
-    return " One of several noises is chosen by a coin that does not depend on the data; these numbers are for the mixture."
+    return " A coin that does not depend on the data chooses one of several noises; these numbers are for the mixture."
 
 
 def after(f: Facts) -> str:
