@@ -123,7 +123,7 @@ def _axis(view: View, f: Facts, low: float, high: float, values: Floats, categor
     """Marked by the names of categories, if few (their codes are 0, 1, ...), or at each of few lattice points."""
     title = _value_title(view, f)
     if view.lattice and 0 < len(categories) <= 12:
-        marks = tuple((float(k), clean(name, 14)) for k, name in enumerate(categories))
+        marks = tuple((float(k), clean(name, 24)) for k, name in enumerate(categories))
         return Axis(title, min(low, -0.5), max(high, len(marks) - 0.5), marks=marks, named=True)
     few = tuple((x, _short(x)) for x in numbers(values)) if len(values) <= 10 else ()
     return Axis(title, low, high, marks=few)

@@ -96,7 +96,8 @@ def _panel(panel: Panel, left: float, width: float, y: float, pointed: bool) -> 
     y = frame.top + frame.height
     labels, y = _labels(frame, ticks, upright, panel.labelled, y)
     parts.append(labels)
-    for line in wrapped(panel.across.title, width - 2 * _SIDE) if panel.labelled and panel.across.title else ():
+    title = panel.across.titled(room) if panel.labelled else ""
+    for line in wrapped(title, width - 2 * _SIDE) if title else ():
         parts.append(tag("text", line, class_="soft", x=middle(line, frame, width), y=y + SIZE, text_anchor="middle"))
         y += LEADING
     return joined(parts), y + 10
