@@ -5,6 +5,7 @@ It opens a file, pretends to be a phone, a dark screen or paper, and measures wh
 from __future__ import annotations
 
 import base64
+import fcntl
 import itertools
 import json
 import os
@@ -28,6 +29,13 @@ def chromium():
     return shutil.which(named) if named else next(filter(None, map(shutil.which, _NAMES)), None)
 
 
+def _as_three_and_four(theirs, ours):
+    """In the new process: the pipes under the numbers that the browser expects, whatever they were before."""
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (theirs, ours)]
+    for number, end in zip((3, 4), high, strict=True):
+        os.dup2(end, number)
+
+
 class Browser:
     """One browser with one open page; used in a `with` block, which ends the process."""
 
@@ -36,10 +44,10 @@ class Browser:
         theirs, self.out = os.pipe()
         self.back, ours = os.pipe()
         command = [chromium(), *_WORDS, f"--user-data-dir={self.folder.name}", "about:blank"]
-        line = ["sh", "-c", f'exec "$@" 3<&{theirs} 4>&{ours}', "sh", *command]
-        self.process = subprocess.Popen(
-            line, pass_fds=(theirs, ours), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, pass_fds=(3, 4),
+                                        preexec_fn=lambda: _as_three_and_four(theirs, ours),  # noqa: PLW1509
+                                        **quiet)  # fmt: skip
         os.close(theirs), os.close(ours)
         self.numbers, self.rest, self.events, self.session = itertools.count(1), b"", [], None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

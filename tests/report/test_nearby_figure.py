@@ -53,7 +53,9 @@ def test_the_line_never_falls_short_between_points():
     assert line.steps == "ahead" and flat.at == 0.5
     assert all(drawn >= true for drawn, true in zip(line.ys, found.losses, strict=True))
     assert np.all(np.isfinite(line.ys))
-    corners = [tuple(map(float, p.split())) for p in path([(0.0, 9.0), (10.0, 4.0), (20.0, 1.0)], "ahead")[1:].split("L")]
+    corners = [
+        tuple(map(float, p.split())) for p in path([(0.0, 9.0), (10.0, 4.0), (20.0, 1.0)], "ahead")[1:].split("L")
+    ]
     assert corners == [(0, 9), (0, 4), (10, 4), (10, 1), (20, 1)], "up first (small is high), then to the right"
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fugu
-from fugu.report import words
+from fugu.report import captions, words
 from fugu.report.curves import guess, laws, ratio
 from fugu.report.facts import facts
 from fugu.report.text import clean, factor, number, percent
@@ -89,7 +89,7 @@ def test_no_noise_under_approx_tells_that_values_can_settle_the_question():
     assert f.silent == 1 and math.isinf(f.leak)
     assert "whoever sees one of them knows" in words.remainder(f)
     (view,) = views(certificate)
-    assert "unlimited" in words.ratio_caption(view, ratio(view), f)
+    assert "unlimited" in captions.ratio_caption(view, ratio(view), f)
 
 
 def test_no_noise_is_said_aloud():
@@ -112,11 +112,11 @@ def test_captions_carry_the_numbers_of_the_figures():
     (view,) = views(certificate)
     f = facts(certificate)
     right = guess(view)
-    caption = words.laws_caption(view, laws(view), right)
+    caption = captions.laws_caption(view, laws(view), right)
     assert percent(right[0], "up") in caption and percent(right[1], "up") in caption
     assert "“low”" in caption and "gathered" not in caption
-    assert "gathered into 4 groups" in words.laws_caption(view, laws(view, 4), right)
-    about = words.ratio_caption(view, ratio(view), f)
+    assert "gathered into 4 groups" in captions.laws_caption(view, laws(view, 4), right)
+    about = captions.ratio_caption(view, ratio(view), f)
     assert "triangles" in about and percent(30 / 32) in about and "factor of 1.65" in about
 
 
@@ -126,5 +126,5 @@ def test_sentences_are_free_of_jargon(jargon):
     f = facts(certificate)
     (view,) = views(certificate)
     text = [words.headline(f), words.accuracy(f), words.odds(f), words.remainder(f), words.silence(f)]
-    text += [words.laws_caption(view, laws(view), guess(view)), words.ratio_caption(view, ratio(view), f)]
+    text += [captions.laws_caption(view, laws(view), guess(view)), captions.ratio_caption(view, ratio(view), f)]
     assert jargon not in " ".join([*text, *words.METHODS.values(), *words.NOT_PROMISED.values()])

@@ -1,4 +1,4 @@
-"""The figures of a pair of laws and of a covariance, as drawings; the words under them are in `words`."""
+"""The figures of a pair of laws and of a covariance, as drawings; the words under them are in `captions`."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
 
 
 def _panel(view: View, law: Histogram, window: Floats, across: Axis, heading: str, last: bool) -> Panel:
-    """Bars side by side for few places, else lines; a law of gathered atoms as steps."""
+    """Bars side by side for few places, else lines; a law of gathered atoms as steps, curves as lines."""
     marks: list[Mark] = []
     few, width = len(law.values) <= FEW, bar_width(law.values, float(np.ptp(window)))
-    steps = "" if law.values is window else "middle"
+    steps = "" if law.values is window or all(view.endless) else "middle"
     xs = numbers(law.values)
     for row, (name, look) in enumerate(((view.first, "a"), (view.second, "b"))):
         heights, shown = numbers(law.heights[row]), f"if “{clean(name, 28)}”"
         if few:
-            told = tuple(f"{shown}: value {_short(x)}, probability {_short(y)}" for x, y in zip(xs, heights, strict=True))
+            told = tuple(f"value {_short(x)}: {_short(y, 4)}" for x, y in zip(xs, heights, strict=True))
             marks.append(Bars(xs, heights, look, width, (row - 1) * width, shown, told))
         else:
             marks.append(Line(xs, heights, look, shown, steps))
@@ -84,7 +84,7 @@ def _points(curve: Ratio, top: float, noisy: bool) -> list[Points]:
     many = len(curve.atoms) > 2 * FEW
     found: list[Points] = []
     for mask, shape, label in (
-        (np.abs(curve.before) <= top, "ring" if noisy else "dot", name),
+        (np.abs(curve.before) <= top, "speck" if many else "ring" if noisy else "dot", name),
         (curve.before > top, "up", f"{name}, beyond this axis"),
         (curve.before < -top, "down", f"{name}, beyond this axis"),
     ):
@@ -123,7 +123,7 @@ def _axis(view: View, f: Facts, low: float, high: float, values: Floats, categor
     """Marked by the names of categories, if few (their codes are 0, 1, ...), or at each of few lattice points."""
     title = _value_title(view, f)
     if view.lattice and 0 < len(categories) <= 12:
-        marks = tuple((float(k), clean(name, 14)) for k, name in enumerate(categories))
+        marks = tuple((float(k), clean(name, 24)) for k, name in enumerate(categories))
         return Axis(title, min(low, -0.5), max(high, len(marks) - 0.5), marks=marks, named=True)
     few = tuple((x, _short(x)) for x in numbers(values)) if len(values) <= 10 else ()
     return Axis(title, low, high, marks=few)
@@ -147,8 +147,8 @@ def numbers(values: Iterable[float] | Floats) -> tuple[float, ...]:
     return tuple(np.asarray(values, dtype=np.float64).tolist())
 
 
-def _short(x: float) -> str:
-    return number(x, digits=6).replace("-", "−")
+def _short(x: float, digits: int = 6) -> str:
+    return number(x, digits=digits).replace("-", "−")
 
 
 def _told(x: float, log: float) -> str:

@@ -12,9 +12,9 @@ from fugu.report.text import clean, number
 
 TITLE = "How much entries say about each other"
 _CAPTION = (
-    "To protect one entry, the b entries around it are set aside. The curve is the most that all others still say about "
-    "it: the natural logarithm of how many times likelier what they show can be under one state of the entry than under "
-    "another. The lower it is, the less noise each entry needs."
+    "To protect one entry, the b entries around it are set aside. The curve is the most that all others still say "
+    "about it: the natural logarithm of how many times likelier what they show can be under one state of the entry "
+    "than under another. The lower it is, the less noise each entry needs."
 )
 
 
@@ -29,7 +29,9 @@ def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
     else:
         parts.append(tag("p", "No finite influence is known at any number of entries set aside."))
     rows = [row(str(b), number(a, "up", 6)) for b, a in points]
-    listed = table("Each bound is rounded up", ["entries set aside, b", "influence of the others, a(b)"], tag("tbody", rows))
+    listed = table(
+        "Each bound is rounded up", ["entries set aside, b", "influence of the others, a(b)"], tag("tbody", rows)
+    )
     return whole_page(TITLE, *parts, section("numbers", "The numbers", listed))
 
 
@@ -37,7 +39,9 @@ def _chart(known: Sequence[tuple[float, float]]) -> Chart:
     xs, ys = tuple(b for b, _ in known), tuple(a for _, a in known)
     told = tuple(f"b = {b:g}: at most {number(a, 'up', 6)}" for b, a in known)
     line = Line(xs, ys, "a", dots=True, told=told)
-    across = Axis("entries set aside, b (each mark is a multiple of the one before)", min(xs), max(max(xs), 2 * min(xs)), log=True)
+    across = Axis(
+        "entries set aside, b (each mark is a multiple of the one before)", min(xs), max(*xs, 2 * min(xs)), log=True
+    )
     panel = Panel((line,), across, Axis("influence of the others, a(b)", 0.0, 1.06 * (max(ys) or 1.0)), 300.0)
     about = f"It falls from {number(ys[0], 'up')} at {xs[0]:g} to {number(ys[-1], 'up')} at {xs[-1]:g}."
     return Chart("curve", "Influence of the other entries against entries set aside", about, (panel,))

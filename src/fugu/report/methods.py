@@ -10,8 +10,8 @@ from fugu.calibration.lattice import Problem, on
 from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
-from fugu.errors import NotProvable, UsageError
 from fugu.documents.certificate import Certificate
+from fugu.errors import NotProvable, UsageError
 from fugu.noise.kind import kinds
 from fugu.noise.lattice import Lattice
 from fugu.report.amounts import Amount, amount_of
@@ -76,7 +76,9 @@ def compared(comparison: Comparison) -> tuple[Line, ...]:
         refused = math.isinf(r.scale)
         note = r.note or ("" if r.proven else r.why)
         reached = None if refused else r.epsilon
-        found.append(Line(r.method, r.noise.capitalize(), r.scale, r.expected_absolute, reached, r.proven, note, r is best))
+        found.append(
+            Line(r.method, r.noise.capitalize(), r.scale, r.expected_absolute, reached, r.proven, note, r is best)
+        )
     return tuple(found)
 
 

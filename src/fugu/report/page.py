@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fugu.documents.document import Document
 from fugu.errors import UsageError
 from fugu.files import write_text
-from fugu.documents.document import Document
 from fugu.mechanism.mechanism import Mechanism
 from fugu.report.kinds import Said, parts_of
 from fugu.report.shell import whole_page

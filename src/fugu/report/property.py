@@ -63,7 +63,9 @@ def error_figure(
     wide = Axis("tolerance: shares that differ by at most this must look alike", 0.0, 1.04 * max(*by_tolerance, asked))
     high = Axis("average error (log scale)" if steep else "average error", floor, top * (1.5 if steep else 1.06), steep)
     about = "The lower a line, the less noise its method needs; it grows with the tolerance."
-    return Chart("error", "Average error against tolerance, by method", about, (Panel(tuple(marks), wide, high, 320.0),))
+    return Chart(
+        "error", "Average error against tolerance, by method", about, (Panel(tuple(marks), wide, high, 320.0),)
+    )
 
 
 def attack_figure(before: AttackReport, after: AttackReport) -> Chart:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -51,16 +52,25 @@ def section(name: str, title: str, *inside: Inside) -> Html:
     return joined("\n", tag("section", tag("h2", title, id=name), "\n", *inside, aria_labelledby=name))
 
 
-def table(caption: str, head: list[str], *body: Inside, look: str | None = None) -> Html:
-    """A table with a caption and named columns, that scrolls by itself where the screen is narrow."""
+def table(caption: str, head: Sequence[str], *body: Inside) -> Html:
+    """A table with a caption and named columns; `body`: what `row` makes, in `tbody`. A table that is wider than the
+    screen scrolls by itself."""
     columns = tag("tr", [tag("th", name, scope="col") for name in head])
-    inside = tag("table", tag("caption", caption), tag("thead", columns), *body, class_=look)
+    inside = tag("table", tag("caption", caption), tag("thead", columns), "\n", *body)
     return joined("\n", tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label=caption))
 
 
-def row(name: Inside, *cells: Inside) -> Html:
-    """A line of a table: its name, then its cells."""
-    return tag("tr", tag("th", name, scope="row"), [tag("td", cell) for cell in cells])
+def stacked(caption: str, head: Sequence[str], *body: Inside) -> Html:
+    """The same, where phones show each line as a card; its cells must come from `row` with `head`."""
+    columns = tag("tr", [tag("th", name, scope="col") for name in head])
+    return joined("\n", tag("table", tag("caption", caption), tag("thead", columns), "\n", *body, class_="stack"))
+
+
+def row(name: Inside, *cells: Inside, head: Sequence[str] = (), look: str | None = None) -> Html:
+    """A line of a table: its name, then its cells; with `head`, each says which column it is of."""
+    names = head[1:] or (None,) * len(cells)
+    found = [tag("td", cell, data_name=column) for cell, column in zip(cells, names, strict=True)]
+    return tag("tr", tag("th", name, scope="row"), "\n", found, class_=look)
 
 
 def note(look: str, title: str, *inside: Inside) -> Html:

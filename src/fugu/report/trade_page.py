@@ -16,7 +16,8 @@ from fugu.report.methods import compared
 from fugu.report.sections.choice import methods_bars, methods_table
 from fugu.report.sections.header import card
 from fugu.report.shell import listed, note, section, whole_page
-from fugu.report.text import clean, number, power_of_ten, quoted
+from fugu.report.text import clean, epsilon, number, power_of_ten, quoted
+from fugu.report.text import delta as delta_of
 from fugu.report.trade import DELTAS, Way, deltas, epsilons, errors, noise_by_people
 
 SUM_DELTA = 1e-6
@@ -74,8 +75,8 @@ def _header(title: str, comparison: Comparison, publish: str, warnings: Sequence
     lead = (
         f"Asked for: {told}. No noise is needed: the beliefs alone suffice."
         if error == 0
-        else f"Asked for: {told}. The least noise that is proved to suffice moves a value by {number(error, digits=4)} on "
-        f"average, in the units of {quoted(publish)}."
+        else f"Asked for: {told}. The least noise that is proved to suffice moves a value by {number(error, digits=4)} "
+        f"on average, in the units of {quoted(publish)}."
     )
     loud = note("loud", "Warning", listed(list(warnings))) if warnings else None
     finite = [r.expected_absolute for r in comparison.rows if r.proven and 0 < r.expected_absolute < math.inf]
@@ -94,7 +95,7 @@ def _by_epsilon(pairs: PairsLike, budget: Guarantee, ways: Sequence[Way], publis
     axis = Axis(f"{what} (a looser promise is to the right)", xs[0], xs[-1], log=True, marks=marks)
     chart = _curves("epsilon", f"Average error against {what}", xs, found, axis, float(budget.epsilon), publish)
     said = (
-        f"What a tighter or looser promise costs: average error of each method at a quarter, half, twice and four times "
+        "What a tighter or looser promise costs: average error of each method at a quarter, half, twice and four times "
         f"the {what} asked for, which the dotted line marks. Lower is better. {_GROUPED}"
     )
     return section("epsilon-title", "If more or less is promised", figure(chart, said))
@@ -110,7 +111,7 @@ def _by_delta(pairs: PairsLike, budget: Guarantee, ways: Sequence[Way], publish:
     at = max(float(budget.delta), _PURE)
     chart = _curves("delta", "Average error against δ", xs, found, axis, at, publish)
     said = (
-        f"What a remainder δ would save: average error of each method at ε = {number(float(budget.epsilon), 'up', 6)}. δ is "
+        f"What a remainder δ would save: average error of each method at {epsilon(float(budget.epsilon))}. δ is "
         "the probability that anything may be revealed; it should be far below 1 divided by the number of people. The "
         f"dotted line marks the δ asked for. {_GROUPED}"
     )
@@ -133,7 +134,7 @@ def _curves(name: str, title: str, xs: tuple[float, ...], found: Mapping[Way, tu
     marks: list[Mark] = [Level(present, "mark", "asked for", upright=True)]
     for place, group in enumerate(groups.values()):
         row = found[group[-1]]
-        told = tuple(f"average error {number(e)}" if e == e else "" for e in row)
+        told = tuple(f"average error {number(e)}" if not math.isnan(e) else "" for e in row)
         ys = tuple(max(e, floor) for e in row)
         marks.append(Line(xs, ys, f"m{place % _LOOKS}", _named(group, several), dots=True, told=told))
     here = [row[k] for k, x in enumerate(xs) if math.isclose(x, present) for row in found.values() if row[k] == row[k]]
@@ -169,8 +170,8 @@ def _by_people(laws: dict[str, Discrete], budget: Guarantee, publish: str) -> Ht
                   (Panel((line,), axis, upward, 260.0),))  # fmt: skip
     none = next((f" From {n:,} people on, no noise is needed." for n, e in found if e == 0), "")
     said = (
-        f"Average error of the total over so many people, with Laplace noise at ε = {number(float(budget.epsilon), 'up', 6)} and "
-        f"δ = {number(delta, 'up')}: one person’s secret among others who are independent and follow all laws together."
+        f"Average error of the total over so many people, with Laplace noise at {epsilon(float(budget.epsilon))} "
+        f"and {delta_of(delta)}: one person’s secret among others who are independent and follow all laws together."
         f"{none} The average of the people has this error divided by their number."
     )
     return joined(section("people-title", title, figure(chart, said)))

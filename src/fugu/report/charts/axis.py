@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from fugu.report.charts.widths import SIZE, width_of
 from fugu.report.text import number
@@ -17,7 +18,8 @@ _GAP = 10.0
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from `low` to `high`. `marks`, if given, are its ticks; `named` ones are never left out."""
+    """An axis from `low` to `high`. `marks`, if given, are its ticks. `named` ones are all shown, beside each other,
+    upright, or in the title, where they stand too near for either."""
 
     title: str
     low: float
@@ -40,19 +42,29 @@ class Axis:
 
         def fits(ticks: Sequence[Tick]) -> bool:
             places = [(room * self.at(x), width_of(label)) for x, label in ticks]
-            pairs = zip(places, places[1:], strict=False)
+            pairs = pairwise(places)
             return all(right - left >= (a + b) / 2 + _GAP for (left, a), (right, b) in pairs)
 
-        if self.named:
+        if self.named and not self._crowded(room):
             return self.marks, not fits(self.marks)
-        return self._ticks(fits, max(2, int(room // 55))), False
+        return replace(self, marks=() if self.named else self.marks)._ticks(fits, max(2, int(room // 55))), False
+
+    def titled(self, room: float) -> str:
+        """The title of a horizontal axis so long, with the names that found no place at it."""
+        if not self.named or not self._crowded(room):
+            return self.title
+        return f"{self.title} ({'; '.join(f'{x:g}: {label}' for x, label in self.marks)})"
+
+    def _crowded(self, room: float) -> bool:
+        """Whether marks are nearer to each other than lines of text."""
+        return any(room * (self.at(b) - self.at(a)) < 1.4 * SIZE for (a, _), (b, _) in pairwise(self.marks))
 
     def upward(self, room: float) -> tuple[Tick, ...]:
         """The ticks of an upright axis so long that their labels keep apart."""
 
         def fits(ticks: Sequence[Tick]) -> bool:
             places = [room * self.at(x) for x, _ in ticks]
-            return all(b - a >= 1.5 * SIZE for a, b in zip(places, places[1:], strict=False))
+            return all(b - a >= 1.5 * SIZE for a, b in pairwise(places))
 
         return self._ticks(fits, max(2, int(room // 38)))
 
@@ -105,7 +117,7 @@ def _label(x: float, step: float) -> str:
     """As many decimals as the step has."""
     if x == 0:
         return "0"
-    if 1e-5 <= step and abs(x) < 1e9:
+    if step >= 1e-5 and abs(x) < 1e9:
         text = f"{x:,.{max(0, -math.floor(math.log10(step) + 1e-9))}f}"
     else:
         digits = 3 if not step else min(12, max(1, 1 + round(math.log10(abs(x) / step))))

@@ -36,13 +36,14 @@ class Chart:
     about: str
     panels: tuple[Panel, ...]
 
-    def draw(self, width: float) -> tuple[Html, float]:
-        """The drawing at this width, and its height."""
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        """The drawing at this width, and its height; `pointed`: with what is said at the pointer, of devices that have
+        one."""
         left = max(_left(panel, width) for panel in self.panels)
         legend, y = self._legend(width)
         parts = [legend]
         for panel in self.panels:
-            drawn, y = _panel(panel, left, width, y)
+            drawn, y = _panel(panel, left, width, y, pointed)
             parts.append(drawn)
         return joined(parts), y
 
@@ -77,7 +78,7 @@ def _left(panel: Panel, width: float) -> float:
     return max(max(labels, default=0.0) + _TICK + 4, half) + _SIDE
 
 
-def _panel(panel: Panel, left: float, width: float, y: float) -> tuple[Html, float]:
+def _panel(panel: Panel, left: float, width: float, y: float, pointed: bool) -> tuple[Html, float]:
     parts: list[Html] = []
     for text, look in ((panel.heading, "heading"), (panel.upward.title, "soft")):
         for line in wrapped(text, width - 2 * _SIDE, bold=look == "heading") if text else ():
@@ -90,15 +91,22 @@ def _panel(panel: Panel, left: float, width: float, y: float) -> tuple[Html, flo
     if overhang:
         room -= overhang
         ticks, upright = panel.across.across(room)
-    frame = Frame(left, y + 10, room, panel.height, panel.across, panel.upward)
+    frame = Frame(left, y + 10, room, panel.height, panel.across, panel.upward, pointed)
     parts += [_heights(frame), tag("g", *(mark.draw(frame) for mark in panel.marks)), _outline(frame)]
     y = frame.top + frame.height
     labels, y = _labels(frame, ticks, upright, panel.labelled, y)
     parts.append(labels)
-    for line in wrapped(panel.across.title, width - 2 * _SIDE) if panel.labelled and panel.across.title else ():
-        parts.append(tag("text", line, class_="soft", x=frame.left + frame.width / 2, y=y + SIZE, text_anchor="middle"))
+    title = panel.across.titled(room) if panel.labelled else ""
+    for line in wrapped(title, width - 2 * _SIDE) if title else ():
+        parts.append(tag("text", line, class_="soft", x=middle(line, frame, width), y=y + SIZE, text_anchor="middle"))
         y += LEADING
     return joined(parts), y + 10
+
+
+def middle(line: str, frame: Frame, width: float) -> float:
+    """Where a line is centred: under the axis, or as near to that as keeps it on the drawing."""
+    half = min(width_of(line) / 2 + _SIDE, width / 2)
+    return min(max(frame.left + frame.width / 2, half), width - half)
 
 
 def _outline(frame: Frame) -> Html:

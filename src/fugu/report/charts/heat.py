@@ -28,7 +28,7 @@ class Heat:
         """The largest size of a number."""
         return max((abs(x) for row in self.cells for x in row), default=0.0) or 1.0
 
-    def draw(self, width: float) -> tuple[Html, float]:
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         """The drawing at this width, and its height; with many rows, only some are marked."""
         labels = [f"{n + 1}. {name}" if name != str(n + 1) else name for n, name in enumerate(self.names)]
         side = max(map(width_of, labels))
@@ -49,13 +49,14 @@ class Heat:
             if n % every == 0:
                 middle = y + cell / 2 + SIZE * 0.36
                 parts.append(tag("text", label, x=left - 8, y=middle, text_anchor="end"))
-            parts += [self._cell(n, m, x, left + cell * m, y, cell) for m, x in enumerate(row)]
+            parts += [self._cell(n, m, x, left + cell * m, y, cell, pointed) for m, x in enumerate(row)]
             y += cell
         return joined(parts), y + 8
 
-    def _cell(self, n: int, m: int, x: float, left: float, top: float, cell: float) -> Html:
+    def _cell(self, n: int, m: int, x: float, left: float, top: float, cell: float, pointed: bool) -> Html:
         sign = "−" if x < 0 else ""
-        told = tag("title", f"{self.names[n]} and {self.names[m]}: {sign}{number(abs(x), digits=4)}")
+        said = f"{self.names[n]} and {self.names[m]}: {sign}{number(abs(x), digits=4)}"
+        told = tag("title", said) if pointed else None
         look, strength = "heat b" if x < 0 else "heat a", abs(x) / self.most
         size = {"width": cell - 1, "height": cell - 1, "fill_opacity": strength}
         return tag("rect", told, class_=look, x=left, y=top, **size)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fugu.report.charts.axis import Axis
-from fugu.report.charts.paths import level, path, symbol
+from fugu.report.charts.paths import level, path, specks, symbol
 from fugu.report.charts.widths import SIZE, wrapped
 from fugu.report.html import Html, joined, tag
 
@@ -25,6 +25,12 @@ class Frame:
     height: float
     across: Axis
     upward: Axis
+    pointed: bool = True
+    """Whether there is a pointer, at which something can be said."""
+
+    def told(self, said: tuple[str, ...], count: int) -> tuple[str, ...]:
+        """What is said of each of so many marks; nothing where there is no pointer."""
+        return said if said and self.pointed else ("",) * count
 
     def x(self, value: float) -> float:
         """The position of a value on the horizontal axis."""
@@ -69,11 +75,11 @@ class Line(Mark):
         drawn = [tag("path", class_=f"line {self.look}", d=path(run, self.steps)) for run in runs]
         dots: list[Html] = []
         if self.dots:
-            told = self.told or ("",) * len(self.xs)
+            told = frame.told(self.told, len(self.xs))
             for x, y, said in zip(self.xs, self.ys, told, strict=True):
                 if not math.isnan(y):
-                    dots.append(symbol("dot", frame.x(x), frame.y(y), 3.5, self.look, said))
-        return joined(drawn, dots)
+                    dots.append(symbol("dot", frame.x(x), frame.y(y), 3.5, said))
+        return joined(drawn, tag("g", dots, class_=f"dot {self.look}") if dots else None)
 
     def runs(self) -> Iterator[list[tuple[float, float]]]:
         """The stretches without an interruption."""
@@ -89,7 +95,7 @@ class Line(Mark):
             yield run
 
     def key(self, x: float, y: float) -> Html:
-        dot = symbol("dot", x + 11, y, 3.5, self.look, "") if self.dots else None
+        dot = tag("g", symbol("dot", x + 11, y, 3.5, ""), class_=f"dot {self.look}") if self.dots else None
         return joined(level(x, x + 22, y, f"line {self.look}"), dot)
 
 
@@ -106,7 +112,7 @@ class Bars(Mark):
     told: tuple[str, ...] = ()
 
     def draw(self, frame: Frame) -> Html:
-        told = self.told or ("",) * len(self.xs)
+        told = frame.told(self.told, len(self.xs))
         drawn = []
         for x, height, said in zip(self.xs, self.heights, told, strict=True):
             left, right = frame.x(x + self.offset), frame.x(x + self.offset + self.width)
@@ -114,8 +120,8 @@ class Bars(Mark):
             title = tag("title", said) if said else None
             wide = max(right - left, 0.6)
             size = {"width": wide, "height": max(frame.top + frame.height - top, 0.0)}
-            drawn.append(tag("rect", title, class_=f"bar {self.look}", x=left, y=top, **size))
-        return joined(drawn)
+            drawn.append(tag("rect", title, x=left, y=top, **size))
+        return tag("g", drawn, class_=f"bar {self.look}")
 
     def key(self, x: float, y: float) -> Html:
         return tag("rect", class_=f"bar {self.look}", x=x + 4, y=y - 6, width=14, height=12)
@@ -123,7 +129,7 @@ class Bars(Mark):
 
 @dataclass(frozen=True)
 class Points(Mark):
-    """Points of a shape: "ring", "dot", "up", "down", "diamond" or "star"."""
+    """Points of a shape: "ring", "dot", "up", "down", "diamond" or "star"; many small ones are "speck"s."""
 
     xs: Floats
     ys: Floats
@@ -134,12 +140,24 @@ class Points(Mark):
     told: tuple[str, ...] = ()
 
     def draw(self, frame: Frame) -> Html:
-        told = self.told or ("",) * len(self.xs)
-        every = zip(self.xs, self.ys, told, strict=True)
-        return joined([symbol(self.shape, frame.x(x), frame.y(y), self.size, self.look, said) for x, y, said in every])
+        if self.shape == "speck":
+            return tag("path", class_=self._class, d=specks([(frame.x(x), frame.y(y)) for x, y in self._points]))
+        every = zip(self.xs, self.ys, frame.told(self.told, len(self.xs)), strict=True)
+        drawn = [symbol(self.shape, frame.x(x), frame.y(y), self.size, said) for x, y, said in every]
+        return tag("g", drawn, class_=self._class)
 
     def key(self, x: float, y: float) -> Html:
-        return symbol(self.shape, x + 11, y, self.size, self.look, "")
+        if self.shape == "speck":
+            return tag("path", class_=self._class, d=specks([(x + 6, y + 2), (x + 11, y - 3), (x + 16, y + 3)]))
+        return tag("g", symbol(self.shape, x + 11, y, self.size, ""), class_=self._class)
+
+    @property
+    def _points(self) -> Iterator[tuple[float, float]]:
+        return zip(self.xs, self.ys, strict=True)
+
+    @property
+    def _class(self) -> str:
+        return f"{self.shape if self.shape in ('ring', 'speck') else 'dot'} {self.look}"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from fugu.report.html import Html, short, tag
 
@@ -16,7 +17,7 @@ def path(places: list[Place], steps: str = "") -> str:
     if steps == "middle":
         places = _middle(places)
     elif steps == "ahead":
-        places = [places[0]] + [p for (x, _), (x2, y2) in zip(places, places[1:], strict=False)
+        places = [places[0]] + [p for (x, _), (x2, y2) in pairwise(places)
                                 for p in ((x, y2), (x2, y2))]  # fmt: skip
     else:
         places = thinned(places)
@@ -26,7 +27,7 @@ def path(places: list[Place], steps: str = "") -> str:
 def _middle(places: list[Place]) -> list[Place]:
     """Each height from half-way before its place to half-way after it."""
     found = [places[0]]
-    for (x, y), (x2, y2) in zip(places, places[1:], strict=False):
+    for (x, y), (x2, y2) in pairwise(places):
         if y != y2:
             found += [((x + x2) / 2, y), ((x + x2) / 2, y2)]
     return [*found, places[-1]]
@@ -46,9 +47,9 @@ def thinned(places: list[Place], near: float = NEAR) -> list[Place]:
         if last - first < 2:
             continue
         (x1, y1), (x2, y2) = places[first], places[last]
-        length = math.hypot(x2 - x1, y2 - y1) or 1.0
+        length = math.hypot(x2 - x1, y2 - y1)
         across = [
-            abs((x2 - x1) * (y1 - y) - (x1 - x) * (y2 - y1)) / length if (x1, y1) != (x2, y2) else math.hypot(x - x1, y - y1)
+            abs((x2 - x1) * (y1 - y) - (x1 - x) * (y2 - y1)) / length if length else math.hypot(x - x1, y - y1)
             for x, y in places[first + 1 : last]
         ]
         far = max(range(len(across)), key=across.__getitem__)
@@ -64,13 +65,19 @@ def level(left: float, right: float, y: float, look: str) -> Html:
     return tag("line", class_=look, x1=left, x2=right, y1=y, y2=y)
 
 
-def symbol(shape: str, x: float, y: float, size: float, look: str, told: str) -> Html:
+def specks(places: list[Place]) -> str:
+    """The `d` of many small points: strokes of no length with round ends. Of points within a pixel one is kept."""
+    kept = {(round(x), round(y)): (x, y) for x, y in places}
+    return "".join(f"M{short(round(x, 1))} {short(round(y, 1))}h0" for x, y in kept.values())
+
+
+def symbol(shape: str, x: float, y: float, size: float, told: str) -> Html:
     """A point of a shape; `told` is shown at the pointer."""
     title = tag("title", told) if told else None
     if shape in ("ring", "dot"):
-        return tag("circle", title, class_=f"{shape} {look}", cx=x, cy=y, r=size)
+        return tag("circle", title, cx=x, cy=y, r=size)
     corners = " ".join(f"{short(x + size * a)},{short(y + size * b)}" for a, b in _SHAPES[shape])
-    return tag("polygon", title, class_=f"dot {shape} {look}", points=corners)
+    return tag("polygon", title, points=corners)
 
 
 def _star() -> tuple[Place, ...]:

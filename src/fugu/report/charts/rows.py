@@ -10,7 +10,7 @@ from fugu.report.charts.paths import level, symbol
 from fugu.report.charts.widths import SIZE, width_of, wrapped
 from fugu.report.html import Html, joined, tag
 
-_SIDE, _BAR, _GAP = 6.0, 14.0, 9.0
+_SIDE, _BAR, _GAP = 6.0, 14.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Rows:
     axis: Axis
     keys: tuple[str, str]
 
-    def draw(self, width: float) -> tuple[Html, float]:
-        """The drawing at this width, and its height."""
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        """The drawing at this width, and its height; `pointed` as in a `Chart`."""
         room, first = self._room(width)
         legend, y = self._legend(width)
         top, parts = y, []
@@ -44,12 +44,13 @@ class Rows:
             for line in wrapped(bar.name, width - 2 * _SIDE):
                 parts.append(tag("text", line, x=_SIDE, y=y + SIZE))
                 y += LEADING
+            y += 2
             long = max(room * self.axis.at(bar.size), 1.0)
-            title = tag("title", bar.told)
+            title = tag("title", bar.told) if pointed else None
             parts.append(tag("rect", title, class_=f"bar {bar.look}", x=first, y=y, width=long, height=_BAR))
             if bar.other is not None:
                 at = first + room * self.axis.at(bar.other)
-                parts.append(symbol("diamond", at, y + _BAR / 2, 5.0, "ink", bar.told))
+                parts.append(_diamond(at, y + _BAR / 2, bar.told if pointed else ""))
             y += _BAR + _GAP
         ticks, _ = self.axis.across(room)
         grid = []
@@ -60,7 +61,9 @@ class Rows:
         parts.append(level(first, first + room, y, "axis"))
         y += LEADING + 6
         for line in wrapped(self.axis.title, width - 2 * _SIDE):
-            parts.append(tag("text", line, class_="soft", x=first + room / 2, y=y + SIZE, text_anchor="middle"))
+            half = min(width_of(line) / 2 + _SIDE, width / 2)
+            x = min(max(first + room / 2, half), width - half)
+            parts.append(tag("text", line, class_="soft", x=x, y=y + SIZE, text_anchor="middle"))
             y += LEADING
         return joined(legend, grid, parts), y + 6
 
@@ -82,5 +85,9 @@ class Rows:
         x, y = _SIDE + 29 + width_of(bar) + 20, SIZE
         if x + 29 + width_of(diamond) > width:
             x, y = _SIDE, y + LEADING
-        parts += [symbol("diamond", x + 11, y - 4.5, 5.0, "ink", ""), tag("text", diamond, x=x + 29, y=y)]
-        return tag("g", *parts, class_="legend"), y + LEADING
+        parts += [_diamond(x + 11, y - 4.5, ""), tag("text", diamond, x=x + 29, y=y)]
+        return tag("g", *parts, class_="legend"), y + LEADING - 4
+
+
+def _diamond(x: float, y: float, told: str) -> Html:
+    return tag("g", symbol("diamond", x, y, 5.0, told), class_="diamond")

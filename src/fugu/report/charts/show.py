@@ -25,7 +25,7 @@ class Drawing(Protocol):
     def about(self) -> str:
         """What is seen on it, for those who do not see it."""
 
-    def draw(self, width: float) -> tuple[Html, float]:
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         """The marks, and the height they need."""
 
 
@@ -35,7 +35,7 @@ def figure(drawing: Drawing, *caption: Inside) -> Html:
 
 
 def _svg(drawing: Drawing, width: float, which: str) -> Html:
-    inside, height = drawing.draw(width)
+    inside, height = drawing.draw(width, pointed=width == WIDE)
     names = [f"{drawing.name}-{which}-{part}" for part in ("title", "about")]
     told = tag("title", drawing.title, id=names[0]), tag("desc", drawing.about, id=names[1])
     return tag("svg", *told, inside, class_=f"chart {which}", viewBox=f"0 0 {width:.0f} {height:.0f}", role="img",

@@ -8,7 +8,7 @@ SIZE = 13.0
 """The size of letters in figures, in the units of the drawing; the style sheet says the same."""
 _CLASSES = {
     0.33: " .,:;'|!ijlI·",
-    0.42: "()[]{}frt-/\\\"“”‘’⁻⁰¹²³⁴⁵⁶⁷⁸⁹\xa0",
+    0.42: '()[]{}frt-/\\"“”‘’⁻⁰¹²³⁴⁵⁶⁷⁸⁹\xa0',
     0.84: "%ABCDEGHKNOQRUVXY&+<>=~×÷±−→←↑↓★…",
     1.0: "mwMW@#—",
 }

@@ -11,8 +11,7 @@ from fugu.report.html import Html, joined, tag
 from fugu.report.method_bars import methods_figure
 from fugu.report.methods import Line
 from fugu.report.sections.story import Story
-from fugu.report.shell import section
-
+from fugu.report.shell import row, section, stacked
 
 USED = "used here"
 
@@ -37,27 +36,22 @@ def methods_table(
     `mark`: what is said of the one used."""
     reaches = ["ε it reaches" + (" without δ" if slips else "")] if compared else []
     head = ["method", "noise", "root mean square size" if correlated else "scale", "average error", *reaches, "proved"]
-    columns = tag("tr", [tag("th", name, scope="col") for name in head])
-    bodies = [_method(line, compared, mark) for line in lines]
-    inside = tag("table", tag("caption", "Methods, from the crudest to the exact one"), tag("thead", columns), "\n", bodies)
-    return joined("\n", tag("div", inside, class_="scroll"))
+    bodies = [_method(line, head, compared, mark) for line in lines]
+    return stacked("Methods, from the crudest to the exact one", head, bodies)
 
 
-def _method(line: Line, compared: bool, mark: str) -> Html:
+def _method(line: Line, head: Sequence[str], compared: bool, mark: str) -> Html:
     refused = math.isinf(line.scale)
     scale = "none" if refused else text.number(line.scale, "up", 4)
     error = "none" if refused else "not here" if line.error is None else text.number(line.error, digits=4)
     reached = [] if not compared else ["none" if line.epsilon is None else text.number(line.epsilon, "up", 4)]
     proved = {True: "yes", False: "no", None: "not here"}[line.proved]
     cells = [line.noise, scale, error, *reached, proved]
-    name = tag("th", line.method, f" ★ {mark}" if line.used else None, scope="row")
+    name = f"{line.method} ★ {mark}" if line.used else line.method
     why = words.METHODS.get(line.method, "") + (f" ({line.note})" if line.note else "")
-    return joined(tag(
-        "tbody",
-        tag("tr", name, "\n", [tag("td", cell) for cell in cells], class_="what"),
-        tag("tr", tag("td", why, colspan=len(cells) + 1), class_="why"),
-        class_="used" if line.used else None,
-    ), "\n")  # fmt: skip
+    told = tag("tr", tag("td", why, colspan=len(head)), class_="why")
+    look = "used" if line.used else None
+    return joined(tag("tbody", row(name, *cells, head=head, look="what"), told, class_=look), "\n")
 
 
 def methods_bars(lines: Sequence[Line], query: str, mark: str = USED) -> Html | None:
@@ -68,6 +62,6 @@ def methods_bars(lines: Sequence[Line], query: str, mark: str = USED) -> Html | 
     without = "; methods that add no noise have no bar" if any(line.error == 0 for line in lines) else ""
     return figure(
         bars,
-        f"Average error (bars) and scale of the noise (diamonds) by method, in the units of {text.quoted(query)}, on an "
-        f"axis on which each step to the right is a multiple. ★: {mark}{without}.",
+        f"Average error (bars) and scale of the noise (diamonds) by method, in the units of {text.quoted(query)}, on "
+        f"an axis on which each step to the right is a multiple. ★: {mark}{without}.",
     )

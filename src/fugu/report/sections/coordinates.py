@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fugu.report import text, words
+from fugu.report import captions, text, words
 from fugu.report.amounts import Coordinate
 from fugu.report.charts import figure
 from fugu.report.facts import Facts
 from fugu.report.figures import covariance_figure
 from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
-from fugu.report.shell import row, section, table
+from fugu.report.shell import row, section, stacked, table
 
 _LISTED, _TABLED = 100, 8
 """Coordinates that are listed, and up to which a covariance is a table of numbers."""
@@ -26,7 +26,7 @@ def coordinates(story: Story) -> Html | None:
     parts += [_covariance(f, rows, n) for n, rows in enumerate(f.covariances) if len(rows) <= _TABLED]
     if heat := covariance_figure(f, [line.name for line in f.coordinates[0]]):
         which = ", of the first of the noises" if f.mixed else ""
-        parts.append(figure(heat, f"Covariance of the noise between coordinates{which}: {words.HEAT}"))
+        parts.append(figure(heat, f"Covariance of the noise between coordinates{which}: {captions.HEAT}"))
     title = "The noise, coordinate by coordinate"
     return section("coordinates-title", title, tag("p", words.together(f)), parts)
 
@@ -37,12 +37,12 @@ def _listed(f: Facts, listed: Sequence[Coordinate], n: int) -> Html:
     head = ["coordinate", scale, "average error", f"{text.percent(0.95)} of its errors are within"]
     rows = [
         row(text.clean(line.name), text.number(line.scale, digits=4), text.number(line.error, digits=4),
-            f"± {text.number(line.half, 'up', 4)}")
+            f"± {text.number(line.half, 'up', 4)}", head=head)
         for line in listed[:_LISTED]
     ]  # fmt: skip
     more = len(listed) > _LISTED
     rest = tag("p", tag("small", f"The first {_LISTED} of {len(listed):,} coordinates.")) if more else None
-    return joined(table(f"Noise of each coordinate{which}", head, tag("tbody", rows)), rest)
+    return joined(stacked(f"Noise of each coordinate{which}", head, tag("tbody", rows)), rest)
 
 
 def _covariance(f: Facts, rows: Sequence[Sequence[float]], n: int) -> Html:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.documents.weakness import warnings_of
 from fugu.report import text, words
 from fugu.report.facts import Facts
 from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import listed, note
-from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
 
 
 def header(story: Story) -> Html:
@@ -23,7 +23,9 @@ def header(story: Story) -> Html:
     ]
     if beside := words.beside(f):
         kept = f.empirical is not None and f.empirical.holds
-        inside.append(note("aside", f"Beside the promise{'' if kept else ': it is for the fitted curves only'}", beside))
+        inside.append(
+            note("aside", f"Beside the promise{'' if kept else ': it is for the fitted curves only'}", beside)
+        )
     return joined(tag("header", *inside), "\n")
 
 
@@ -36,7 +38,9 @@ def _boxes(story: Story) -> Html:
         boxes.append(note("loud", "This page holds exact counts of the private table", tag("p", IN_THE_BOX)))
     if f.silent:
         always = f.silent == 1
-        title = "No noise: exact values are published" if always else "Sometimes no noise: exact values may be published"
+        title = (
+            "No noise: exact values are published" if always else "Sometimes no noise: exact values may be published"
+        )
         boxes.append(note("loud", title, words.silence(f)))
     if warnings := warnings_of(story.certificate, story.rows):
         boxes.append(note("loud", "Warning", listed(list(warnings))))
@@ -55,7 +59,10 @@ def _cards(f: Facts) -> list[Html]:
     return [
         *cards,
         card(text.number(f.error), f"average error that noise makes{total}, in the units of {of}"),
-        card(f"± {text.number(f.half, 'up')}", f"holds at least {text.percent(0.95)} of the errors that noise makes{every}"),
+        card(
+            f"± {text.number(f.half, 'up')}",
+            f"holds at least {text.percent(0.95)} of the errors that noise makes{every}",
+        ),
     ]
 
 

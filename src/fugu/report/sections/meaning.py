@@ -27,20 +27,22 @@ def odds_table(caption: str, epsilon: float, leak: float | None = None) -> Html:
 
     `caption`: whose belief in what. `leak`: the most that a single value can do, where a remainder delta allows more
     than epsilon; None where nothing can."""
-    head = ["before the release", "after it, at least", "after it, at most"]
     rows = []
     worst = beliefs(leak) if leak is not None else beliefs(epsilon)
     for belief, extreme in zip(beliefs(epsilon), worst, strict=True):
-        cells = [tag("td", text.percent(belief.low, "down")), tag("td", text.percent(belief.high, "up"))]
-        cells.append(tag("td", _range(belief.prior, belief.low, belief.high), class_="range"))
+        cells = [tag("td", text.percent(belief.low, "down"), data_name="after it, at least"),
+                 tag("td", text.percent(belief.high, "up"), data_name="at most"),
+                 tag("td", _range(belief.prior, belief.low, belief.high), class_="range")]  # fmt: skip
         if leak is not None:
-            cells.append(tag("td", f"{text.percent(extreme.low, 'down')} to {text.percent(extreme.high, 'up')}"))
-        rows.append(joined(tag("tr", tag("th", text.percent(belief.prior), scope="row"), cells), "\n"))
+            most = f"{text.percent(extreme.low, 'down')} to {text.percent(extreme.high, 'up')}"
+            cells.append(tag("td", most, data_name="worst single value", class_="whole"))
+        name = tag("th", text.percent(belief.prior), scope="row", data_name="before the release")
+        rows.append(joined(tag("tbody", tag("tr", name, cells)), "\n"))
     scale = tag("th", tag("span", "0 % to 100 %", aria_hidden="true"), scope="col", class_="range")
-    names = [tag("th", name, scope="col") for name in head] + [scale]
-    if leak is not None:
-        names.append(tag("th", "worst single value", scope="col"))
-    body = tag("table", tag("caption", caption), tag("thead", tag("tr", names)), "\n", tag("tbody", rows))
+    names = [tag("th", name, scope="col") for name in ("before the release", "after it, at least", "after it, at most")]
+    columns = tag("tr", names, scale, tag("th", "worst single value", scope="col") if leak is not None else None)
+    look = "stack" if leak is not None else None
+    body = tag("table", tag("caption", caption), tag("thead", columns), "\n", rows, class_=look)
     factor = text.factor(epsilon)
     kept = (
         " in a release that keeps the limit. The last column is what the single most telling value can do, however rare"
@@ -51,8 +53,8 @@ def odds_table(caption: str, epsilon: float, leak: float | None = None) -> Html:
         "By Bayes’ rule: the odds (probability divided by one minus it) are multiplied by a factor between "
         f"1/{factor} and {factor}{kept}."
     )
-    mark = tag("span", " The black mark is the belief before, the bar where it can be after.", class_="range-note")
-    return joined("\n", tag("div", body, class_="scroll"), tag("p", tag("small", under, mark)))
+    mark = tag("span", " The upright mark is the belief before, the bar where it can be after.", class_="range-note")
+    return joined("\n", body, tag("p", tag("small", under, mark)))
 
 
 def _range(prior: float, low: float, high: float) -> Html:
@@ -64,5 +66,3 @@ def _range(prior: float, low: float, high: float) -> Html:
         tag("line", class_="before", x1=100 * prior, x2=100 * prior, y1=0, y2=12),
         viewBox="0 0 100 12", preserveAspectRatio="none", aria_hidden="true",
     )  # fmt: skip
-
-

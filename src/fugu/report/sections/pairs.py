@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fugu.report import text, words
+from fugu.report import captions, text
 from fugu.report.charts import figure
 from fugu.report.figures import laws_figure, ratio_figure
 from fugu.report.html import Html, joined, tag
@@ -17,7 +17,7 @@ def laws(story: Story) -> Html:
 
     def drawn(pair: Pair, n: int) -> Html:
         chart = laws_figure(pair.view, pair.laws, story.f, story.categories, f"laws-{n}")
-        return figure(chart, words.laws_caption(pair.view, pair.laws, pair.right))
+        return figure(chart, captions.laws_caption(pair.view, pair.laws, pair.right))
 
     return section("laws-title", "What the values look like, secret by secret", _choice(story), _views(story, drawn))
 
@@ -27,7 +27,7 @@ def ratio(story: Story) -> Html:
 
     def drawn(pair: Pair, n: int) -> Html:
         chart = ratio_figure(pair.view, pair.ratio, story.f, story.categories, f"ratio-{n}")
-        return figure(chart, words.ratio_caption(pair.view, pair.ratio, story.f))
+        return figure(chart, captions.ratio_caption(pair.view, pair.ratio, story.f))
 
     return section("ratio-title", "How much a single value gives away", _views(story, drawn))
 

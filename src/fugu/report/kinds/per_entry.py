@@ -1,0 +1,54 @@
+"""Mechanisms that are private for each entry, whatever is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fugu.documents.per_entry import PerEntryCertificate
+from fugu.report.html import Html
+from fugu.report.kinds.promise import Promise, told
+from fugu.report.kinds.query_noise import noise_of
+from fugu.report.kinds.registry import Said, page_of
+from fugu.report.text import clean, delta, epsilon, factor
+
+_WEAKER = (
+    "Entries of real people depend on each other. If they do, an answer says more about one entry than this limit, "
+    "because it also speaks through the others: what the promise is then worth is worked out from a stated belief, and "
+    "is not on this page."
+)
+
+
+@page_of("per-entry")
+def of_entries(certificate: PerEntryCertificate, said: Said) -> Iterable[Html | None]:
+    """The promise is for one replaced entry, all others fixed; whose word it is stands beside it."""
+    guarantee = certificate.guarantee
+    most, slip = float(guarantee.epsilon), float(guarantee.delta)
+    query, word = clean(said.query_name or certificate["query"], 120), clean(certificate["claimed by"], 80)
+    noise, cards = noise_of(certificate.claims)
+    own = "worked out by fugu from the query" if certificate["claimed by"] == "fugu" else f"the word of {word}"
+    besides = f", apart from a remainder {delta(slip)}" if slip else ""
+    means = (
+        "Two data sets that differ in one entry give every answer with probabilities that differ by at most a factor "
+        f"of {factor(most)}{besides}, whatever the entries are."
+    )
+    return told(
+        Promise(
+            certificate,
+            said.title,
+            f"“{query}” is published with randomness. To somebody who knows all other entries, what is published can "
+            f"change the odds between two values of one entry by at most a factor of {factor(most)} ({epsilon(most)})"
+            f"{besides}. That is {own}.",
+            guarantee,
+            "one entry, all others being known",
+            (means, _WEAKER),
+            cards,
+            noise,
+            (("Query", query),),
+            (
+                ("Unit of privacy", clean(certificate["neighbours"], 120)),
+                ("Whose word it is", f"{own[0].upper()}{own[1:]}"),
+            ),
+            ("every release costs its ε again: several are added up",),
+            "The certificate holds the query and what is claimed of it.",
+        )
+    )

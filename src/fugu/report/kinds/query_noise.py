@@ -1,0 +1,79 @@
+"""The noise of each query of sequences in words, from the query made again out of its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number
+from fugu.queries.sequence_claims import query_from
+from fugu.queries.sequence_query import SequenceQuery
+from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_sums import Mean
+from fugu.report.text import clean, number, percent
+from fugu.report.text import epsilon as epsilon_of
+from fugu.verifier.kinds.per_entry import same_query
+from fugu.verifier.verdict import NotChecked
+
+Cards = tuple[tuple[str, str], ...]
+
+
+def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
+    """Sentences about the noise, and numbers that sum them up; where the document does not describe it, says so."""
+    epsilon = read_number(claims["epsilon"])
+    try:
+        same_query(claims)
+    except (NotChecked, CertificateError) as why:
+        return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
+    query = query_from(claims)
+    moved = (
+        "Replacing one entry by any other value moves what is asked by at most "
+        f"{number(float(query.sensitivity), 'up', 6)} in total; the noise is drawn for that, at "
+        f"{epsilon_of(float(epsilon))} for each entry."
+    )
+    said, cards = describe(query, epsilon)
+    return (said, moved), cards
+
+
+@singledispatch
+def describe(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
+    """One sentence about the noise of a query, and numbers: of counts and sums, Laplace noise of scale S / epsilon.
+
+    On steps of width g its mean size is g / sinh(g epsilon / S), which is at most S / epsilon."""
+    return _laplace(query, epsilon, "every published number")
+
+
+@describe.register
+def _(query: Mean, epsilon: Fraction) -> tuple[str, Cards]:
+    said, _ = _laplace(query, epsilon, "the sum")
+    return f"{said} The mean is that sum divided by the number of entries, which is public.", ()
+
+
+@describe.register
+def _(query: RandomisedResponse, epsilon: Fraction) -> tuple[str, Cards]:
+    kept = float(query.law(epsilon)[0])
+    said = f"Every entry is published by itself: as it is with probability {percent(kept)}, else as another state."
+    return said, ((percent(kept), "of the published entries are expected to be as they are"),)
+
+
+def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
+    del query, epsilon
+    return "Counts are ranked with randomness, and only the names that come first are published, not the counts.", ()
+
+
+describe.register(TopK, _ranked)
+describe.register(ArgMax, _ranked)
+
+
+def _laplace(query: SequenceQuery, epsilon: Fraction, what: str) -> tuple[str, Cards]:
+    scale = query.sensitivity / epsilon
+    size = number(float(scale), "up")
+    said = (
+        f"Laplace noise, a sharp peak at zero, with a scale of {size} is added to {what}: on average it is moved by at "
+        f"most {size}, rounding apart."
+    )
+    return said, ((size, f"scale of the noise on {what}"),)

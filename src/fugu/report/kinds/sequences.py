@@ -1,0 +1,67 @@
+"""Statistics of sequences under a Markov chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fugu.guarantee import Pure
+from fugu.guarantee.numbers import exact
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.report.html import Html
+from fugu.report.kinds.promise import Promise, told
+from fugu.report.kinds.query_noise import noise_of
+from fugu.report.kinds.registry import Said, page_of
+from fugu.report.shell import listed
+from fugu.report.text import clean, epsilon, factor, number
+
+
+@page_of("sequence")
+def of_sequences(certificate: SequenceCertificate, said: Said) -> Iterable[Html | None]:
+    """The promise is for each entry's state under the chain; the larger of what is asked and stated is shown."""
+    guarantee = Pure(max(certificate.asked, exact(certificate.stated)))
+    most, prior = float(guarantee.epsilon), certificate["prior"]
+    query = clean(said.query_name or certificate["query"], 120)
+    noise, cards = noise_of(certificate.claims)
+    skipped = [clean(name, 200) for name in certificate["pufferfish"]["skipped"]]
+    states = ", ".join(clean(name, 40) for name in prior["states"][:12]) + (", …" if len(prior["states"]) > 12 else "")
+    means = (
+        "Somebody who believes that every user follows the stated chain looks at what was published. Whatever they "
+        "took the odds of one state of an entry against another to be, afterwards these odds are at most "
+        f"{factor(most)} times as large, and at least 1/{factor(most)} as large. This holds for every entry of every "
+        "user and for all pairs of states, and it counts what neighbouring entries say about it."
+    )
+    belief = f"{clean(prior['class'], 300)}; sequences of up to {prior['length']:,} entries"
+    return told(
+        Promise(
+            certificate,
+            said.title,
+            f"“{query}” of sequences was published with randomness. What was published can change the odds between two "
+            f"states of any one entry by at most a factor of {factor(most)} ({epsilon(most)}), for observers who hold "
+            "the stated belief about how entries follow each other.",
+            guarantee,
+            "the state of one entry",
+            (means,),
+            cards,
+            noise,
+            (
+                ("Statistic", query),
+                ("States", states),
+                ("Entries that are not what was expected", clean(certificate["odd entries"], 300)),
+            ),
+            (
+                ("Who is protected", certificate["pufferfish"]["secrets"]),
+                ("Not protected, as the belief rules them out", listed(list(skipped[:50])) if skipped else None),
+                ("Belief of observers", belief),
+                ("Proved", _proved(certificate)),
+            ),
+            tuple(str(line) for line in certificate["assumptions"]),
+            "The certificate holds the query, the chain and the promise.",
+        )
+    )
+
+
+def _proved(certificate: SequenceCertificate) -> str:
+    proved, asked, each = (
+        number(float(x), "up", 10) for x in (certificate.stated, certificate.asked, certificate.epsilon)
+    )
+    return f"ε ≤ {proved}; asked for: {asked}; for each entry by itself: {each}"

@@ -1,0 +1,111 @@
+"""One page of each kind, with names as long and laws as awkward as they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import fugu
+from fugu import PerEntryDP, Schema
+from fugu.auditing.property_attack import property_attack
+from fugu.iterate import LinearRegression
+from fugu.queries.sequence_certificate import REFERENCE as REFERENCE_WORDS
+from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequences import Histogram, States
+from fugu.report import page
+from fugu.report.influence import influence_page
+from fugu.report.property import property_page
+from fugu.report.property_facts import sweep
+from fugu.report.trade_page import trade_page
+
+REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
+LONG = "a name of an answer that goes on and on beyond every column"
+PAIR = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), f"{LONG} vs no")
+COV = [[1, 0.3, 0], [0.3, 2, -0.4], [0, -0.4, 1]]
+NORMALS = fugu.LawPair(
+    fugu.MultivariateNormal([0, 0, 0], COV), fugu.MultivariateNormal([1, 0.5, 0.2], COV), f"{LONG} vs b"
+)
+SIZES = ["extremely small", "small", "medium", "rather large", "large", "very large indeed"]
+
+
+def _one_number():
+    mechanism = fugu.calibrate(PAIR, fugu.Pure(0.3))
+    return page(mechanism, fugu.compare(PAIR, fugu.Pure(0.3)), query_name="grade " * 8, secret_name="support")
+
+
+def _several_pairs():
+    source = np.random.default_rng(3)
+    rows = {"place": [f"town {k % 4}" for k in range(400)], "size": source.choice(SIZES, 400).tolist()}
+    scenario = fugu.Scenario.from_table(rows, publish="size", protect="place", bins=SIZES, public_prior=True)
+    return page(fugu.calibrate(scenario, fugu.Pure(0.1)))
+
+
+def _fitted():
+    scenario = fugu.Scenario.from_table(REFERENCE, publish="chol", protect="smoker", prior="gaussian")
+    return page(fugu.calibrate(scenario, fugu.Approx(0.5, 0.01)), fugu.compare(scenario, fugu.Approx(0.5, 0.01)))
+
+
+def _trade(budget):
+    scenario = fugu.Scenario.from_table(REFERENCE, publish="chol", protect="smoker")
+    laws = dict(scenario.empirical or scenario.adversaries[0])
+    return trade_page(scenario, fugu.compare(scenario, budget), "chol", "smoker", laws, ["said aloud"])
+
+
+def _far():
+    laws = fugu.Discrete([-1e9, 0.1, 1e9]), fugu.Discrete([-1e9, 0.1, 1e9], [3, 1, 1])
+    return page(fugu.calibrate(fugu.LawPair(*laws, "low vs high"), fugu.Approx(1e-6, 0.5)))
+
+
+def _property():
+    source = np.random.default_rng(0)
+    rich = source.random(600) < 0.4
+    table = {
+        "rich": np.where(rich, "yes", "no").tolist(),
+        "age": (source.integers(20, 60, 600) + 8 * rich).tolist(),
+        "sex": np.where(source.random(600) < 0.3 + 0.3 * rich, "F", "M").tolist(),
+    }
+    budget = fugu.Approx(1, 1e-3)
+    scenario = fugu.Scenario.from_property(table, ["mean(age)", "count(sex=F)"], "rich=yes", size=60, tolerance=0.2)
+    attacks = tuple(
+        property_attack(m, scenario, delta=1e-3, shadow=100, test=100, rng=source)
+        for m in (None, fugu.calibrate(scenario, budget))
+    )
+    return property_page(scenario.property, budget, sweep(scenario, budget), attacks, None, ["what it rests on"])
+
+
+def _sequence():
+    chain = fugu.MarkovChain([[0.6, 0.4], [0.3, 0.7]], 20, [1, 0], ["a", "b"])
+    schema = Schema(
+        {"who": {"kind": "identifier"}, "at": {"kind": "number"}, "s": {"kind": "category", "values": ["a", "b"]}}
+    )
+    said = Issue(1.0, schema, "unknown states count as the first", REFERENCE_WORDS, 0.0, None, None)
+    mechanism = Histogram(States(chain.states)).mechanism(entry_budget(chain, 1.0))
+    return page(SequenceCertificate.issue(chain, mechanism, said))
+
+
+def _training():
+    source = np.random.default_rng(2)
+    x = source.uniform(-1, 1, (30, 2))
+    model = LinearRegression(2.0, 1e-4, "ar1:0.3", bounds=(-1, 1), target_bounds=(-1, 1), ordered=True, epochs=5)
+    return page(model.fit(x, x @ [0.5, -0.2]).certificate_)
+
+
+SAMPLES = {
+    "one number": _one_number,
+    "several pairs": _several_pairs,
+    "fitted": _fitted,
+    "no noise": lambda: page(fugu.calibrate(PAIR, fugu.Pure(5))),
+    "far apart": _far,
+    "correlated": lambda: page(fugu.calibrate(NORMALS, fugu.Approx(0.5, 1e-4)), query_name="three statistics"),
+    "vector": lambda: page(fugu.calibrate(fugu.Shifted([1, 2, 0]), fugu.Pure(1))),
+    "analysis": lambda: page(fugu.calibrate(PAIR, fugu.Renyi(2, 0.05), noise="cauchy")),
+    "coin": lambda: page(fugu.mix(0.5, fugu.calibrate(PAIR, fugu.Pure(0.3)), fugu.calibrate(PAIR, fugu.Pure(0.1)))),
+    "compare, delta": lambda: _trade(fugu.Approx(0.5, 1e-6)),
+    "compare, Renyi": lambda: _trade(fugu.Renyi(2, 0.5)),
+    "property": _property,
+    "sequence": _sequence,
+    "per entry": lambda: page(PerEntryDP(len, 0.5, 1e-9, name="f of the data " * 5).certificate),
+    "training": _training,
+    "influence": lambda: influence_page([(1, 2.0), (2, 1.0), (8, 0.25), (100, 0.0)], "2 states, length 100"),
+}

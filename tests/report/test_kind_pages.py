@@ -1,0 +1,110 @@
+"""Documents without laws have pages: the promise, the odds and the noise in words that their numbers bear out."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from page_samples import SAMPLES
+from typer.testing import CliRunner
+
+import fugu
+from fugu import PerEntryDP
+from fugu.verifier.kinds import KINDS
+from fugu.cli.app import app
+from fugu.iterate import LinearRegression
+from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
+from fugu.report import page
+from fugu.report.kinds import PAGES
+from fugu.report.kinds.query_noise import describe, noise_of
+from fugu.report.text import factor
+
+STATES = States(["a", "b", "c"])
+
+
+def test_every_kind_that_can_be_verified_has_a_page():
+    assert set(KINDS) <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", ["sequence", "per entry", "training"])
+def test_pages_without_laws_are_whole(name):
+    text = SAMPLES[name]()
+    for title in ("What this means", "The noise", "What it rests on, and what is not promised"):
+        assert text.count(f">{title}</h2>") == 1
+    for said in ("fugu verify OUT.certificate.json", "Assumptions", "before the release", "SHA-256", "Not promised"):
+        assert said in text
+    assert text.count("<h1>") == 1 and len(text) < 60_000 and "None" not in text[text.index("</head>") :]
+
+
+def test_the_word_of_others_is_called_that():
+    text = page(PerEntryDP(len, 0.5).certificate)
+    assert "the word of the user" in text and "does not describe the noise" in text
+    own = page(Count("a", STATES).mechanism(Fraction(1, 2)))
+    assert "worked out by fugu" in own and "the word of" not in own and "scale of 2 is added" in own
+
+
+def test_the_odds_are_those_of_what_is_promised_and_a_remainder_is_said():
+    text = page(PerEntryDP(len, 0.5, 1e-9).certificate)
+    assert f"factor of {factor(0.5)}" in text and "δ\xa0=\xa010⁻⁹" in text and "worst single value" in text
+    pure = page(PerEntryDP(len, 0.5).certificate)
+    assert "worst single value" not in pure and "δ" not in pure[pure.index("</head>") :]
+
+
+def test_what_dependence_would_add_is_said_and_not_promised():
+    text = page(Histogram(STATES).mechanism(1))
+    assert "depend on each other" in text and "is not on this page" in text
+
+
+@pytest.mark.parametrize("query", [Count("a", STATES), Histogram(STATES), Sum(Numbers(0, 10))], ids=lambda q: q.name)
+def test_the_scale_told_is_that_of_the_noise_drawn(query):
+    """The mean size of what is really drawn is within the one told, and not far below it; half of it would be seen."""
+    epsilon = Fraction(1, 5)
+    told = float(query.sensitivity / epsilon)
+    data = [["a", "b", "c"] * 5] if query.name != "sum" else [[1, 2, 3]]
+    mechanism, source = query.mechanism(epsilon), np.random.default_rng(1)
+    exact = np.asarray(query.exact(data), dtype=float)
+    draws = [np.asarray(mechanism.simulate(data, source).value, dtype=float) - exact for _ in range(3000)]
+    size = float(np.abs(draws).mean())
+    assert 0.9 * told < size < 1.1 * told
+    said, cards = describe(query, epsilon)
+    assert cards[0][0] == f"{told:g}" and f"scale of {told:g}" in said
+
+
+def test_entries_published_one_by_one_are_kept_as_often_as_told():
+    query = RandomisedResponse(STATES)
+    said, _ = describe(query, Fraction(1))
+    assert f"{100 * math.e / (math.e + 2):.1f}" in said
+
+
+def test_means_and_rankings_tell_no_scale_of_what_is_published():
+    assert describe(Mean(Numbers(0, 1)), Fraction(1))[1] == () == describe(ArgMax(STATES), Fraction(1))[1]
+    assert "not the counts" in describe(ArgMax(STATES), Fraction(1))[0]
+    assert noise_of(ArgMax(STATES).mechanism(1).certificate.claims)[0][0] == describe(ArgMax(STATES), Fraction(1))[0]
+
+
+def test_a_training_says_what_its_certificate_holds():
+    x = np.random.default_rng(2).uniform(-1, 1, (30, 2))
+    model = LinearRegression(2.0, 1e-4, bounds=(-1, 1), target_bounds=(-1, 1), ordered=True, epochs=5).fit(x, x[:, 0])
+    text, certificate = page(model.certificate_), model.certificate_
+    assert certificate.neighbours in text and "30 records" in text and f"factor of {factor(2.0)}" in text
+    assert "anything may be revealed" in text and "1 in 10,000" not in text
+
+
+def test_the_command_makes_pages_of_these_too(tmp_path):
+    cert, target = tmp_path / "c.json", tmp_path / "p.html"
+    certificate = Count("a", STATES).mechanism(Fraction(1, 2)).certificate
+    certificate.save(cert)
+    assert CliRunner().invoke(app, ["report", str(cert), "-o", str(target)]).exit_code == 0
+    assert target.read_text("utf-8") == page(certificate)
+
+
+def test_names_in_these_documents_stay_text():
+    text = page(PerEntryDP(len, 0.5, name="<script>alert(1)</script>\u202e").certificate, title="<b>t</b>")
+    assert "<script" not in text and "\u202e" not in text and "<b>t" not in text and "&lt;script&gt;" in text
+
+
+def test_a_page_of_nothing_is_refused():
+    with pytest.raises(fugu.errors.UsageError, match="mechanism or a certificate"):
+        page(object())
