@@ -84,7 +84,9 @@ def test_laws_with_an_error_cost_delta():
     for law in body["families"][0]["laws"]:
         law["error"] = "1/100000"
     rough = prove_again(body)
-    assert rough.delta[0] == plain[0] and rough.outcome == "not checked"  # it may be above, and need not be
+    assert (
+        abs(rough.delta[0] - plain[0]) < Fraction(1, 10**25) and rough.outcome == "not checked"
+    )  # it may be above, and need not be
     assert rough.delta[1] - plain[1] >= Fraction(2, 100000)
 
 
