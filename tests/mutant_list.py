@@ -708,7 +708,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("second: no tail of a divergence", "high + summed.beyond(alpha)", "high"),
     ["second/arithmetic.py", SUMS],
     ("second: an equality is a breach", "    if not left:\n        return 0", "    if not left:\n        return 1"),
-    ("second: logarithm without its rest", "return low, high + 4", "return low, high - 4"),
+    ("second: a series cut early", "while term_high > 1:", "while term_high > 1 << bits // 2:"),
     ["second/reading.py", SUMS],
     ("second: Gaussian decay doubled", "grid**2 / (2 * scale**2)", "grid**2 / scale**2"),
     ["second/deltas.py", TWICE],
