@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mpmath.ctx_mp import MPContext
 
-from fugu.second import arithmetic, deltas, losses, noised, normals, prove_again
+from fugu.second import arithmetic, deltas, losses, normals, orders, prove_again
 from hunting import search
 
 mp = MPContext()
@@ -148,19 +148,23 @@ def test_equality_is_decided_where_no_interval_can():
     )
 
 
-@pytest.mark.parametrize(
-    ("where", "name", "wrong"),
-    [
-        (noised, "tail", lambda decay, beyond, bits: Fraction(0)),
-        (losses, "tail", lambda decay, beyond, bits: Fraction(0)),
-    ],
-)
-def test_tails_are_bounded_from_above(where, name, wrong):
-    c, beyond = Fraction(1, 7), Fraction(5)
-    value = mp.fsum(mp.exp(-real(c) * (5 + k) ** 2) for k in range(200))
-    assert value <= real(noised.tail(c, beyond, 128)) <= 2 * value
-    assert not value <= real(wrong(c, beyond, 128))
-    assert getattr(where, name)(c, beyond, 128) > 0
+def test_gaussian_tails_are_enclosed_where_the_window_is_short(monkeypatch):
+    """With margins of a few steps the bounds are wide and still hold; the wrong version forgets what is beyond."""
+    case = CASES[1]
+    masses = outputs(*case, 90)
+    delta, order = (truth(kind, masses, mp.mpf("0.1"), mp.mpf(2)) for kind in ("delta", "order"))
+    approx = {"kind": "Approx", "epsilon": "1/10", "delta": "1/100"}
+    renyi = {"kind": "Renyi", "alpha": "2", "epsilon": "1", "delta": "0"}
+    monkeypatch.setattr(deltas, "reach", lambda decay, bits: 3)
+    monkeypatch.setattr(orders, "reach", lambda decay, bits: 3)
+    found = prove_again(document(*case, approx)).delta
+    assert real(found[0]) < delta < real(found[1]) and real(found[1]) > delta * (1 + mp.mpf("1e-4"))
+    found = prove_again(document(*case, renyi)).epsilon
+    assert real(found[0]) < order < real(found[1])
+    monkeypatch.setattr(losses, "tail", lambda decay, beyond, bits: Fraction(0))
+    monkeypatch.setattr(orders.Summed, "beyond", lambda self, alpha: Fraction(0))
+    assert real(prove_again(document(*case, approx)).delta[1]) < delta
+    assert real(prove_again(document(*case, renyi)).epsilon[1]) < order
 
 
 def test_forgotten_tails_are_seen(monkeypatch):

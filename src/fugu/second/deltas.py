@@ -46,11 +46,11 @@ def _delta_loss(
         least[n] += max(0, (p_low << bits) - bound[1] * q_high)
     unit = 1 << 2 * bits
     low_sum = sum((Fraction(a, unit) * whole.end[0] ** n for n, a in enumerate(least)), Fraction(0)) / whole.normal[1]
-    highsum = sum((Fraction(a, unit) * whole.end[1] ** n for n, a in enumerate(most)), Fraction(0)) / whole.normal[0]
+    high_sum = sum((Fraction(a, unit) * whole.end[1] ** n for n, a in enumerate(most)), Fraction(0)) / whole.normal[0]
     first, second = family.laws[i], family.laws[j]
     slack = first.error + first.outside + Fraction(bound[1], 1 << bits) * second.error
     lost = Fraction(bound[1], 1 << bits) * second.outside
-    low, high = max(Fraction(0), low_sum - lost), min(Fraction(1), highsum + whole.beyond + slack)
+    low, high = max(Fraction(0), low_sum - lost), min(Fraction(1), high_sum + whole.beyond + slack)
     within = True if high <= asked.delta else False if low > asked.delta else None
     if within is None and noise.silent and first.exact and second.exact:
         within = _exact_delta(asked, first, second)

@@ -113,9 +113,9 @@ def bits_for(family: Family, noise: Drawn, outputs: Outputs, spare: int) -> int:
     if noise.silent:
         return least + spare
     ranges = zip(zip(*outputs.points, strict=True), hull(family), strict=True)
-    far = [max(max(axis) - low, high - min(axis)) for axis, (low, high) in ranges]
+    far: list[int] = [max(max(axis) - low, high - min(axis)) for axis, (low, high) in ranges]
     steps = sum(far) if noise.kind == "laplace" else sum(k * k for k in far)
-    return least + spare + math.ceil(noise.decay * steps * 3 / 2)  # log2(e) < 3/2
+    return int(least + spare + math.ceil(noise.decay * steps * Fraction(3, 2)))  # log2(e) < 3/2
 
 
 def noised(family: Family, noise: Drawn, outputs: Outputs, bits: int, work: Work) -> Noised:

@@ -47,7 +47,7 @@ def below(z: Fraction, bits: int) -> Enclosure:
     (True, 0.8413447460685429)
     """
     y = abs(z)
-    work = bits + 32 + 2 * (y * y).__ceil__()
+    work = bits + 32 + (y * y).__ceil__()
     low_y = (y.numerator << work) // y.denominator
     low_s, high_s = low_y * low_y >> work, ((low_y + 1) ** 2 >> work) + 1
     low_t, high_t = low_y, low_y + 1

@@ -53,7 +53,7 @@ def prove_sequence(content: Part) -> Second:
     words: dict[Outcome, str] = {
         "holds": f"the epsilon for each entry{taken} is worth at most what was asked for, under the chain as written",
         "fails": f"the epsilon for each entry{taken} is above what was asked for",
-        "not checked": "not checked, because the bound found here is above what was asked for; the first may be sharper",
+        "not checked": "not checked, because the bound found here is above what was asked for; the first is sharper",
     }
     pairs = chain.length * len(chain.step) * (len(chain.step) - 1)
     none = Fraction(0), Fraction(0)
