@@ -701,7 +701,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
      "return math.nan"),
     ("one text spoils truth values", "return number_of(cell, decimal) if truth is None else truth",
      "return number_of(cell, decimal)", "training/test_estimators.py"),
-<<<<<<< HEAD
     ["auditing/release_attack/trial.py", AUDIT],
     ("events tested where they were chosen", "tested, against = halves.counts[1][own], halves.counts[1][other]",
      "tested, against = ours, theirs"),
@@ -725,7 +724,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["auditing/release_attack/divergence.py", AUDIT],
     ("the other order", "heads = order * math.log(p) + (1 - order) * math.log(q)",
      "heads = order * math.log(q) + (1 - order) * math.log(p)"),
-=======
     ["second/losses.py", SUMS],
     ("second: one order only", "((i, j), (j, i))]", "((i, j),)]", f"{TWICE}::test_a_version_with_one_order_only_is_wrong"),
     ("second: ends counted once", "return Whole((1 / (1 - r_low), 1 / (1 - r_high)),", "return Whole((one, one),"),
@@ -749,5 +747,4 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("second: a chain without its past", "grown * after[x][y] * before[x][y]", "grown * after[x][y]"),
     ["second/result.py", f"{TWICE}::test_agreement_is_about_lower_bounds_and_the_decision"],
     ("second: below the truth is fine", "if self._below_the_truth(epsilon, delta):", NO),
->>>>>>> second
 ]  # fmt: skip

@@ -8,8 +8,8 @@ import numpy as np
 
 import fugu
 from fugu import Approx, Discrete, LawPair, MultivariateNormal, Normal, NormalMixture, Pure, Renyi, RenyiCurve
-from fugu.errors import FuguError
 from fugu.documents.certificate import Certificate
+from fugu.errors import FuguError
 
 
 def content(certificate):

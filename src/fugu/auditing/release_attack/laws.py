@@ -16,10 +16,10 @@ from fugu.auditing.release_attack.rebuilt import bare, followed, run
 from fugu.auditing.release_attack.through_files import Route, route_of
 from fugu.auditing.release_attack.trial import TESTS, Halves, fight
 from fugu.auditing.shadows import Floats
+from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact, outward
-from fugu.documents.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.lattice import Lattice

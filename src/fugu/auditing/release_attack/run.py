@@ -12,12 +12,15 @@ from fugu.auditing.release_attack.laws import LEAST, Dice, LawAttack
 from fugu.auditing.release_attack.outcome import Audit
 from fugu.auditing.release_attack.rebuilt import NEVER_DRAWN, rebuilt
 from fugu.auditing.release_attack.trial import TESTS
-from fugu.verifier.verify import Source, document_of, verify
-from fugu.errors import CertificateError, UsageError
 from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
+from fugu.documents.release import ReleaseDocument
+from fugu.errors import CertificateError, UnknownName, UsageError
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.checks import is_count, is_share
 from fugu.numbers.exact import Real, as_fraction
+from fugu.verifier.kinds.release import inner
+from fugu.verifier.verify import Source, document_of, verify
 
 DRAWS = 2_000_000
 
@@ -29,6 +32,7 @@ def audit(
     through_files: int | None = None,
     confidence: Real = 0.999999,
     rng: np.random.Generator | None = None,
+    group: str | None = None,
 ) -> Audit:
     """Attack the release path that really runs, on data drawn from the beliefs of a certificate.
 
@@ -45,6 +49,7 @@ def audit(
       None: 2000 for statistics and columns whose certificate says enough, else 0.
     - `confidence`: in (0, 1), with which all bounds hold together.
     - `rng`: a `numpy.random.Generator` for all randomness, to repeat an audit; None: noise from the operating system.
+    - `group`: of a release document with several certificates, the group that is attacked.
 
     Returns an `Audit`. Never takes a token, opens a ledger or reads a private table. Raises `CertificateError` for a
     document that does not verify, `UsageError` for one that cannot be attacked, with the reason, and for other
@@ -57,7 +62,7 @@ def audit(
     (False, True, True)
     """
     alpha = _checked(draws, through_files, confidence, rng)
-    document = document_of(source)
+    document = inside(document_of(source), group)
     verdict = verify(document)
     if not verdict.holds:
         raise CertificateError(
@@ -70,6 +75,22 @@ def audit(
         raise UsageError(NEVER_DRAWN)
     mechanism = source if isinstance(source, Mechanism) else rebuilt(document)
     return LawAttack(document, mechanism, dice, alpha, confidence).run(verdict.epsilon, draws, through_files)
+
+
+def inside(document: Document, group: str | None) -> Document:
+    """The certificate in a release document that is attacked; a certificate itself as it is."""
+    if not isinstance(document, ReleaseDocument):
+        if group is not None:
+            raise UsageError("group is for release documents with several certificates; leave it out")
+        return document
+    bodies = document.certificates
+    if bodies is None:
+        raise UsageError("not attackable, because the beliefs of this release are withheld: nobody can draw from them")
+    if group is None and len(bodies) > 1:
+        raise UsageError(f"the release has {len(bodies)} certificates; say which group, such as {next(iter(bodies))!r}")
+    if group is not None and group not in bodies:
+        raise UnknownName("group", group, tuple(bodies))
+    return inner(bodies[next(iter(bodies)) if group is None else group])
 
 
 def _checked(draws: object, files: object, confidence: Real, rng: object) -> Fraction:

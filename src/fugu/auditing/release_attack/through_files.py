@@ -24,8 +24,8 @@ from fugu.auditing.shadows import Floats
 from fugu.data import Schema, Table, write_csv
 from fugu.data.cells import OTHER
 from fugu.data.private import places
-from fugu.errors import FuguError
 from fugu.documents.certificate import Certificate
+from fugu.errors import FuguError
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import read_number, read_whole

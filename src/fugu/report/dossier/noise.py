@@ -73,7 +73,8 @@ def noise(dossier: Dossier) -> Html:
     head = ["group", "noise", "average error", "95 % of errors within", varies, "ordinary privacy would add"]
     caption = "Noise in the units of what is published"
     under = (
-        f"“{varies[0].upper()}{varies[1:]}”: the standard deviation under the stated beliefs. “Ordinary privacy would add”: the "
+        f"“{varies[0].upper()}{varies[1:]}”: the standard deviation under the stated beliefs. “Ordinary privacy would "
+        "add”: the "
         "average error of differential privacy at the same budget, which protects every value within the range "
         "against every other and uses no beliefs."
     )
