@@ -1,4 +1,4 @@
-"""What a release document says of the private table: a commitment that only the private part opens, and nothing else."""
+"""What a release document says of the private table: a commitment that the private part opens, and nothing else."""
 
 from __future__ import annotations
 
@@ -54,10 +54,8 @@ def test_the_commitment_is_hmac_sha256_under_the_salt_and_no_digest(folder):
     part = PrivatePart.load(private_of(out))
     salt = bytes.fromhex(part["data salt"])
     assert len(salt) == 32 and hmac.new(salt, table, hashlib.sha256).hexdigest() == told
-    for plain in (b"", salt):  # wrong versions: a digest, also of the salt beside the table
-        assert hashlib.sha256(plain + table).hexdigest() != told and hmac.new(plain, table, "sha256").hexdigest() != (
-            told if not plain else ""
-        )
+    wrong = {hashlib.sha256(table).hexdigest(), hashlib.sha256(salt + table).hexdigest()}
+    assert told not in wrong | {hmac.new(b"", table, "sha256").hexdigest()}  # a digest is no commitment
     assert part["data salt"] not in beside(out).read_text() and part["release"] == told
     assert part["marking"] == NOT_FOR_PUBLICATION and part["certificates"] is None
 
@@ -115,7 +113,7 @@ def test_salts_are_read_strictly(folder):
     for salt in ("", "00", "00" * 33, "xy" * 32):
         with pytest.raises(CertificateError, match="salt"):
             commit_text("x", salt)
-    with pytest.raises(UsageError, match="'none.csv'"):
+    with pytest.raises(UsageError, match=r"'none\.csv'"):
         commit_file(folder / "none.csv", new_salt())
     assert commit_text("x", "00" * 32) == hmac.new(bytes(32), b"x", "sha256").hexdigest()
 
@@ -133,7 +131,7 @@ def odd_table(folder):
 
 
 @pytest.mark.parametrize("asked", [("--publish", "v"), ("--publish", "v", "--bins", "4"),
-                                   ("--query", "mean(v)"), ("--query", "count(v=44.3)")], ids=str)  # fmt: skip
+                                   ("--query", "mean(v)", "--bounds", "0,60"), ("--query", "count(v=44.3)")], ids=str)  # fmt: skip
 def test_the_document_of_a_public_prior_tells_no_count_edge_or_exact_scale(asked, tmp_path):
     odd_table(tmp_path)
     out = tmp_path / "out.csv"
