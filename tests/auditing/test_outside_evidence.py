@@ -111,7 +111,7 @@ def test_a_broken_ledger_and_a_file_that_is_none(tmp_path):
     prepared(tmp_path)
     out = charged(tmp_path, "count")
     text = (tmp_path / "l.db").read_bytes()
-    for broken in (text.replace(b"settled", b"refused"), text[:-5], text.replace(b'"r"', b'"q"')):
+    for broken in (text.replace(b"settled", b"refused"), text[:-5], text.replace(b'"r\\"', b'"q\\"')):
         (tmp_path / "broken.db").write_bytes(broken)
         code, lines = checks(beside(out), "--ledger", tmp_path / "broken.db")
         assert broken != text and code == 4 and lines["ledger"][0] == "fails"

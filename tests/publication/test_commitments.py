@@ -130,8 +130,11 @@ def odd_table(folder):
     return folder
 
 
-@pytest.mark.parametrize("asked", [("--publish", "v"), ("--publish", "v", "--bins", "4"),
-                                   ("--query", "mean(v)", "--bounds", "0,60"), ("--query", "count(v=44.3)")], ids=str)  # fmt: skip
+ASKED = [("--publish", "v"), ("--publish", "v", "--bins", "4"), ("--query", "mean(v)", "--bounds", "0,60"),
+         ("--query", "count(v=44.3)")]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_the_document_of_a_public_prior_tells_no_count_edge_or_exact_scale(asked, tmp_path):
     odd_table(tmp_path)
     out = tmp_path / "out.csv"
