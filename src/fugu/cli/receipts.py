@@ -42,7 +42,7 @@ def drawn_once(
     stored = Path(receipt["file"])
     for place in (target, stored.with_name(receipt["draft"]), stored):
         if holds(place, receipt["sha256"]):
-            return Draft(place, target, receipt["sha256"])
+            return Draft(place, target, receipt["sha256"], kept=True)
     raise AlreadyReleased(
         f"request {account.request!r} was answered before, with a file of {receipt['rows']} rows that is no longer "
         "where it was written, or was changed. A ledger keeps the SHA-256 of a column and not its values, and nothing "

@@ -12,6 +12,7 @@ from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.charging import UNCHARGED, account_of
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.publishing import ColumnAsked, publish_column
+from fugu.documents.release import is_name
 from fugu.errors import UsageError
 from fugu.publication.files import Files
 
@@ -91,6 +92,8 @@ def release(
     sequences = state is not None or order is not None
     reading = options.schema(schema, no_header and not sequences)
     data = Path(table).name if data is None else data
+    if not is_name(data):
+        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
     budget = options.budget(epsilon, delta, alpha)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
     question = {

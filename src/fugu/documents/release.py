@@ -10,6 +10,7 @@ hold numbers of the private table."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 
 from fugu.documents.commitment import commit_text, same
@@ -20,6 +21,9 @@ from fugu.visible import Json
 
 DERIVED = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")
 """The parts that are worked out from the certificates."""
+REFERENCE, PUBLIC_TABLE = "a reference", "the table itself, which is public"
+OWN_TABLE, DECLARED = "the private table itself", "declared"
+"""Where beliefs come from. The first two are files that anybody may have, so they are named with their SHA-256."""
 NOT_FOR_PUBLICATION = (
     "NOT FOR PUBLICATION. This file opens the commitments of the release document beside it; whoever has it can test "
     "guesses about the private table."
@@ -44,13 +48,21 @@ class ReleaseDocument(Document):
                 raise CertificateError("a published file is not described by a name, its size and its SHA-256")
         if not self.published:
             raise CertificateError("the document names no published file, so it binds nothing")
-        data = self["data"]
-        if not isinstance(data["name"], str) or not is_digest(data["commitment"]):
-            raise CertificateError("the data is not described by a name and a commitment")
+        data, rows = self["data"], self["data"]["rows"]
+        if (
+            not is_name(data["name"])
+            or not is_digest(data["commitment"])
+            or (rows is not None and read_whole(rows) < 0)
+        ):
+            raise CertificateError("the data is not described by a name that is no path, a commitment and its rows")
+        if datetime.fromisoformat(self["date"]).tzinfo is None:
+            raise CertificateError("the date of the document has no time zone")
+        _check_ledger(self["ledger"])
         if (self["certificates"] is None) == (self["withheld"] is None):
             raise CertificateError("a release document holds its certificates, or a commitment to them; one of the two")
         if self["withheld"] is not None and not is_digest(self["withheld"]["commitment"]):
             raise CertificateError("the commitment to the withheld certificates cannot be read")
+        _check_beliefs(self["beliefs"], self["withheld"] is not None)
 
     @property
     def published(self) -> list[Json]:
@@ -98,6 +110,26 @@ class PrivatePart(Document):
             raise CertificateError("the private part of a release is not marked as such")
         if not is_digest(self["release"]):
             raise CertificateError("the private part does not name its release")
+
+
+def _check_ledger(stated: Json | None) -> None:
+    """An entry is named by data, request and the hash of its event."""
+    if stated is not None and not (
+        isinstance(stated["data"], str) and isinstance(stated["request"], str) and is_digest(stated["entry"])
+    ):
+        raise CertificateError("the ledger entry is not described by data, request and the hash of its event")
+
+
+def _check_beliefs(stated: Json, withheld: bool) -> None:
+    """One of four sources; a file is named with its digest, and certificates are withheld for one source only."""
+    source, file = stated["from"], (stated["name"], stated["sha256"])
+    named = is_name(file[0]) and is_digest(file[1]) if source in (REFERENCE, PUBLIC_TABLE) else file == (None, None)
+    if source not in (REFERENCE, PUBLIC_TABLE, OWN_TABLE, DECLARED) or not named:
+        raise CertificateError("the beliefs are not described by where they come from")
+    if stated["declared public"] is not (source != REFERENCE):
+        raise CertificateError("the beliefs are said to be declared public, or not, against where they come from")
+    if withheld != (source == OWN_TABLE):
+        raise CertificateError("certificates are withheld if and only if beliefs come from the private table itself")
 
 
 def by_group(stated: Any) -> dict[str, Json]:

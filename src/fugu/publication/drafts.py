@@ -10,18 +10,21 @@ from pathlib import Path
 from fugu.data import write_csv
 from fugu.documents.commitment import file_sha256
 from fugu.errors import UsageError
-from fugu.files import give_name, write_text, writing
+from fugu.files import check_target, give_name, write_text, writing
 
 PENDING = ".pending"
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The published file, complete but perhaps not yet under its name."""
+    """The published file, complete but perhaps not yet under its name.
+
+    `kept`: a ledger holds its digest and will publish it later, so it stays until then."""
 
     file: Path
     target: Path
     sha256: str
+    kept: bool = False
 
     def publish(self) -> None:
         """Give the file its name; if another run of the same request has done so meanwhile, it is done."""
@@ -37,9 +40,14 @@ class Draft:
                 raise
 
     def discard(self) -> None:
-        """Remove it, if it never got its name: what failed leaves no drawn value behind."""
-        if self.file != self.target:
+        """Remove it, if it never got its name and no ledger keeps it: what failed leaves no drawn value behind."""
+        if self.file != self.target and not self.kept:
             self.file.unlink(missing_ok=True)
+
+    def supersede(self) -> None:
+        """Remove what another release left under the name: it would lie there beside a document that is not its own."""
+        if not holds(self.target, self.sha256):
+            check_target(self.target).unlink(missing_ok=True)
 
 
 def drafted(target: Path, columns: Mapping[str, object]) -> Draft:

@@ -11,7 +11,17 @@ from pathlib import Path
 from fugu._version import __version__
 from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
 from fugu.documents.document import Document, canonical_json
-from fugu.documents.release import NOT_FOR_PUBLICATION, PrivatePart, ReleaseDocument
+from fugu.documents.release import (
+    DECLARED,
+    NOT_FOR_PUBLICATION,
+    OWN_TABLE,
+    PUBLIC_TABLE,
+    REFERENCE,
+    PrivatePart,
+    ReleaseDocument,
+    is_name,
+)
+from fugu.errors import UsageError
 from fugu.telling import derived, told
 from fugu.telling.question import question_words, without_fitted
 from fugu.visible import Json
@@ -21,19 +31,22 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Beliefs:
-    """Where the beliefs come from: a reference, which counts as public, or the private table itself; or declared."""
+    """Where the beliefs come from: a reference, or the private table itself, which is withheld; or declared.
+
+    `public`: the reference is the very table that is released, which its owner says is public."""
 
     reference: PathLike | None = None
     own_table: bool = False
+    public: bool = False
 
     def to_json(self) -> Json:
         """The name and SHA-256 of a reference. The private table has a commitment, and no digest."""
         if self.own_table:
-            return {"from": "the private table itself", "declared public": True, "name": None, "sha256": None}
+            return {"from": OWN_TABLE, "declared public": True, "name": None, "sha256": None}
         if self.reference is None:
-            return {"from": "declared", "declared public": True, "name": None, "sha256": None}
+            return {"from": DECLARED, "declared public": True, "name": None, "sha256": None}
         stated = {"name": Path(self.reference).name, "sha256": file_sha256(self.reference)}
-        return {"from": "a reference", "declared public": False, **stated}
+        return {"from": PUBLIC_TABLE if self.public else REFERENCE, "declared public": self.public, **stated}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +92,8 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
 
     Beliefs that were fitted on the private table hold numbers of it: their certificates go into the private part, and
     the document holds a salted commitment to them."""
+    if not is_name(going.data):
+        raise UsageError("the declared name of the data is a name, never a path: it goes out with the document")
     salt, own = new_salt(), going.beliefs.own_table
     stated = [{"group": group, "certificate": found.body} for group, found in going.certificates.items()]
     beliefs_salt = new_salt() if own else None

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from fugu.documents.document import canonical_json
 from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number
 from fugu.visible import Json
 
 PAGES = "docs/proofs/"
@@ -81,11 +82,20 @@ def _exact(group: str, part: Told) -> Json:
 
 def _rough(group: str, part: Told) -> Json:
     """Without exact figures: two digits of the scale, and of what is published only the question."""
-    scale, kind = part.noise.get("scale"), part.noise.get("kind")
-    words = part.noise["words"] if scale is None else f"{str(kind).capitalize()} noise of scale about {scale:.2g}"
+    kind = part.noise.get("kind")
+    words = _rough_words(part.noise)
     about = {"query": part.about.get("query") or part.about.get("publish")} if part.about else None
     said = {"about": about, "noise": {"kind": kind, "words": words}, "proved": None, "worst pair": None}
     return {"group": group, **_proof(part), **said}
+
+
+def _rough_words(noise: Json) -> str:
+    """Two digits of the figure that says how much noise there is; a sensitivity may be a range of the table."""
+    if (scale := noise.get("scale")) is not None:
+        return f"{str(noise['kind']).capitalize()} noise of scale about {scale:.2g}"
+    if (epsilon := noise.get("epsilon per entry")) is not None:
+        return f"noise at epsilon about {float(read_number(epsilon)):.2g} for each entry"
+    return "noise as the withheld certificate says"
 
 
 def _proof(part: Told) -> Json:

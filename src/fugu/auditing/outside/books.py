@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from fugu.documents.plain_json import reading
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, LedgerBroken
 from fugu.guarantee import Guarantee
@@ -25,9 +26,7 @@ def ledger_checks(document: ReleaseDocument, ledger: str | None) -> Iterator[Che
         yield "ledger", "not checked", why
         return
     yield checked("ledger", "every event follows from the one before", lambda: _whole(ledger))
-    yield checked(
-        "ledger entry", "the release was charged, with this budget", lambda: _charged(document, stated, ledger)
-    )
+    yield checked("ledger entry", "the release was charged, with this budget", lambda: _entry(document, stated, ledger))
 
 
 def extract(ledger: str, data: str) -> list[Json]:
@@ -45,6 +44,11 @@ def _whole(ledger: str) -> None:
         Books(Path(ledger)).read(books.verify)
     except LedgerBroken as error:
         raise CertificateError(str(error)) from None
+
+
+def _entry(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
+    with reading():
+        _charged(document, stated, ledger)
 
 
 def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
@@ -70,5 +74,6 @@ def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bo
     """Whether the charge is what the document states: its budget, or the epsilon for each entry of sequences."""
     if kind == LAW:
         return budget_json(charged) == dict(document["budget"])
-    stated = (document["mechanisms"][0]["proved"] or {}).get("per entry")
-    return stated is None or read_number(stated) == exact(charged.epsilon)
+    if document.withheld:
+        raise NotChecked("the entry is there; what it charged for each entry is withheld with the certificate")
+    return read_number(document["mechanisms"][0]["proved"]["per entry"]) == exact(charged.epsilon)

@@ -78,8 +78,13 @@ def _outside(
         yield from data_checks(release, private, None if data is None else str(data))
         yield from ledger_checks(release, None if ledger is None else str(ledger))
         yield "date", "not checked", f"{release['date']}, as the document says; a file cannot prove a date"
-    elif ledger is not None or data is not None:
-        yield "ledger and data", "not checked", "this is a bare certificate, which names neither"
+    else:
+        version = found.document.body.get("fugu", "0.1")
+        yield (
+            "release document",
+            "not checked",
+            f"there is none: this is a bare certificate of fugu {version}; it names no data, published file or ledger",
+        )
     if reference is not None:
         certificates = None if bodies is None else _certificates(found, bodies)
         yield from reference_checks(found, certificates, str(reference))

@@ -62,12 +62,16 @@ def _same(file: dict[str, Any], place: Path | None) -> None:
     """CertificateError, with what differs in aggregate, unless the file is the one that was published."""
     if place is None or not place.is_file():
         raise NotChecked(f"{file['name']!r} is not beside the document; give it (--published)")
-    if file_sha256(place) == file["sha256"]:
-        return
-    raise CertificateError(f"{place.name!r} is not what was published: another SHA-256; {_difference(file, place)}")
+    if file_sha256(place) != file["sha256"]:
+        raise CertificateError(
+            f"{place.name!r} is not what was published: another SHA-256; "
+            + ("; ".join(_differences(file, place)) or "as long as it was, so some content was exchanged")
+        )
+    if wrong := _differences(file, place):
+        raise CertificateError(f"the document describes {place.name!r} wrongly: {'; '.join(wrong)}")
 
 
-def _difference(file: dict[str, Any], place: Path) -> str:
+def _differences(file: dict[str, Any], place: Path) -> list[str]:
     """How a file differs as far as the document tells: size, columns, rows; never a value."""
     found = []
     if (size := place.stat().st_size) != file["bytes"]:
@@ -76,9 +80,9 @@ def _difference(file: dict[str, Any], place: Path) -> str:
         try:
             table = read_table(place)
         except FuguError:
-            return "; ".join([*found, "it cannot be read as a table"])
+            return [*found, "it cannot be read as a table"]
         if list(table.columns) != list(file["columns"]):
             found.append(f"columns {list(table.columns)[:8]} instead of {list(file['columns'])[:8]}")
         if len(table) != file["rows"]:
             found.append(f"{len(table)} rows instead of {file['rows']}")
-    return "; ".join(found) or "as long as it was, so some content was exchanged"
+    return found

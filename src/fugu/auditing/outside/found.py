@@ -97,10 +97,12 @@ def _in_folder(folder: Path) -> Found:
 
 def _of_model(path: Path, model: dict[str, Any]) -> Found:
     """The release document beside a model that binds it; or, as version 0.2 wrote it, the certificate that it names."""
+    unread = []
     for file in sorted(path.absolute().parent.glob("*.certificate.json")):
         try:
             document = read(load_json(file, _MOST_BYTES))
-        except CertificateError:
+        except CertificateError as error:
+            unread.append(f"{file.name!r} cannot be read: {error}")
             continue
         if isinstance(document, ReleaseDocument):
             named = {part["name"] for part in document.published}
@@ -109,6 +111,8 @@ def _of_model(path: Path, model: dict[str, Any]) -> Found:
                 return Found(document, path.absolute().parent, path, file.name)
         elif document.body.get("digest") == model.get("certificate"):
             return Found(document, path.absolute().parent, name=file.name)
+    if unread:
+        raise CertificateError(f"no certificate beside {path.name!r} is for this model; {unread[0]}")
     raise UsageError(
         f"no certificate beside {path.name!r} is for this model; put its certificate into the same folder, or name it"
     )

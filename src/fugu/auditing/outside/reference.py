@@ -46,7 +46,7 @@ def reference_checks(found: Found, certificates: Mapping[str, Document] | None, 
 
 
 def _file(body: Json, reference: str) -> None:
-    stated = body["beliefs"]["sha256"]
+    stated = body["beliefs"]["sha256"]  # read and checked with the document
     if stated is None:
         raise NotChecked(f"the beliefs are not of a reference: {body['beliefs']['from']}")
     if file_sha256(reference) != stated:

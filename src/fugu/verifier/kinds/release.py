@@ -10,6 +10,7 @@ from fugu.documents.plain_json import reading
 from fugu.documents.release import DERIVED, ReleaseDocument
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
+from fugu.numbers.exact import read_number
 from fugu.telling import derived, told
 from fugu.telling.question import question_words
 from fugu.verifier.kinds.registry import KINDS, Kind, judge, kind, no_laws, sealed
@@ -66,6 +67,7 @@ def _checks(
     yield checked("what is said", says, lambda: _same(document, bodies))
     says = "the words are those of the recipe, and the certificates answer it"
     yield checked("question", says, lambda: _question(document, bodies))
+    yield checked("rows", "as many as the certificates and the published file have", lambda: _rows(document, bodies))
     yield checked("skipped secrets", "no secret is both protected and left out", lambda: _skipped(document))
 
 
@@ -134,6 +136,8 @@ def _question(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
             raise NotChecked("there is no recipe: the question was asked in code, or holds what is withheld")
         if stated["words"] != question_words(recipe):
             raise CertificateError("the words of the question are not those of its recipe")
+        if recipe["what"] == "statistic" and set(recipe["groups"]) != set(bodies):
+            raise CertificateError("the recipe and the certificates are for other groups")
         for group, body in bodies.items():
             if not _answers(recipe, group, body):
                 raise CertificateError(f"the certificate of group {group!r} is for another question than the recipe")
@@ -143,12 +147,38 @@ def _answers(recipe: Json, group: str, body: Json) -> bool:
     """Whether a certificate is for the question of a recipe, as far as it says for which."""
     about, what = body.get("statistic") or {}, recipe["what"]
     if what == "statistic":
-        same = (about["query"], about["group"], about.get("by")) == (recipe["query"], group, recipe["by"])
-        return same and recipe["groups"].get(group) == about["rows"]
+        same = (about["query"], about["group"], about["by"]) == (recipe["query"], group, recipe["by"])
+        return same and recipe["groups"][group] == about["rows"] and _clips(recipe, about)
     if what == "column":
         return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
     named = {"sequence": "query", "training": "model"}[what]
-    return bool(recipe[named] == body[named])
+    of = {"sequence": ("by", "order", "state"), "training": ("target",)}[what]
+    columns = {recipe[part] for part in of} | set(recipe.get("features", ()))
+    return bool(recipe[named] == body[named]) and columns <= set(body["reading"]["columns"])
+
+
+def _clips(recipe: Json, about: Json) -> bool:
+    """Whether the bounds and the step of a recipe are those by which the certificate says that values are summed."""
+    if recipe["step"] is None:
+        return "step" not in about
+    low, step, steps = (read_number(about[part]) for part in ("low", "step", "steps"))
+    return [low, low + step * steps, step] == [read_number(part) for part in (*recipe["bounds"], recipe["step"])]
+
+
+def _rows(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
+    """CertificateError unless the rows that are named are those of the parts that have them, too."""
+    with reading():
+        recipe, rows = document["question"]["recipe"], document["data"]["rows"]
+        what = "" if recipe is None else str(recipe["what"])
+        own = {
+            "statistic": lambda: sum(recipe["groups"].values()),
+            "column": lambda: document.published[0]["rows"],
+            "training": lambda: next(iter(bodies.values()))["accountant"]["records"],
+        }.get(what)
+        if own is None or rows is None:
+            raise NotChecked("no other part says how many rows the data has")
+        if own() != rows:
+            raise CertificateError("the data is said to have another number of rows than was released")
 
 
 def _skipped(document: ReleaseDocument) -> None:
