@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
 
-.PHONY: demo install quick test hunt hunt-again hunt-report check mutants bench docs clean
+.PHONY: demo install quick test test-browser hunt hunt-again hunt-report check mutants bench docs clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -37,6 +37,10 @@ quick: install check
 
 test: install check
 	@$(BIN)/python -m pytest -n $(JOBS)
+
+# The pages in headless Chromium; part of `make test` too, and skipped with the reason where there is none.
+test-browser: install
+	@$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/report/test_policy.py
 
 # Every random search in turn, with fresh seeds; totals and seeds of violations are kept in .hunt (tests/hunting.py).
 hunt: install

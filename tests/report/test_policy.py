@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 
 import pytest
+from browser import WHY_NOT, chromium
 
 import fugu
 from fugu.cli.influence import _page
@@ -61,11 +61,11 @@ def test_text_is_escaped_wherever_it_stands_and_markup_is_not():
     assert not isinstance(escaped("x") + "<", Html), "what is pasted onto markup is text again"
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
+@pytest.mark.skipif(chromium() is None, reason=WHY_NOT)
 def test_a_browser_runs_nothing_that_breaks_out(tmp_path):
     file = tmp_path / "page.html"
     injected = "<script>document.title='RUN'</script><img src=x onerror=\"document.title='RUN'\"></main>"
     file.write_text(PAGES["report"]().replace("</main>", injected), encoding="utf-8")
-    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"]
+    words = [chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"]
     seen = subprocess.run([*words, file.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
     assert "<title>RUN" not in seen and "</svg>" in seen

@@ -13,6 +13,7 @@ from fugu.report.html import escaped
 from fugu.report.text import number
 from fugu.report.trade import deltas, epsilons, errors, noise_by_delta, noise_by_people, scaled
 from fugu.report.trade_page import trade_page
+from fugu.report.words import noted
 
 LAWS = {"a": Discrete([0, 1, 2], [5, 3, 2]), "b": Discrete([0, 1, 2], [2, 3, 5])}
 PAIR = LawPair(LAWS["a"], LAWS["b"], "a vs b")
@@ -61,7 +62,7 @@ def test_the_page_names_every_method_and_why_it_is_refused(pair, budget):
     for row in comparison.rows:
         assert f">{row.method}<" in html.replace(" ★ least noise", "")
         if math.isinf(row.scale):
-            assert escaped(row.why) in html
+            assert escaped(noted(row.why)) in html
     assert html.count("★ least noise</th>") == 1
     assert ("If a remainder is allowed" in html) == (not budget.renyi) and "If more or less is promised" in html
     assert ("many people" in html) == (pair is PAIR and not budget.renyi)

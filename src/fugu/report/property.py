@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from fugu.auditing import AttackReport
@@ -13,6 +14,7 @@ from fugu.report.html import tag
 from fugu.report.property_facts import MethodLine, SwapFigure
 from fugu.report.shell import listed, section, whole_page
 from fugu.report.text import clean, number, percent
+from fugu.report.words import asked as asked_for
 from fugu.scenario.property_model import PropertyModel, proved_words
 
 TITLE = "Hiding a property of the whole"
@@ -110,8 +112,8 @@ def property_page(
     published = ", ".join(clean(s, 60) for s in model.statistics)
     what = (
         f"Published: {published}, of {model.size} records. Hidden: which share of the records has "
-        f"“{clean(model.name, 60)}”. {clean(proved_words(model).capitalize(), 2000)}; the limit is "
-        f"{clean(budget, 90)}. Nothing was released to make this page."
+        f"“{clean(model.name, 60)}”. {clean(_without_source(model), 2000)}; the limit is "
+        f"this: {asked_for(budget)}. Nothing was released to make this page."
     )
     star = tag("p", _STAR.format(confidence=swap.bound.confidence)) if swap is not None else None
     costs = figure(error_figure(by_tolerance, float(model.tolerance), swap), _COSTS)
@@ -125,12 +127,17 @@ def property_page(
     return whole_page(TITLE, *parts)
 
 
+def _without_source(model: PropertyModel) -> str:
+    """What is proved, in words, without the file that proves it: assumptions name that."""
+    return re.sub(r" \(docs/[^)]*\)", "", proved_words(model).capitalize())
+
+
 def _guessed(before: AttackReport, after: AttackReport) -> str:
     told = "" if after.epsilon is None else f", where the guarantee says at most {number(float(after.epsilon))}"
     return (
         "Data sets were drawn from the reference under two shares, with equal odds, and a guesser was trained to tell "
         f"which. It was right in {percent(before.accuracy)} of {before.test} trials on the statistics as they are, and "
         f"in {percent(after.accuracy)} with noise. Bars at the top are intervals of confidence "
-        f"{float(after.confidence):g}. From the guesses with noise it follows that epsilon is at least "
+        f"{float(after.confidence):g}. From the guesses with noise it follows that ε is at least "
         f"{number(after.epsilon_lower, 'down')}{told}. That an attack fails proves nothing."
     )

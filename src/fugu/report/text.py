@@ -73,6 +73,15 @@ def factor(loss: float) -> str:
     return number(math.exp(loss) if loss < 700 else math.inf, "up")
 
 
+def least(loss: float) -> str:
+    """e^-loss, rounded down: the least that a log-ratio leaves of the odds.
+
+    >>> factor(0.3), least(0.3)
+    ('1.35', '0.74')
+    """
+    return number(math.exp(-loss), "down")
+
+
 def epsilon(value: float) -> str:
     """ε = value on one line."""
     return f"ε{_SPACE}={_SPACE}{number(value, 'up', 6)}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from fugu.guarantee import Guarantee
 from fugu.report.facts import Facts
 from fugu.report.methods import Line
-from fugu.report.text import VALUE, clean, delta, epsilon, factor, number, percent, quoted
+from fugu.report.text import VALUE, clean, delta, epsilon, factor, least, number, percent, quoted
 
 METHODS = {
     "l1": "how far apart two possible values can lie; how likely they are is not used",
@@ -147,6 +148,15 @@ def after(f: Facts) -> str:
     )
 
 
+def noted(note: str) -> str:
+    """What a method says of itself, in the words of the page.
+
+    >>> noted("one lattice step is added, delta is 0")
+    'one step is added, δ is 0'
+    """
+    return re.sub(r"\bdelta\b", "δ", re.sub(r"\bepsilon\b", "ε", note.replace("lattice step", "step")))
+
+
 def choosing(lines: Sequence[Line]) -> str:
     """What a table of methods is."""
     several = len({line.noise for line in lines}) > 1
@@ -161,7 +171,7 @@ def odds(f: Facts) -> str:
     return (
         "Somebody with the stated beliefs looks at a published value. Whatever they took the odds of one answer about "
         f"{quoted(f.secret)} against another to be, afterwards these odds are at most {factor(f.epsilon)} times as "
-        f"large, and at least 1/{factor(f.epsilon)} as large. This holds {pairs}, in both directions{every}."
+        f"large, and at least {least(f.epsilon)} times as large. This holds {pairs}, in both directions{every}."
     )
 
 

@@ -74,7 +74,7 @@ class Axis:
             return next(kept for n in every if fits(kept := self.marks[::n]))
         for count in range(most, 0, -1):
             ticks = log_ticks(self.low, self.high, count) if self.log else straight_ticks(self.low, self.high, count)
-            if len(ticks) <= count + 1 and fits(ticks):
+            if ticks and len(ticks) <= count + 1 and fits(ticks):
                 return ticks
         return ()
 

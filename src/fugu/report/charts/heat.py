@@ -65,7 +65,8 @@ class Heat:
         """Two samples at full strength, with the number they stand for."""
         y, parts = SIZE, []
         most = number(self.most)
-        for look, said in (("a", f"+{most}: moved the same way"), ("b", f"−{most}: moved opposite ways")):
+        samples = [("a", f"+{most}: moved the same way"), ("b", f"−{most}: moved opposite ways")]
+        for look, said in samples if any(x < 0 for row in self.cells for x in row) else samples[:1]:
             parts.append(tag("rect", class_=f"heat {look}", x=_SIDE + 4, y=y - 10.5, width=14, height=12))
             for line in wrapped(said, width - 40):
                 parts.append(tag("text", line, x=_SIDE + 29, y=y))

@@ -12,7 +12,7 @@ from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.query_noise import noise_of
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.shell import listed
-from fugu.report.text import clean, epsilon, factor, number
+from fugu.report.text import clean, epsilon, factor, least, number
 
 
 @page_of("sequence")
@@ -26,9 +26,9 @@ def of_sequences(certificate: SequenceCertificate, said: Said) -> Iterable[Html 
     states = ", ".join(clean(name, 40) for name in prior["states"][:12]) + (", …" if len(prior["states"]) > 12 else "")
     means = (
         "Somebody who believes that every user follows the stated chain looks at what was published. Whatever they "
-        "took the odds of one state of an entry against another to be, afterwards these odds are at most "
-        f"{factor(most)} times as large, and at least 1/{factor(most)} as large. This holds for every entry of every "
-        "user and for all pairs of states, and it counts what neighbouring entries say about it."
+        "took the odds of one state of an entry against another to be, afterwards these odds are at "
+        f"most {factor(most)} times as large, and at least {least(most)} times as large. This holds for every "
+        "entry of every user and for all pairs of states, and it counts what neighbouring entries say about it."
     )
     belief = f"{clean(prior['class'], 300)}; sequences of up to {prior['length']:,} entries"
     return told(

@@ -8,7 +8,7 @@ from fugu.numbers.exact import read_number
 from fugu.report.html import Html
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.registry import Said, page_of
-from fugu.report.text import clean, delta, epsilon, factor, number
+from fugu.report.text import clean, delta, epsilon, factor, least, number
 from fugu.training.record import TrainingCertificate
 
 
@@ -22,7 +22,7 @@ def of_training(certificate: TrainingCertificate, said: Said) -> Iterable[Html |
     means = (
         "Somebody with the stated belief looks at the model. Whatever they took the odds of one answer about a record "
         f"against another to be, afterwards these odds are at most {factor(most)} times as large, and at least "
-        f"1/{factor(most)} as large."
+        f"{least(most)} times as large."
     )
     given = certificate["accountant"]
     noise_size, step = (float(read_number(given[name])) for name in ("noise", "learning_rate"))

@@ -48,7 +48,7 @@ def _method(line: Line, head: Sequence[str], compared: bool, mark: str) -> Html:
     proved = {True: "yes", False: "no", None: "not here"}[line.proved]
     cells = [line.noise, scale, error, *reached, proved]
     name = f"{line.method} ★ {mark}" if line.used else line.method
-    why = words.METHODS.get(line.method, "") + (f" ({line.note})" if line.note else "")
+    why = words.METHODS.get(line.method, "") + (f" ({words.noted(line.note)})" if line.note else "")
     told = tag("tr", tag("td", why, colspan=len(head)), class_="why")
     look = "used" if line.used else None
     return joined(tag("tbody", row(name, *cells, head=head, look="what"), told, class_=look), "\n")

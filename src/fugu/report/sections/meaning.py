@@ -51,7 +51,7 @@ def odds_table(caption: str, epsilon: float, leak: float | None = None) -> Html:
     )
     under = (
         "By Bayes’ rule: the odds (probability divided by one minus it) are multiplied by a factor between "
-        f"1/{factor} and {factor}{kept}."
+        f"{text.least(epsilon)} and {factor}{kept}."
     )
     mark = tag("span", " The upright mark is the belief before, the bar where it can be after.", class_="range-note")
     return joined("\n", body, tag("p", tag("small", under, mark)))
