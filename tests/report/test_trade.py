@@ -53,8 +53,14 @@ def test_epsilons_around_the_one_asked_for_keep_the_rest(budget):
     assert scaled(budget, Fraction(2)) != budget
 
 
-@pytest.mark.parametrize("pair", [PAIR, LawPair(Normal(0, 1), Normal(1, 2), "a vs b")], ids=["atoms", "normal"])
-@pytest.mark.parametrize("budget", [Pure(0.5), Approx(0.5, 0.001), Renyi(2, 0.5)], ids=str)
+NORMALS = LawPair(Normal(0, 1), Normal(1, 2), "a vs b")
+
+
+@pytest.mark.parametrize(
+    ("pair", "budget"),
+    [(PAIR, Pure(0.5)), (PAIR, Approx(0.5, 0.001)), (PAIR, Renyi(2, 0.5)), (NORMALS, Pure(0.5))],
+    ids=["pure", "delta", "Renyi", "normal"],
+)
 def test_the_page_names_every_method_and_why_it_is_refused(pair, budget):
     comparison = compare(pair, budget)
     html = trade_page(pair, comparison, "grade", "support", LAWS if pair is PAIR else None)
