@@ -5,13 +5,13 @@ It opens a file, pretends to be a phone, a dark screen or paper, and measures wh
 from __future__ import annotations
 
 import base64
-import fcntl
 import itertools
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -29,11 +29,14 @@ def chromium():
     return shutil.which(named) if named else next(filter(None, map(shutil.which, _NAMES)), None)
 
 
-def _as_three_and_four(theirs, ours):
-    """In the new process: the pipes under the numbers that the browser expects, whatever they were before."""
-    high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (theirs, ours)]
-    for number, end in zip((3, 4), high, strict=True):
-        os.dup2(end, number)
+_EXEC = """
+import fcntl, os, sys
+high = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for number, end in zip((3, 4), high):
+    os.dup2(end, number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Becomes the browser, with its pipes under the numbers that it expects, whatever they were before."""
 
 
 class Browser:
@@ -44,10 +47,10 @@ class Browser:
         theirs, self.out = os.pipe()
         self.back, ours = os.pipe()
         command = [chromium(), *_WORDS, f"--user-data-dir={self.folder.name}", "about:blank"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(command, pass_fds=(3, 4),
-                                        preexec_fn=lambda: _as_three_and_four(theirs, ours),  # noqa: PLW1509
-                                        **quiet)  # fmt: skip
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _EXEC, str(theirs), str(ours), *command],
+            pass_fds=(theirs, ours), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         os.close(theirs), os.close(ours)
         self.numbers, self.rest, self.events, self.session = itertools.count(1), b"", [], None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

@@ -103,9 +103,10 @@ def test_ticks_are_labelled_by_what_they_are():
 def test_names_of_categories_are_never_cut_or_left_out():
     names = ("extremely small", "small", "medium", "rather large")
     marks = tuple((float(k), name) for k, name in enumerate(names))
-    for high, where in ((3.5, "beside"), (15.0, "upright"), (900.0, "title")):
+    for high, where in ((3.5, "beside"), (4.5, "folded"), (15.0, "upright"), (900.0, "title")):
         axis = Axis("size", -0.5, high, marks=marks, named=True)
-        svg, _ = Chart("x", "t", "d", (Panel((), axis, Axis("y", 0, 1), 100.0),)).draw(760.0)
+        chart = Chart("x", "t", "d", (Panel((), axis, Axis("y", 0, 1), 100.0),))
+        svg, _ = chart.draw(760.0 if where != "folded" else 560.0)
         shown = " ".join(re.findall(r"<text [^>]*>([^<]*)</text>", svg))
         assert all(name in shown for name in names)
         assert ("rotate" in svg) == (where == "upright") and ("(0: extremely small" in shown) == (where == "title")

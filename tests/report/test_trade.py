@@ -6,9 +6,11 @@ import math
 from fractions import Fraction
 
 import pytest
+from typer.testing import CliRunner
 
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, compare
 from fugu.calibration.comparison import Comparison, Row
+from fugu.cli.app import app
 from fugu.report.html import escaped
 from fugu.report.text import number
 from fugu.report.trade import deltas, epsilons, errors, noise_by_delta, noise_by_people, scaled
@@ -53,8 +55,14 @@ def test_epsilons_around_the_one_asked_for_keep_the_rest(budget):
     assert scaled(budget, Fraction(2)) != budget
 
 
-@pytest.mark.parametrize("pair", [PAIR, LawPair(Normal(0, 1), Normal(1, 2), "a vs b")], ids=["atoms", "normal"])
-@pytest.mark.parametrize("budget", [Pure(0.5), Approx(0.5, 0.001), Renyi(2, 0.5)], ids=str)
+NORMALS = LawPair(Normal(0, 1), Normal(1, 2), "a vs b")
+
+
+@pytest.mark.parametrize(
+    ("pair", "budget"),
+    [(PAIR, Pure(0.5)), (PAIR, Approx(0.5, 0.001)), (PAIR, Renyi(2, 0.5)), (NORMALS, Pure(0.5))],
+    ids=["pure", "delta", "Renyi", "normal"],
+)
 def test_the_page_names_every_method_and_why_it_is_refused(pair, budget):
     comparison = compare(pair, budget)
     html = trade_page(pair, comparison, "grade", "support", LAWS if pair is PAIR else None)
@@ -81,3 +89,15 @@ def test_a_budget_that_nothing_meets_still_has_a_page_with_reasons():
     refused = Row("exact", "laplace", math.inf, math.inf, math.inf, math.inf, False, "because <of> this", "")
     html = trade_page(PAIR, Comparison((refused,), Pure(0.5)), "grade", "support")
     assert "No method is proved to meet it" in html and "because &lt;of&gt; this" in html and "★ least" not in html
+
+
+@pytest.mark.parametrize("more", [(), ("--delta", "0.01"), ("--alpha", "2")], ids=["pure", "delta", "Renyi"])
+def test_the_command_writes_the_page_for_every_budget(more, tmp_path):
+    rows = [f"{s},{v}" for s, v in (("a", 1), ("a", 2), ("b", 2), ("b", 3)) for _ in range(5)]
+    table, target = tmp_path / "t.csv", tmp_path / "p.html"
+    table.write_text("\n".join(["who,grade", *rows]))
+    asked = ("compare", str(table), "--publish", "grade", "--protect", "who", "--epsilon", "1", *more)
+    run = CliRunner().invoke(app, [*asked, "--figure", str(target)])
+    assert run.exit_code == 0, run.output
+    html = target.read_text("utf-8")
+    assert "publish “grade” and hide “who”</h1>" in html and ("Rényi" in html) == ("--alpha" in more)

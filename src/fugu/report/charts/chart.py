@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fugu.report.charts.axis import Axis, Tick
 from fugu.report.charts.marks import Frame, Mark
@@ -12,6 +13,8 @@ from fugu.report.html import Html, joined, tag
 
 LEADING = 1.35 * SIZE
 _TICK, _SIDE = 5.0, 6.0
+_FOLDS = 3
+"""Lines that a label of an axis may take."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +131,36 @@ def _heights(frame: Frame) -> Html:
 def _labels(frame: Frame, ticks: tuple[Tick, ...], upright: bool, labelled: bool, y: float) -> tuple[Html, float]:
     """Marks of the horizontal axis; upright where named ones would not fit side by side."""
     parts = []
-    for value, label in ticks:
+    folded = _folded(frame, ticks) if upright else ()
+    for n, (value, label) in enumerate(ticks):
         x = frame.x(value)
         parts.append(tag("line", class_="axis", x1=x, x2=x, y1=y, y2=y + _TICK))
         if not labelled:
+            continue
+        if folded:
+            for k, line in enumerate(folded[n]):
+                parts.append(tag("text", line, x=x, y=y + _TICK + SIZE + LEADING * k, text_anchor="middle"))
             continue
         if upright:
             at = f"translate({x + SIZE * 0.36:.1f} {y + _TICK + 4:.1f}) rotate(-90)"
             parts.append(tag("text", label, transform=at, text_anchor="end"))
         else:
             parts.append(tag("text", label, x=x, y=y + _TICK + SIZE, text_anchor="middle"))
-    deep = 0.0 if not labelled else max((width_of(label) for _, label in ticks), default=0) if upright else LEADING
+    if not labelled:
+        deep = 0.0
+    elif folded or not upright:
+        deep = LEADING * max(map(len, folded), default=1)
+    else:
+        deep = max((width_of(label) for _, label in ticks), default=0.0)
     return joined(parts), y + _TICK + deep + 4
+
+
+def _folded(frame: Frame, ticks: tuple[Tick, ...]) -> tuple[tuple[str, ...], ...]:
+    """Each label on a few short lines, where whole words fit between its neighbours; nothing where they do not."""
+    places = [frame.x(value) for value, _ in ticks]
+    ends = [2 * (places[0] - frame.left), 2 * (frame.left + frame.width - places[-1])]
+    room = min(*ends, *(b - a for a, b in pairwise(places))) - 8
+    if any(width_of(word) > room for _, label in ticks for word in label.split(" ")):
+        return ()
+    folded = tuple(wrapped(label, room) for _, label in ticks)
+    return folded if max(map(len, folded)) <= _FOLDS else ()

@@ -18,6 +18,7 @@ from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.sections.header import card
 from fugu.report.sections.limits import checking, foot, not_promised, rests_on
 from fugu.report.sections.meaning import odds_table
+from fugu.report.sections.signature import to_sign
 from fugu.report.shell import defined, listed, note, section
 
 _PRIVATE = (
@@ -69,7 +70,8 @@ def meaning(promise: Promise) -> Html:
     delta = float(promise.guarantee.delta)
     table = odds_table(caption, float(promise.guarantee.epsilon), math.inf if delta else None)
     slip = (
-        f"The limit may fail with a probability of at most {text.delta(delta)}, when anything may be revealed."
+        "The release is like one that keeps this limit except with a probability of at most "
+        f"{text.delta(delta)}, when anything may be revealed."
         if delta
         else ""
     )
@@ -93,12 +95,18 @@ def limits(promise: Promise) -> Html:
     )
 
 
+def signature(promise: Promise) -> Html:
+    """The lines to sign on."""
+    del promise
+    return to_sign()
+
+
 def footer(promise: Promise) -> Html:
     """Where the page comes from."""
     return foot(str(promise.document.body.get("fugu", "")), "The private table was not looked at to make it")
 
 
-SECTIONS: tuple[Callable[[Promise], Html], ...] = (header, meaning, noise, limits, footer)
+SECTIONS: tuple[Callable[[Promise], Html], ...] = (header, meaning, noise, limits, signature, footer)
 
 
 def told(promise: Promise) -> Iterable[Html]:

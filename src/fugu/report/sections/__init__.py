@@ -12,7 +12,8 @@ from fugu.report.sections.header import header
 from fugu.report.sections.limits import footer, limits
 from fugu.report.sections.meaning import meaning
 from fugu.report.sections.pairs import laws, ratio
+from fugu.report.sections.signature import signature
 from fugu.report.sections.story import Story as Story
 
 Section = Callable[[Story], Html | None]
-SECTIONS: tuple[Section, ...] = (header, meaning, coordinates, laws, ratio, beyond, choice, limits, footer)
+SECTIONS: tuple[Section, ...] = (header, meaning, coordinates, laws, ratio, beyond, choice, limits, signature, footer)

@@ -54,7 +54,9 @@ def _choice(story: Story) -> Html | None:
         buttons.append(tag("label", button, " ", _label(pair), worst, for_=f"pair-{n}"))
     some = f.pairs > len(pairs) and not f.mixed and f.dimension == 1
     rest = tag("p", tag("small", f"The {len(pairs)} pairs that lose most, of {f.pairs:,}.")) if some else None
-    return joined(tag("fieldset", tag("legend", "Show the pair"), buttons), rest)
+    printed = f"On paper is the pair that was chosen on the screen; the page holds {len(pairs)}."
+    paper = tag("p", tag("small", printed), class_="paper")
+    return joined(tag("fieldset", tag("legend", "Show the pair"), buttons), rest, paper)
 
 
 def _label(pair: Pair) -> str:
