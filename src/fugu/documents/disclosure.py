@@ -14,6 +14,8 @@ ON_THE_TERMINAL = (
     "counts of it (how many rows have each value and each secret) without any noise, and so does whoever gets them. Do "
     "not publish the two unless these counts are public already; --reference TABLE avoids this"
 )
+UNPROTECTED = "no reference row holds these secrets, and nothing is promised of them: "
+"""What the names of skipped secrets follow, in the assumptions of a statistic."""
 IN_THE_BOX = (
     "The beliefs behind this release were fitted on the private table itself and declared public. The laws drawn and "
     "printed here, and in the certificate, are exact counts of that table: how many rows have each value and each "
