@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     per_entry = fugu.PerEntryDP(len, epsilon=0.5)
     report: fugu.AttackReport = fugu.attack(mechanism, low, high, attacks=["logistic"], shadows="clean", rng=generator)
     verdict: fugu.Verdict = fugu.verify("certificate.json", scenario)
+    outside: fugu.Verdict = fugu.examine("folder", published="out.csv", ledger="ledger.db", twice=True)
     close = fugu.guarantee_within(mechanism, 0.1, kind="renyi")
     sgd = NoisySGD(10, [0.5] * 10, 1, 1, noise=fugu.Laplace(1), prior="mixing:0.3").for_budget(fugu.Pure(1))
     bound: fugu.Renyi = shift_bound([4, 0, 0], 1, 2)
@@ -82,6 +83,8 @@ if TYPE_CHECKING:
     fugu.attack(mechanism, low, high, shadows="dirty")  # wrong
     fugu.attack(mechanism, low, high, attacks=["guess"])  # wrong
     fugu.verify(3)  # wrong
+    fugu.examine(3)  # wrong
+    fugu.examine("folder", ledger=1)  # wrong
     fugu.answer(table, "mean(chol)", "sex", 1.0, reference=table)  # wrong
     fugu.release_column("mechanism", table)  # wrong
     fugu.mix(0.5, mechanism, pair)  # wrong

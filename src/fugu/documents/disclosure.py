@@ -10,7 +10,7 @@ PRIVATE_NUMBERS = (
     "was fitted to them)"
 )
 ON_THE_TERMINAL = (
-    "--public-prior: the beliefs are fitted on the private table itself. The certificate and the page then hold exact "
+    "--public-prior: the beliefs are fitted on the private table itself. The private part and a page then hold exact "
     "counts of it (how many rows have each value and each secret) without any noise, and so does whoever gets them. Do "
     "not publish the two unless these counts are public already; --reference TABLE avoids this"
 )
