@@ -133,6 +133,28 @@ def test_a_forged_release_of_groups_fails_where_it_lies(change, line, made, tmp_
     assert code == 4 and lines[line][0] == "fails", lines
 
 
+@pytest.mark.parametrize("kind", ["groups", "sequence", "count"])
+@pytest.mark.parametrize("skipped", [["'x' at entry 9"], 3, [3], "abc", {"a": 1}], ids=str)
+def test_skipped_secrets_are_those_of_the_certificates(kind, skipped, made, tmp_path):
+    body = copy.deepcopy(made[kind])
+    body["skipped"] = skipped
+    code, lines = verdict(tmp_path, body)
+    assert code == 4 and lines["skipped secrets"][0] == "fails"
+
+
+def test_a_secret_without_a_row_is_named_as_skipped_and_not_unsaid(tmp_path):
+    folder = prepared(tmp_path)
+    query = ("--query", "count(v=1)", "--protect", "t:1,9", "--epsilon", "1", "--no-ledger", "--allow-no-noise")
+    asked = ("release", folder / "today.csv", *query, "--reference", folder / "ref.csv", "-o", tmp_path / "o.csv")
+    code, said = command(*asked)
+    assert code == 0, said
+    assert json.loads((tmp_path / "o.certificate.json").read_text())["skipped"] == ["t >= 9"]
+    assert checks(tmp_path / "o.certificate.json")[0] == 0
+    forged(tmp_path / "o.certificate.json", lambda body: body.update(skipped=[]))
+    code, lines = checks(tmp_path / "o.certificate.json")
+    assert code == 4 and lines["skipped secrets"][0] == "fails"
+
+
 def test_a_foreign_certificate_is_no_answer_to_the_question(made, tmp_path):
     for kind, donor in (("count", "column"), ("column", "count"), ("sequence", "column"), ("model", "sequence")):
         body = copy.deepcopy(made[kind])

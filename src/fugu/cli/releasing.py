@@ -33,7 +33,8 @@ def release(
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
     public_prior: Annotated[
-        bool, typer.Option("--public-prior", help="Fit beliefs on TABLE itself; its exact counts then go out.")
+        bool,
+        typer.Option("--public-prior", help="Fit beliefs on TABLE itself; the private part holds its exact counts."),
     ] = False,
     pairs: options.Pairs = "all",
     bins: options.Bins = None,

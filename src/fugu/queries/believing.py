@@ -13,7 +13,7 @@ import numpy as np
 from fugu.data import Schema, Table
 from fugu.data.field import Field
 from fugu.data.sources import TableLike
-from fugu.documents.disclosure import PRIVATE_NUMBERS
+from fugu.documents.disclosure import PRIVATE_NUMBERS, UNPROTECTED
 from fugu.errors import CertificateError
 from fugu.guarantee import Approx, Pure
 from fugu.numbers.exact import Real, as_fraction, read_number
@@ -102,7 +102,7 @@ class Believed:
     @property
     def stated(self) -> tuple[str, ...]:
         """What every certificate of this question assumes."""
-        none = (f"no reference row holds these secrets, and nothing is promised of them: {', '.join(self.skipped)}",)
+        none = (UNPROTECTED + ", ".join(self.skipped),)
         own = (PRIVATE_NUMBERS,) if self.public_prior else ()
         return (INDEPENDENT, SIZES, *own, *(none if self.skipped else ()))
 

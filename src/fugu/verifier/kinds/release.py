@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import final
 
+from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import Document, canonical_json
 from fugu.documents.plain_json import reading
 from fugu.documents.release import DERIVED, ReleaseDocument
@@ -68,7 +69,7 @@ def _checks(
     says = "the words are those of the recipe, and the certificates answer it"
     yield checked("question", says, lambda: _question(document, bodies))
     yield checked("rows", "as many as the certificates and the published file have", lambda: _rows(document, bodies))
-    yield checked("skipped secrets", "no secret is both protected and left out", lambda: _skipped(document))
+    yield checked("skipped secrets", "no secret is both protected and left out", lambda: _skipped(document, bodies))
 
 
 def inner(body: Json) -> Document:
@@ -181,9 +182,24 @@ def _rows(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
             raise CertificateError("the data is said to have another number of rows than was released")
 
 
-def _skipped(document: ReleaseDocument) -> None:
-    stated = document["skipped"]
-    if stated is None:
-        raise NotChecked("which secrets the beliefs leave out is not known of this release")
-    if both := sorted(set(map(str, stated)) & set(document["secrets"])):
-        raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
+def _skipped(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
+    """CertificateError unless the skipped secrets are those that certificates name, and none is protected."""
+    with reading():
+        stated = document["skipped"]
+        if stated is None:
+            raise NotChecked("which secrets the beliefs leave out is not known of this release")
+        for body in bodies.values():
+            if (own := _left_out(body)) is not None and own != ", ".join(stated):
+                raise CertificateError("the certificates leave out other secrets than the document names")
+        if both := sorted(set(stated) & set(document["secrets"])):
+            raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
+
+
+def _left_out(body: Json) -> str | None:
+    """The skipped secrets that a certificate names, in one text; None if its kind names none."""
+    if "pufferfish" in body:
+        return ", ".join(body["pufferfish"]["skipped"])
+    if body.get("statistic") is None:
+        return None
+    lines = [line.removeprefix(UNPROTECTED) for line in body["assumptions"] if line.startswith(UNPROTECTED)]
+    return "".join(lines)
