@@ -601,10 +601,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("dry run that writes", "    if not dry_run:\n", "    if True:\n"),
     ("no noise by default", "allow_no_noise=asked.allow_no_noise)", "allow_no_noise=True)"),
     ("beliefs of the private table", "self.reference or self.table, self.publish", "self.table, self.publish"),
-<<<<<<< HEAD
-    ["publication/drafts.py", "cli/test_ledger_release.py"],
-    ("an edited file given back", "path.is_file() and file_sha256(path) == sha256", "path.is_file()"),
-=======
     ["publication/drafts.py", CRASHES],
     ("an edited file given back", "path.is_file() and file_sha256(path) == sha256", "path.is_file()",
      "cli/test_ledger_release.py"),
@@ -669,7 +665,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["auditing/outside/found.py", OUTSIDE],
     ("an unreadable certificate is passed over", "    if unread:\n        file, why", "    if False:\n        file, why"),
     ("the first of two certificates", "if len(candidates) > 1 or (releases and len(documents) > len(releases)):", NO),
->>>>>>> chain
     ["cli/receipts.py", "cli/test_ledger_release.py"],
     ("a draft that was settled is not found", 'stored.with_name(receipt["draft"]), stored', "stored"),
     ("drafts of other runs stay", "old.unlink(missing_ok=True)", "None"),

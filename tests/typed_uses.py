@@ -44,11 +44,8 @@ if TYPE_CHECKING:
     per_entry = fugu.PerEntryDP(len, epsilon=0.5)
     report: fugu.AttackReport = fugu.attack(mechanism, low, high, attacks=["logistic"], shadows="clean", rng=generator)
     verdict: fugu.Verdict = fugu.verify("certificate.json", scenario)
-<<<<<<< HEAD
     audited: fugu.Audit = fugu.audit("certificate.json", draws=10_000, through_files=0, confidence=0.99, rng=generator)
-=======
     outside: fugu.Verdict = fugu.examine("folder", published="out.csv", ledger="ledger.db", twice=True)
->>>>>>> chain
     close = fugu.guarantee_within(mechanism, 0.1, kind="renyi")
     sgd = NoisySGD(10, [0.5] * 10, 1, 1, noise=fugu.Laplace(1), prior="mixing:0.3").for_budget(fugu.Pure(1))
     bound: fugu.Renyi = shift_bound([4, 0, 0], 1, 2)

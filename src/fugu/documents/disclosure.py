@@ -10,15 +10,9 @@ PRIVATE_NUMBERS = (
     "was fitted to them)"
 )
 ON_THE_TERMINAL = (
-<<<<<<< HEAD
     "--public-prior: the beliefs are fitted on the private table itself. Its exact counts (how many rows have each "
     "value and each secret) go into OUT.private.json, which is not for publication; the certificate holds a commitment "
     "to them, which nobody else can check. How much noise is added still depends on them. --reference TABLE avoids this"
-=======
-    "--public-prior: the beliefs are fitted on the private table itself. The private part and a page then hold exact "
-    "counts of it (how many rows have each value and each secret) without any noise, and so does whoever gets them. Do "
-    "not publish the two unless these counts are public already; --reference TABLE avoids this"
->>>>>>> chain
 )
 UNPROTECTED = "no reference row holds these secrets, and nothing is promised of them: "
 """What the names of skipped secrets follow, in the assumptions of a statistic."""
