@@ -184,7 +184,9 @@ REFUSED = {
     "a date without a zone": (lambda b: b.update(date="2026-01-01T00:00:00"), "time zone"),
     "a date that is none": (lambda b: b.update(date="yesterday"), "cannot be read"),
     "an entry that is none": (lambda b: b.update(ledger={"data": "x", "request": "y", "entry": "z"}), "ledger entry"),
-    "a reference without a digest": (lambda b: b["beliefs"].update(sha256=None), "beliefs"),
+    "a reference without a commitment": (lambda b: b["beliefs"].update(commitment=None), "beliefs"),
+    "a private reference with a digest": (lambda b: b["beliefs"].update(sha256="0" * 64), "beliefs"),
+    "a digest of what is not public": (lambda b: b["beliefs"].update(sha256="0" * 64, commitment=None), "beliefs"),
     "beliefs from nowhere": (lambda b: b["beliefs"].update({"from": "nowhere"}), "beliefs"),
     "a reference that is said to be declared": (lambda b: b["beliefs"].update({"declared public": True}), "beliefs"),
     "withheld and given": (lambda b: b.update(withheld={"commitment": "0" * 64}), "one of the two"),
@@ -208,6 +210,7 @@ def test_what_cannot_be_a_release_document_is_refused(name, made, tmp_path):
 def test_beliefs_of_the_private_table_are_withheld_and_no_others(made, tmp_path):
     body = copy.deepcopy(made["column"])
     body["beliefs"] = {"from": "the private table itself", "declared public": True, "name": None, "sha256": None}
+    body["beliefs"]["commitment"] = None
     code, message = verdict(tmp_path, body)
     assert code == 4 and "withheld if and only if" in message
 

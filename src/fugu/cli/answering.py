@@ -44,6 +44,7 @@ class Asks:
     schema: Schema | None
     missing: str | float | None
     allow_no_noise: bool
+    public_reference: bool
 
     def prepared(self) -> Prepared:
         """The mechanisms, proved, and the private table, open; nothing is drawn."""
@@ -84,7 +85,9 @@ def release_query(
             recipe=None if prepared.recipe is None else {"what": "statistic", **prepared.recipe},
             words=f"Publish {prepared.statistic}.",
             skipped=prepared.skipped,
-            beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+            beliefs=Beliefs(
+                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
+            ),
         )
         before = page_before(going)
     write_before(report, before, as_json)

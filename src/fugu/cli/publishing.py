@@ -43,6 +43,7 @@ class ColumnAsked:
     grid: str
     schema: Schema | None
     allow_no_noise: bool
+    public_reference: bool
 
     def scenario(self) -> Scenario:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
@@ -75,7 +76,9 @@ def publish_column(
             recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
             words=f"Publish column {asked.publish!r}, row by row.",
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
-            beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+            beliefs=Beliefs(
+                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
+            ),
         )
         before = page_before(going)
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}

@@ -32,6 +32,9 @@ def release(
     delta: options.Delta = "0",
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
+    public_reference: Annotated[
+        bool, typer.Option("--public-reference", help="The reference is public: publish its plain SHA-256.")
+    ] = False,
     public_prior: Annotated[
         bool,
         typer.Option("--public-prior", help="Fit beliefs on TABLE itself; the private part holds its exact counts."),
@@ -88,6 +91,8 @@ def release(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
+    if public_reference and reference is None:
+        raise UsageError("--public-reference says that the file of --reference is public; give both")
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
     warn_of_private_counts(public_prior)
     sequences = state is not None or order is not None
@@ -122,7 +127,7 @@ def release(
 
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), account, schema, not no_header, start, data,
+            bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, report)
         return
@@ -141,7 +146,7 @@ def release(
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
             reading,
-            None if missing == "error" else options.missing(missing), allow_no_noise,
+            None if missing == "error" else options.missing(missing), allow_no_noise, public_reference,
         )  # fmt: skip
         release_query(statistic, account, files, data, dry_run, as_json, report)
         return
@@ -149,7 +154,7 @@ def release(
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
-        reading, allow_no_noise,
+        reading, allow_no_noise, public_reference,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, report)
 

@@ -61,6 +61,7 @@ class Asked:
     header: bool = True
     start: str = "fitted"
     data: str = "data"
+    public_reference: bool = False
 
 
 def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, report: str | None = None) -> None:
@@ -87,7 +88,9 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
             },
             skipped=certificate["pufferfish"]["skipped"],
-            beliefs=Beliefs(reference=asked.reference, own_table=asked.reference is None),
+            beliefs=Beliefs(
+                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
+            ),
         )  # fmt: skip
         before = page_before(going)
     write_before(report, before, as_json)

@@ -143,7 +143,7 @@ def train(
                 "features": list(rules.wanted.features), "secret": SECRETS[private], "prior": belief.text,
             },
             skipped=None,
-            beliefs=Beliefs(reference=source, public=public_table),
+            beliefs=Beliefs(reference=source, public=public_table, released=public_table),
         )  # fmt: skip
         text = json.dumps(model_file(found), indent=1, ensure_ascii=False) + "\n"
         publish(files, going, drafted_text(files.published, text), None, page_after(files, None))

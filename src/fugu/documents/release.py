@@ -23,7 +23,7 @@ DERIVED = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assum
 """The parts that are worked out from the certificates."""
 REFERENCE, PUBLIC_TABLE = "a reference", "the table itself, which is public"
 OWN_TABLE, DECLARED = "the private table itself", "declared"
-"""Where beliefs come from. The first two are files that anybody may have, so they are named with their SHA-256."""
+"""Where beliefs come from. The first two are files, named with their SHA-256 if they are public."""
 NOT_FOR_PUBLICATION = (
     "NOT FOR PUBLICATION. This file opens the commitments of the release document beside it; whoever has it can test "
     "guesses about the private table."
@@ -100,7 +100,7 @@ class PrivatePart(Document):
     """What opens the commitments of one release document; not for publication."""
 
     SCHEMA = "fugu/release-private/1"
-    REQUIRED = ("marking", "release", "data salt", "beliefs salt", "certificates", "recipe")
+    REQUIRED = ("marking", "release", "data salt", "reference salt", "beliefs salt", "certificates", "recipe")
     KINDS: ClassVar = {"release-private": ()}
     MOST_BYTES = 2 * 1024**3
 
@@ -121,12 +121,17 @@ def _check_ledger(stated: Json | None) -> None:
 
 
 def _check_beliefs(stated: Json, withheld: bool) -> None:
-    """One of four sources; a file is named with its digest, and certificates are withheld for one source only."""
-    source, file = stated["from"], (stated["name"], stated["sha256"])
-    named = is_name(file[0]) and is_digest(file[1]) if source in (REFERENCE, PUBLIC_TABLE) else file == (None, None)
+    """One of four sources; a file is named with its digest if it is public, else with a commitment; certificates are
+    withheld for one source only."""
+    source, name, digest, hidden = (stated[part] for part in ("from", "name", "sha256", "commitment"))
+    if source in (REFERENCE, PUBLIC_TABLE):
+        named = is_name(name) and is_digest(hidden if digest is None else digest) and None in (digest, hidden)
+        public = digest is not None
+    else:
+        named, public = (name, digest, hidden) == (None, None, None), True
     if source not in (REFERENCE, PUBLIC_TABLE, OWN_TABLE, DECLARED) or not named:
         raise CertificateError("the beliefs are not described by where they come from")
-    if stated["declared public"] is not (source != REFERENCE):
+    if stated["declared public"] is not public or (source == PUBLIC_TABLE and not public):
         raise CertificateError("the beliefs are said to be declared public, or not, against where they come from")
     if withheld != (source == OWN_TABLE):
         raise CertificateError("certificates are withheld if and only if beliefs come from the private table itself")

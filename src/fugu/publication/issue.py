@@ -12,11 +12,7 @@ from fugu._version import __version__
 from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
 from fugu.documents.document import Document, canonical_json
 from fugu.documents.release import (
-    DECLARED,
     NOT_FOR_PUBLICATION,
-    OWN_TABLE,
-    PUBLIC_TABLE,
-    REFERENCE,
     PrivatePart,
     ReleaseDocument,
     is_name,
@@ -33,20 +29,27 @@ PathLike = str | os.PathLike[str]
 class Beliefs:
     """Where the beliefs come from: a reference, or the private table itself, which is withheld; or declared.
 
-    `public`: the reference is the very table that is released, which its owner says is public."""
+    `public`: whether the file of the reference is declared public. Only then is its plain SHA-256 published: of a past
+    register, whoever knows all rows but one could test the last. `released`: whether that file is the very table that
+    is released."""
 
     reference: PathLike | None = None
     own_table: bool = False
     public: bool = False
+    released: bool = False
 
-    def to_json(self) -> Json:
-        """The name and SHA-256 of a reference. The private table has a commitment, and no digest."""
+    def to_json(self, salt: str) -> Json:
+        """The name of a reference, and its SHA-256 or a commitment to it. The private table has its own commitment."""
+        found: Json = {"from": DECLARED, "declared public": True, "name": None, "sha256": None, "commitment": None}
         if self.own_table:
-            return {"from": OWN_TABLE, "declared public": True, "name": None, "sha256": None}
+            return {**found, "from": OWN_TABLE}
         if self.reference is None:
-            return {"from": DECLARED, "declared public": True, "name": None, "sha256": None}
-        stated = {"name": Path(self.reference).name, "sha256": file_sha256(self.reference)}
-        return {"from": PUBLIC_TABLE if self.public else REFERENCE, "declared public": self.public, **stated}
+            return found
+        source = PUBLIC_TABLE if self.released else REFERENCE
+        found |= {"from": source, "declared public": self.public, "name": Path(self.reference).name}
+        if self.public:
+            return {**found, "sha256": file_sha256(self.reference)}
+        return {**found, "commitment": commit_file(self.reference, salt)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +97,13 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
     the document holds a salted commitment to them."""
     if not is_name(going.data):
         raise UsageError("the declared name of the data is a name, never a path: it goes out with the document")
-    salt, own = new_salt(), going.beliefs.own_table
+    salt, reference_salt, own = new_salt(), new_salt(), going.beliefs.own_table
     stated = [{"group": group, "certificate": found.body} for group, found in going.certificates.items()]
     beliefs_salt = new_salt() if own else None
     commitment = commit_file(going.table, salt)
     withheld = None if beliefs_salt is None else {"commitment": commit_text(canonical_json(stated), beliefs_salt)}
     body = {
-        **_said(going),
+        **_said(going, reference_salt),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {"name": going.data, "commitment": commitment, "rows": going.rows},
         "published": [file.to_json() for file in published],
@@ -112,6 +115,7 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
         "marking": NOT_FOR_PUBLICATION,
         "release": commitment,
         "data salt": salt,
+        "reference salt": reference_salt,
         "beliefs salt": beliefs_salt,
         "certificates": stated if own else None,
         "recipe": going.recipe if own else None,
@@ -122,17 +126,17 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
 def preview(going: Outgoing) -> Json:
     """What the document would say, before anything is drawn: nothing is committed to, nothing has a date."""
     data = {"name": going.data, "commitment": None, "rows": going.rows}
-    return {"fugu": __version__, **_said(going), "date": None, "data": data, "published": []}
+    return {"fugu": __version__, **_said(going, new_salt()), "date": None, "data": data, "published": []}
 
 
-def _said(going: Outgoing) -> Json:
+def _said(going: Outgoing, salt: str) -> Json:
     """What a document says that does not depend on the draw."""
     own = going.beliefs.own_table
     return {
         "kind": "release",
         "question": _question(going),
         "skipped": None if going.skipped is None else list(going.skipped),
-        "beliefs": going.beliefs.to_json(),
+        "beliefs": going.beliefs.to_json(salt),
         "ledger": going.ledger,
         **derived({group: told(found) for group, found in going.certificates.items()}, withheld=own),
     }

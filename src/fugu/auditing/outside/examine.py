@@ -87,7 +87,7 @@ def _outside(
         )
     if reference is not None:
         certificates = None if bodies is None else _certificates(found, bodies)
-        yield from reference_checks(found, certificates, str(reference))
+        yield from reference_checks(found, certificates, private, str(reference))
     if twice:
         from fugu.auditing.outside.twice import twice_checks
 

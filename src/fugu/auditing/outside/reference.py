@@ -10,10 +10,11 @@ from typing import Any
 
 from fugu.auditing.outside.found import Found
 from fugu.documents.certificate import Certificate
-from fugu.documents.commitment import file_sha256
+from fugu.documents.commitment import commit_file, file_sha256, same
 from fugu.documents.document import Document
 from fugu.documents.plain_json import reading
 from fugu.documents.pushed import one_law
+from fugu.documents.release import PrivatePart
 from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee import Approx, Pure
 from fugu.laws.family import Family
@@ -30,12 +31,16 @@ from fugu.visible import Json
 Recipe = Mapping[str, Any]
 
 
-def reference_checks(found: Found, certificates: Mapping[str, Document] | None, reference: str) -> Iterator[Checked]:
+def reference_checks(
+    found: Found, certificates: Mapping[str, Document] | None, private: PrivatePart | None, reference: str
+) -> Iterator[Checked]:
     """The file, then the laws that it gives."""
     release = found.release
     if release is not None:
         yield checked(
-            "reference file", "it is the one that is named, byte for byte", lambda: _file(release.body, reference)
+            "reference file",
+            "it is the one that is named, byte for byte",
+            lambda: _file(release.body, private, reference),
         )
     if certificates is None:
         yield "reference laws", "not checked", "the certificates are withheld"
@@ -45,14 +50,18 @@ def reference_checks(found: Found, certificates: Mapping[str, Document] | None, 
     yield checked("reference laws", says, lambda: _laws(recipe, certificates, reference))
 
 
-def _file(body: Json, reference: str) -> None:
-    stated = body["beliefs"]["sha256"]  # read and checked with the document
-    if stated is None:
-        raise NotChecked(f"the beliefs are not of a reference: {body['beliefs']['from']}")
-    if file_sha256(reference) != stated:
-        raise CertificateError(
-            f"{Path(reference).name!r} is another file than the reference {body['beliefs']['name']!r}"
-        )
+def _file(body: Json, private: PrivatePart | None, reference: str) -> None:
+    stated = body["beliefs"]
+    if stated["sha256"] is None and stated["commitment"] is None:
+        raise NotChecked(f"the beliefs are not of a reference: {stated['from']}")
+    if stated["sha256"] is not None:
+        alike = file_sha256(reference) == stated["sha256"]
+    elif private is None:
+        raise NotChecked("it was not declared public, so the document holds a salted commitment (--private)")
+    else:
+        alike = same(commit_file(reference, private["reference salt"]), stated["commitment"])
+    if not alike:
+        raise CertificateError(f"{Path(reference).name!r} is another file than the reference {stated['name']!r} was")
 
 
 def _recipe(found: Found, certificates: Mapping[str, Document]) -> Recipe | None:

@@ -69,9 +69,12 @@ def _facts(dossier: Dossier) -> list[tuple[str, Inside]]:
 def believed(dossier: Dossier) -> str:
     """Where the beliefs come from."""
     stated = dossier.body["beliefs"]
+    if stated["name"] is None:
+        return f"{stated['from']}; declared public"
+    bound = "a commitment to the file is in the certificate"
     if stated["sha256"] is not None:
-        return f"fitted on the reference {stated['name']!r}, which counts as public (SHA-256 {stated['sha256'][:16]}…)"
-    return f"{stated['from']}; declared public"
+        bound = f"declared public, SHA-256 {stated['sha256'][:16]}…"
+    return f"fitted on the reference {stated['name']!r}; {bound}"
 
 
 def _promise(budget: Guarantee) -> str:
