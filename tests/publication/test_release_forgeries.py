@@ -90,6 +90,10 @@ def another_budget(body):
     inside(body)["budget"]["epsilon"] = "2"
 
 
+def weaker_later(body):
+    inside(body, 1)["budget"]["epsilon"] = "2"  # what is said still follows from the first group
+
+
 def other_bounds(body):
     body["question"]["recipe"]["bounds"] = ["0", "4"]
     body["question"]["words"] = body["question"]["words"].replace("0 .. 5", "0 .. 4")
@@ -105,10 +109,6 @@ def other_query(body):
     body["question"]["words"] = body["question"]["words"].replace("mean(v)", "sum(v)")
 
 
-def fewer_groups(body):
-    drop(body)
-
-
 def more_rows(body):
     body["data"]["rows"] += 1
 
@@ -121,7 +121,7 @@ def both_skipped(body):
     ("change", "line"),
     [
         (exchange, "what is said"), (exchange, "question"), (drop, "question"), (add, "question"),
-        (less_noise, "budget"), (another_budget, "what is said"), (other_bounds, "question"),
+        (less_noise, "budget"), (another_budget, "what is said"), (weaker_later, "what is said"), (other_bounds, "question"),
         (other_words, "question"), (other_query, "question"), (more_rows, "rows"), (both_skipped, "skipped secrets"),
     ],
     ids=lambda x: getattr(x, "__name__", x),
