@@ -12,7 +12,11 @@ from fugu._version import __version__
 from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
 from fugu.documents.document import Document, canonical_json
 from fugu.documents.release import (
+    DECLARED,
     NOT_FOR_PUBLICATION,
+    OWN_TABLE,
+    PUBLIC_TABLE,
+    REFERENCE,
     PrivatePart,
     ReleaseDocument,
     is_name,
