@@ -182,9 +182,9 @@ def _steps(body: dict[str, Any]) -> tuple[str, str]:
     return (str(grid * step / rows), str(low)) if about.get("averaged") else (str(grid * step), str(low * rows))
 
 
-def stands(body: dict[str, Any], seed: int) -> bool:
+def stands(body: dict[str, Any], seed: int, draws: int | None = None) -> bool:
     """Attack a certificate: whether it could be attacked. It is never refuted, and its outputs are clean."""
-    draws = DRAWS if "families" in body else FEWER
+    draws = draws or (DRAWS if "families" in body else FEWER)
     try:
         found = fugu.audit(inner(body), draws=draws, through_files=0, rng=np.random.default_rng(seed))
     except UsageError:
@@ -194,12 +194,12 @@ def stands(body: dict[str, Any], seed: int) -> bool:
     return True
 
 
-def noticed(rng: random.Random, certificate: Path, case: Case | None) -> str:
+def noticed(rng: random.Random, certificate: Path, case: Case | None, only: str | None = None) -> str:
     """Make one change; it must be noticed, also without a second proof. Its name."""
     found = changes(rng, certificate, case)
     if not found:
         return ""
-    name = rng.choice(sorted(found))
+    name = only or rng.choice(sorted(found))
     given = {} if case is None else {**case.outside()}
     given |= found[name]()
     try:

@@ -38,7 +38,7 @@ def whole(rng: random.Random, folder: Path) -> Mechanism:
     asked = rng.sample([f"mean({people.names[1]})", f"mean({people.names[4]})", f"sum({people.names[1]})"], 2)
     scenario = Scenario.from_property(
         reference, asked, f"{people.names[0]}={people.secrets[0]}", rng.choice((20, 100)),
-        tolerance=rng.choice((0.1, 0.2)), values=None if rng.random() < 0.3 else [0.4, 0.5, 0.6],
+        tolerance=rng.choice((0.1, 0.2)), values=None if rng.random() < 0.15 else [0.4, 0.5, 0.6],
     )  # fmt: skip
     return fugu.calibrate(scenario, rng.choice((Approx(1, 1e-3), Approx(0.5, 1e-5), Renyi(4, 1))))
 

@@ -72,7 +72,7 @@ class People:
     def _one(self, rng: random.Random, i: int, at: int) -> list[str]:
         place = i % len(self.secrets) if rng.random() < 0.7 else rng.randrange(len(self.secrets))
         if self.smooth:
-            value = round(rng.gauss(20 + self.apart * place, 3), 2) * self.unit
+            value = round(rng.gauss(20 + self.apart * place, 3), 1)
         else:
             value = (rng.randint(0, self.spread) + round(self.apart * place)) * self.unit
         level = min(len(self.levels) - 1, rng.randrange(len(self.levels)) + (place > 0 and rng.random() < 0.3))
