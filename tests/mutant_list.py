@@ -5,6 +5,7 @@ The right text must be in the file exactly once."""
 from __future__ import annotations
 
 AUDIT = "auditing/test_release_attack.py"
+CARELESS = "endtoend/test_whole_chain.py::test_a_verifier_that_leaves_out_a_check_is_caught"
 HUNT = "test_oracle_hunt.py::test_loss_is_the_truth_from_above"
 GOLDEN, BLUR = f"loss/test_golden_losses.py {HUNT}[few]", "loss/test_law_errors.py"
 BOUNDS, PROOFS = "loss/test_bounds_mutants.py", "loss/test_proofs_mutants.py loss/test_golden_losses.py"
@@ -722,4 +723,14 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["auditing/release_attack/divergence.py", AUDIT],
     ("the other order", "heads = order * math.log(p) + (1 - order) * math.log(q)",
      "heads = order * math.log(q) + (1 - order) * math.log(p)"),
+    ["auditing/outside/files.py", CARELESS],
+    ("a published file of any content", 'if file_sha256(place) == file["sha256"]:', "if True:"),
+    ("a private table of any content", 'if not same(commit_file(table, private["data salt"]), document["data"]["commitment"]):', NO),
+    ["auditing/outside/books.py", CARELESS],
+    ("an entry of another release", 'if event.hash != stated["entry"]:', NO),
+    ["auditing/outside/reference.py", "endtoend/test_whole_chain.py::test_a_reference_is_the_file_and_gives_the_laws"],
+    ("a reference of any content", "if file_sha256(reference) != stated:", NO),
+    ("laws of any reference", "if distance > 0:", NO),
+    ["verifier/kinds/release.py", CARELESS],
+    ("a certificate of another group", "if not _answers(recipe, group, body):", NO),
 ]  # fmt: skip

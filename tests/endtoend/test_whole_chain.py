@@ -87,6 +87,15 @@ def test_a_verifier_that_leaves_out_a_check_is_caught(name, released, monkeypatc
         noticed(random.Random(0), *released, only=name)
 
 
+def test_a_reference_is_the_file_and_gives_the_laws(released, tmp_path):
+    certificate, case = released
+    lines = case.reference.read_text().splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([lines[0], *lines[1:-20]]) + "\n")
+    checks = dict(line[:2] for line in fugu.examine(certificate, reference=other).checks)
+    assert checks["reference file"] == checks["reference laws"] == "fails"
+
+
 @pytest.mark.parametrize("name", ["noise", "stated loss"])
 def test_a_first_proof_that_believes_what_is_stated_is_caught(name, released, monkeypatch):
     believed = fugu.verify(fugu.calibrate(PAIR, fugu.Pure(1)))
