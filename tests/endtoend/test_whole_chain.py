@@ -12,8 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from whole_asking import statistic
+from whole_asking import Case, statistic
 from whole_play import KINDS, Story, command, noticed, play, stands
+from whole_tables import write
 from whole_tampering import changes
 
 import fugu
@@ -87,13 +88,16 @@ def test_a_verifier_that_leaves_out_a_check_is_caught(name, released, monkeypatc
         noticed(random.Random(0), *released, only=name)
 
 
-def test_a_reference_is_the_file_and_gives_the_laws(released, tmp_path):
-    certificate, case = released
-    lines = case.reference.read_text().splitlines()
-    other = tmp_path / "other.csv"
-    other.write_text("\n".join([lines[0], *lines[1:-20]]) + "\n")
-    checks = dict(line[:2] for line in fugu.examine(certificate, reference=other).checks)
-    assert checks["reference file"] == checks["reference laws"] == "fails"
+def test_a_reference_is_the_file_and_gives_the_laws(tmp_path):
+    (tmp_path / "pub").mkdir()
+    rows = [["ab"[k % 2], str(k % 3 + k % 2)] for k in range(31)]
+    reference, data = (write(tmp_path / name, ("s", "v"), rows[k:]) for k, name in enumerate(("ref.csv", "data.csv")))
+    words = ("release", "--publish", "v", "--protect", "s", "--epsilon", "1")
+    assert command(Case(words, tmp_path, data, tmp_path / "pub" / "out.csv", reference).command()) == 0
+    other = write(tmp_path / "other.csv", ("s", "v"), rows[:-1])
+    for given, expected in ((reference, "holds"), (other, "fails")):
+        checks = dict(line[:2] for line in fugu.examine(tmp_path / "pub", reference=given).checks)
+        assert checks["reference file"] == checks["reference laws"] == expected
 
 
 @pytest.mark.parametrize("name", ["noise", "stated loss"])
