@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -138,8 +139,8 @@ def _figures(record: Record) -> Iterator[str]:
     else:
         yield f"| {WRONG} | not recorded yet | | |"
     if doors := record.get("one row"):
-        said = f"{doors['functions']} functions, {doors['cells']} hostile cells each, {doors['containers']} containers"
-        yield _row("functions that open private data, one record replaced", said, 0, doors)
+        said = f"{doors['functions']}, by {doors['cells']} hostile cells in {doors['containers']} kinds of files and frames"
+        yield _row("doors to private data, one record replaced", said, 0, doors)
     if old := record.get("old documents"):
         said = f"{old['verified']} of {old['documents']} verify"
         yield _row("documents of version 0.1", said, old["documents"] - old["verified"], old)
@@ -161,11 +162,8 @@ def _kinds(record: Record) -> Iterator[str]:
         yield f"| {kind} | {' | '.join(f'{facts.get(name, 0):,}' for name in names)} | {caught:,} |"
     caught = {name: count for name, count in sorted(_total(chain).items()) if name.startswith("caught: ")}
     yield ""
-    yield (
-        "Changes caught, each in a release of its own: "
-        + ", ".join(f"{name.removeprefix('caught: ')} {count:,}" for name, count in caught.items())
-        + "."
-    )
+    told = ", ".join(f"{name.removeprefix('caught: ')} {count:,}" for name, count in caught.items())
+    yield from textwrap.wrap(f"Changes caught, each in a release of its own: {told}.", 120)
 
 
 def _row(what: str, how_often: str, violations: int, part: dict[str, Any]) -> str:

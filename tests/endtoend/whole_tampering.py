@@ -58,7 +58,7 @@ def changes(rng: random.Random, certificate: Path, case: Case | None) -> dict[st
 
 
 def less_noise(body: Body) -> Body | None:
-    """The noise 2 % smaller, and everything else as it was."""
+    """The noise 2 % smaller, and everything else as it was; None where the budget leaves room for that."""
     shrunk = json.loads(json.dumps(body))
     if body["kind"] == "sequence":
         shrunk["epsilon"] = str(Fraction(50, 49) * read_number(body["epsilon"]))
@@ -67,10 +67,19 @@ def less_noise(body: Body) -> Body | None:
         shrunk["accountant"]["noise"] = str(Fraction(49, 50) * read_number(body["accountant"]["noise"]))
         return shrunk
     parts = list(_parts(shrunk))
-    if body["proved"]["epsilon"] == 0 and not body["proved"]["delta"]:
-        return None  # laws that are equal need no noise
+    if not tight(body):
+        return None
     changed = [_shrunk(part["noise"]) for part in parts]
     return shrunk if any(changed) else None
+
+
+def tight(body: Body) -> bool:
+    """Whether nearly all of the budget is used, so that less noise is too little: not by loose bounds, or by none."""
+    budget, proved = body["budget"], body["proved"]
+    if budget["kind"] == "RenyiCurve" or proved["epsilon"] is None:
+        return False
+    name = "delta" if budget.get("delta", "0") != "0" else "epsilon"
+    return 0 < Fraction(9, 10) * read_number(budget[name]) <= Fraction(proved[name])
 
 
 def less_budget(body: Body) -> Body | None:
