@@ -616,7 +616,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a private part for everybody", "writing(files.private, private=True)", "writing(files.private)",
      f"{COMMITMENTS}::test_the_private_part_is_for_its_owner_alone"),
     ["publication/issue.py", COMMITMENTS],
-    ("one salt for all", "salt, own = new_salt(), going", 'salt, own = "00" * 32, going'),
+    ("one salt for all", "salt, reference_salt, own = new_salt(),", 'salt, reference_salt, own = "00" * 32,'),
     ("certificates of the private table go out", '"certificates": None if own else stated,', '"certificates": stated,'),
     ("exact figures of the private table go out", "withheld=own),", "withheld=False),"),
     ("edges of the private table go out", "question_words(without_fitted(going.recipe))", "question_words(going.recipe)"),

@@ -139,7 +139,8 @@ def _figures(record: Record) -> Iterator[str]:
     else:
         yield f"| {WRONG} | not recorded yet | | |"
     if doors := record.get("one row"):
-        said = f"{doors['functions']}, by {doors['cells']} hostile cells in {doors['containers']} kinds of files and frames"
+        kinds = f"in {doors['containers']} kinds of files and frames"
+        said = f"{doors['functions']}, by {doors['cells']} hostile cells {kinds}"
         yield _row("doors to private data, one record replaced", said, 0, doors)
     if old := record.get("old documents"):
         said = f"{old['verified']} of {old['documents']} verify"
