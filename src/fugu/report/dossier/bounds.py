@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fugu.numbers.exact import read_number
 from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.html import Html, tag
@@ -16,8 +17,8 @@ def bounds(dossier: Dossier) -> Html:
     mechanisms = list(dossier.body["mechanisms"])
     for each in mechanisms[:_MOST]:
         figures = each["proved"] or {}
-        epsilon = text.number(float(figures["epsilon"]), "up", 6) if figures else "withheld"
-        delta = text.number(float(figures["delta"]), "up") if figures else "withheld"
+        epsilon = text.number(float(read_number(figures["epsilon"])), "up", 6) if figures else "withheld"
+        delta = text.number(float(read_number(figures["delta"])), "up") if figures else "withheld"
         lines.append(row(each["group"] or "all", epsilon, delta, each["worst pair"] or "withheld", each["proof"]))
     head = ["group", "proved ε", "δ", "pair that needs the noise most", "proof"]
     shown = table("Proved upper bounds on what is revealed", head, tag("tbody", lines))
