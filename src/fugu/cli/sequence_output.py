@@ -7,28 +7,11 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from fugu.cli.console import escape
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_certificate import SequenceCertificate
-from fugu.queries.sequences import SequenceAnswer
-
-
-def columns_of(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
-    """The answer as columns: labels, values, and where the exact answer lies with 95 %."""
-    if answer.interval is None:
-        chosen = list(answer.value) if isinstance(answer.value, tuple) else [answer.value]
-        return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
-    values = np.asarray(answer.value).ravel().tolist()
-    ends = {"low": [v + answer.interval[0] for v in values], "high": [v + answer.interval[1] for v in values]}
-    if answer.labels is None:
-        return {"query": [query], "value": values, **ends}
-    if isinstance(answer.labels[0], tuple):
-        start, stop = (list(side) for side in zip(*answer.labels, strict=True))
-        return {"from": start, "to": stop, "value": values, **ends}
-    return {"state": list(answer.labels), "value": values, **ends}
 
 
 def words(certificate: SequenceCertificate) -> str:

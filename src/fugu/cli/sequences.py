@@ -11,7 +11,7 @@ import fugu
 from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
-from fugu.cli.sequence_output import columns_of, table_of, words
+from fugu.cli.sequence_output import table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data import Schema
 from fugu.data.field import Field
@@ -24,6 +24,7 @@ from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.sequence_beliefs import chain_of
 from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_columns import sequence_columns
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -98,7 +99,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
     shown = None
     if not dry_run:
         answer = _spent(asked, chain, mechanism, reading)
-        shown = columns_of(answer, asked.query)
+        shown = sequence_columns(answer, asked.query)
         going = going if asked.account is None else replace(going, ledger=asked.account.entry())
         publish(files, going, drafted(files.published, shown), shown, kept.after(files, asked.account))
         warn_of_formulas(files.published, shown)

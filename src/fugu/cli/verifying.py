@@ -136,7 +136,7 @@ def _table(verdict: Verdict) -> Table:
     """What was looked at, one check per line."""
     table = Table("check", "outcome", "why", header_style="bold")
     for name, outcome, why in verdict.checks:
-        table.add_row(name, f"[{_COLOURS[outcome]}]{outcome}[/]", escape(why))
+        table.add_row(escape(name), f"[{_COLOURS[outcome]}]{outcome}[/]", escape(why))
     return table
 
 

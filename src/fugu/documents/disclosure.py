@@ -9,6 +9,11 @@ PRIVATE_NUMBERS = (
     "it, hold exact numbers of that table without any noise (how many rows have each value and each secret, or what "
     "was fitted to them)"
 )
+WITHHELD = (
+    "the beliefs were fitted on the private table itself and count as public; its exact numbers are withheld from this "
+    "document and its page, but how much noise there is depends on them"
+)
+"""What a release document says in place of `PRIVATE_NUMBERS`: it does not hold these numbers."""
 ON_THE_TERMINAL = (
     "--public-prior: the beliefs are fitted on the private table itself. Its exact counts (how many rows have each "
     "value and each secret) go into OUT.private.json, which is not for publication; the certificate holds a commitment "

@@ -46,6 +46,12 @@ class ReleaseDocument(Document):
         for file in self.published:
             if not is_name(file["name"]) or not is_digest(file["sha256"]) or read_whole(file["bytes"]) < 0:
                 raise CertificateError("a published file is not described by a name, its size and its SHA-256")
+            rows, columns = file["rows"], file["columns"]
+            if (rows is not None and read_whole(rows) < 0) or not all(isinstance(name, str) for name in columns):
+                raise CertificateError("a published file is not described by its rows and the names of its columns")
+        names = [file["name"] for file in self.published]
+        if len(set(names)) < len(names):
+            raise CertificateError("a published file is named twice")
         if not self.published:
             raise CertificateError("the document names no published file, so it binds nothing")
         data, rows = self["data"], self["data"]["rows"]
@@ -62,6 +68,10 @@ class ReleaseDocument(Document):
             raise CertificateError("a release document holds its certificates, or a commitment to them; one of the two")
         if self["withheld"] is not None and not is_digest(self["withheld"]["commitment"]):
             raise CertificateError("the commitment to the withheld certificates cannot be read")
+        if not isinstance(self["question"]["recipe"], Mapping | None) or not isinstance(self["question"]["words"], str):
+            raise CertificateError("the question is not described by words and a recipe")
+        if self["certificates"] is not None:
+            by_group(self["certificates"])
         _check_beliefs(self["beliefs"], self["withheld"] is not None)
 
     @property
@@ -151,8 +161,10 @@ def by_group(stated: Any) -> dict[str, Json]:
 
 def _listed(stated: Any) -> Iterator[tuple[str, Json]]:
     for part in stated:
-        if not isinstance(part, Mapping) or not isinstance(part["group"], str):
+        if not isinstance(part, Mapping) or not isinstance(part.get("group"), str):
             raise CertificateError("a certificate does not say which group it is for")
+        if not isinstance(part.get("certificate"), Mapping):
+            raise CertificateError(f"group {part['group']!r} has no certificate")
         yield part["group"], dict(part["certificate"])
 
 

@@ -31,7 +31,7 @@ class Draft:
         if self.file == self.target:
             return
         try:
-            if self.file.name.endswith(PENDING) and self.file.parent == self.target.parent:
+            if self.file.name.endswith(PENDING) and self.file.absolute().parent == self.target.absolute().parent:
                 give_name(self.file, self.target)
             else:
                 write_text(self.target, self.file.read_text(encoding="utf-8"))

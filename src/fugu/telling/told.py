@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fugu.documents.disclosure import PRIVATE_NUMBERS, WITHHELD
 from fugu.documents.document import canonical_json
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number
@@ -71,7 +72,10 @@ def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
         "pairs": _united(part.pairs for part in parts.values()),
         "mechanisms": [mechanism(group, part) for group, part in parts.items()],
         "reading": None if withheld else first.reading,
-        "assumptions": _united(part.assumptions for part in parts.values()),
+        "assumptions": [
+            WITHHELD if withheld and line == PRIVATE_NUMBERS else line
+            for line in _united(part.assumptions for part in parts.values())
+        ],
     }
 
 

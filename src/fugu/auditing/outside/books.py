@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from fugu.auditing.outside.draws import same_draw
 from fugu.documents.plain_json import reading
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, LedgerBroken
@@ -27,6 +28,9 @@ def ledger_checks(document: ReleaseDocument, ledger: str | None) -> Iterator[Che
         return
     yield checked("ledger", "every event follows from the one before", lambda: _whole(ledger))
     yield checked("ledger entry", "the release was charged, with this budget", lambda: _entry(document, stated, ledger))
+    yield checked(
+        "ledger draw", "the published file is the draw that the ledger keeps", lambda: _draw(document, ledger)
+    )
 
 
 def extract(ledger: str, data: str) -> list[Json]:
@@ -51,6 +55,11 @@ def _entry(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
         _charged(document, stated, ledger)
 
 
+def _draw(document: ReleaseDocument, ledger: str) -> None:
+    with reading():
+        same_draw(document, ledger)
+
+
 def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
     if stated is None:
         raise NotChecked("the document names no entry: no ledger was charged")
@@ -65,6 +74,8 @@ def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> Non
         raise CertificateError(f"the ledger has no settled request {stated['request']!r} for {stated['data']!r}")
     if event.hash != stated["entry"]:
         raise CertificateError(f"the ledger's entry for {stated['request']!r} is another than the one named")
+    if event.at != stated["at"]:
+        raise CertificateError(f"the ledger charged {stated['request']!r} at another time than the document says")
     (entry,) = [e for e in entries if e.request == stated["request"]]
     if not _same_budget(document, entry.kind, entry.guarantee):
         raise CertificateError(f"the ledger charged {entry.guarantee!r}, and the document states another budget")

@@ -88,6 +88,9 @@ def _outside(
     if reference is not None:
         certificates = None if bodies is None else _certificates(found, bodies)
         yield from reference_checks(found, certificates, private, str(reference))
+    elif release is not None and release["beliefs"]["name"] is not None:
+        why = "the reference was not given (--reference): that its laws, of this secret, are those proved is not shown"
+        yield "reference", "not checked", why
     if twice:
         from fugu.auditing.outside.twice import twice_checks
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,14 @@ from fugu.auditing.outside.found import Found
 from fugu.data import read_table
 from fugu.documents.commitment import commit_file, file_sha256, same
 from fugu.documents.release import PrivatePart, ReleaseDocument
-from fugu.errors import CertificateError, FuguError
+from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.verifier.verdict import Checked, NotChecked, checked
 
 
 def published_checks(found: Found, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
     """One line for each published file: the file that is given, or the one of that name beside the document."""
+    if given is not None and not Path(given).is_file():
+        raise UsageError(f"{Path(given).name!r} is not a file")
     document = found.release
     if document is None:
         if given is not None:
@@ -82,7 +84,13 @@ def _differences(file: dict[str, Any], place: Path) -> list[str]:
         except FuguError:
             return [*found, "it cannot be read as a table"]
         if list(table.columns) != list(file["columns"]):
-            found.append(f"columns {list(table.columns)[:8]} instead of {list(file['columns'])[:8]}")
+            found.append(f"columns {_named(table.columns, file)} instead of {list(file['columns'])[:8]}")
         if len(table) != file["rows"]:
             found.append(f"{len(table)} rows instead of {file['rows']}")
     return found
+
+
+def _named(columns: Iterable[str], file: dict[str, Any]) -> list[str]:
+    """The columns of a file that may be any, by the names that the document has: the first line of another file, which
+    may be a record, is not repeated."""
+    return [name if name in file["columns"] else "(another)" for name in list(columns)[:8]]

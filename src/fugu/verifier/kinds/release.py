@@ -13,7 +13,7 @@ from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_number
 from fugu.telling import derived, told
-from fugu.telling.question import question_words
+from fugu.telling.question import question_words, without_fitted
 from fugu.verifier.kinds.registry import KINDS, Kind, judge, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, Verdict, checked, settled
 from fugu.visible import Json
@@ -134,6 +134,7 @@ def _question(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
         stated = document["question"]
         recipe = stated["recipe"]
         if recipe is None:
+            _without_recipe(document, bodies)
             raise NotChecked("there is no recipe: the question was asked in code, or holds what is withheld")
         if stated["words"] != question_words(recipe):
             raise CertificateError("the words of the question are not those of its recipe")
@@ -144,12 +145,24 @@ def _question(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
                 raise CertificateError(f"the certificate of group {group!r} is for another question than the recipe")
 
 
+def _without_recipe(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
+    """CertificateError if a recipe was taken away from the document, and the certificate of a column still has it."""
+    for own in (body.get("recipe") for body in bodies.values()):
+        if own is None:
+            continue
+        if not document.withheld:
+            raise CertificateError("the document has no recipe for its question, and its certificate has one")
+        if document["question"]["words"] != question_words(without_fitted({"what": "column", **own})):
+            raise CertificateError("the words of the question are not those of the certificate's recipe")
+
+
 def _answers(recipe: Json, group: str, body: Json) -> bool:
     """Whether a certificate is for the question of a recipe, as far as it says for which."""
     about, what = body.get("statistic") or {}, recipe["what"]
     if what == "statistic":
         same = (about["query"], about["group"], about["by"]) == (recipe["query"], group, recipe["by"])
-        return same and recipe["groups"][group] == about["rows"] and _clips(recipe, about)
+        named = recipe["unit"] is None or recipe["unit"] in body["reading"]["columns"]
+        return same and named and recipe["groups"][group] == about["rows"] and _clips(recipe, about)
     if what == "column":
         return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
     named = {"sequence": "query", "training": "model"}[what]
