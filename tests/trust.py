@@ -139,14 +139,8 @@ def _figures(record: Record) -> Iterator[str]:
     else:
         yield f"| {WRONG} | not recorded yet | | |"
     if doors := record.get("one row"):
-<<<<<<< HEAD
-        kinds = f"in {doors['containers']} kinds of files and frames"
-        said = f"{doors['functions']}, by {doors['cells']} hostile cells {kinds}"
-        yield _row("doors to private data, one record replaced", said, 0, doors)
-=======
         said = f"{doors['functions']} doors, {doors['cells']} hostile cells, {doors['containers']} containers"
         yield _row("private data opened with one record replaced", said, 0, doors)
->>>>>>> trust
     if old := record.get("old documents"):
         said = f"{old['verified']} of {old['documents']} verify"
         yield _row("documents of version 0.1", said, old["documents"] - old["verified"], old)
