@@ -46,7 +46,6 @@ def training(seed, tmp_path):
     return told("training", seed, tmp_path)
 
 
-@pytest.mark.xfail(raises=ValueError, strict=True, reason="the page of a training reads an exact loss as a double")
 def test_a_random_training_holds_and_no_change_to_it_does(tmp_path):
     assert not training(0, tmp_path).refused
 

@@ -5,6 +5,7 @@ A fitted law is a belief like any other: the guarantee is for it, not for the da
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,7 +74,11 @@ def _model(column: NDArray[np.float64], components: int) -> Any:
         raise MissingExtra("fitting a mixture needs scikit-learn; install fugu-privacy[fit]") from None
 
     def fitted(extra: float) -> Any:
-        return GaussianMixture(components, random_state=0, n_init=1, reg_covar=extra).fit(column[:, None])
+        with (
+            warnings.catch_warnings()
+        ):  # they tell how many different values there are, and the fit is held against all
+            warnings.simplefilter("ignore")
+            return GaussianMixture(components, random_state=0, n_init=1, reg_covar=extra).fit(column[:, None])
 
     least, slight = least_std(column) ** 2, 1e-6 * float(column.var() or 1.0)
     model = fitted(slight)

@@ -15,7 +15,7 @@ from fugu.documents.document import Document
 from fugu.documents.plain_json import reading
 from fugu.documents.pushed import one_law
 from fugu.documents.release import PrivatePart
-from fugu.errors import BadNoise, CertificateError
+from fugu.errors import BadNoise, CertificateError, FuguError
 from fugu.guarantee import Approx, Pure
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
@@ -77,8 +77,13 @@ def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference
             "the document does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
             "verify it in Python with fugu.verify(certificate, scenario)"
         )
-    with reading():
-        _REFITS[recipe["what"]](recipe, certificates, reference)
+    try:
+        with reading():
+            _REFITS[recipe["what"]](recipe, certificates, reference)
+    except CertificateError as error:
+        if isinstance(why := error.__cause__, FuguError):  # about the table, not about the certificate
+            raise CertificateError(f"the beliefs cannot be fitted on {Path(reference).name!r}: {why}") from None
+        raise
 
 
 def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:

@@ -218,7 +218,8 @@ def _(item: Family, certificate: Certificate) -> Contest:
 
 @_contest.register
 def _(item: Analytic, certificate: Certificate) -> Contest:
-    assert certificate.lattice is not None
+    if certificate.lattice is None:
+        raise UsageError("not attackable, because no noise is added: the exact value goes out, and the beliefs hide it")
     atoms, weights = _as_atoms((item.p, item.q), certificate.lattice)
     note = "normal inputs are doubles; scores see them as atoms"
     return Atoms(item.label, atoms, weights, channel_of(certificate), (item.p, item.q), note)
