@@ -76,7 +76,7 @@ def _model(column: NDArray[np.float64], components: int) -> Any:
     def fitted(extra: float) -> Any:
         with (
             warnings.catch_warnings()
-        ):  # they tell how many different values there are, and the fit is held against all
+        ):  # they tell how many different values there are
             warnings.simplefilter("ignore")
             return GaussianMixture(components, random_state=0, n_init=1, reg_covar=extra).fit(column[:, None])
 
