@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
 
-.PHONY: demo install quick test test-browser hunt hunt-again hunt-report check mutants bench docs clean
+.PHONY: demo install quick test test-browser hunt hunt-again hunt-report check mutants trust bench docs clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -61,6 +61,10 @@ check: install
 
 mutants: install
 	@$(BIN)/python tests/mutants.py --jobs $(JOBS)
+
+# The figures in docs/promises.md, from what hunts and mutants have found so far (tests/trust.py).
+trust: install
+	@$(BIN)/python tests/trust.py
 
 bench: install
 	@$(BIN)/python -m benchmarks

@@ -345,6 +345,7 @@ def main() -> int:
                 console.print("another hunt is running here; wait, or give it another --state")
                 return 2
             signal.signal(signal.SIGTERM, signal.default_int_handler)
+            os.environ[hunting.NOTES] = str(options.state.with_name("notes.jsonl").resolve())
             state.begin(options.seed)
             hunt = Hunt(searches, state, options.minutes, options.jobs)
             hunt.run()

@@ -25,6 +25,7 @@ ordinary test; `make hunt` finds it by walking the tests folder and calls it wit
 - Whatever it raises is a violation, warnings too; `pytest.skip` and `hypothesis.assume` say that this is no case.
 - A short form that asserts more than single cases do (that some case is tight, that a wrong version is caught) is
   written by hand: decorate the function of one case, without `quick` and without `test_`, and call it in a test.
+- `note(...)` keeps what became of a case beyond its count (refused, attacked); `make hunt` writes .hunt/notes.jsonl.
 - Property tests (`@given`) are searches already: the hunt finds those too, and gives them fresh seeds.
 """
 
@@ -33,7 +34,9 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import json
 import math
+import os
 import sys
 import tempfile
 import warnings
@@ -48,6 +51,8 @@ import pytest
 
 TESTS = Path(__file__).resolve().parent  # look_in() may point it elsewhere
 LIMIT = 300.0
+NOTES = "FUGU_HUNT_NOTES"
+"""The variable that names the file of notes; set by the hunt alone."""
 _FEW = 10  # seeds of one test; more are several tests, for pytest to share out
 _NOTHING = object()
 _MARKS = ("@search(", "@hunting.search(", "@given(")
@@ -144,6 +149,14 @@ def _as_test(function: Callable[..., Any], made: list[Search], names: list[str])
     del test.__wrapped__  # pytest would look for its parameters among the fixtures
     test.pytestmark = [*marks, *getattr(function, "pytestmark", [])]
     return test
+
+
+def note(kind: str, seed: int, facts: dict[str, int]) -> None:
+    """What became of one case, as counts: a line of the hunt's notes; nothing in an ordinary test."""
+    if place := os.environ.get(NOTES):
+        line = json.dumps({"kind": kind, "seed": seed, "facts": facts}, sort_keys=True)
+        with open(place, "a") as out:  # one write of one short line: processes do not mix theirs
+            out.write(line + "\n")
 
 
 def attempt(one: Search, seed: int) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fugu
 from fugu import iterate
+from fugu.publication.issue import Beliefs, Outgoing, Published, issue
 from fugu.sequences import Histogram, States
 
 SECRET = "Zuckerguss"
@@ -51,6 +53,14 @@ def decoded():
     )
 
 
+def released():
+    this = Path(__file__)
+    going = Outgoing(
+        certificates={"": additive().certificate}, table=this, data="d", rows=1, recipe=None, beliefs=Beliefs()
+    )
+    return issue(going, [Published("o.csv", this)])[0]
+
+
 EXAMPLES = {
     "Pure": lambda: fugu.Pure(0.1),
     "Approx": lambda: fugu.Approx(1, 1e-6),
@@ -74,6 +84,7 @@ EXAMPLES = {
     "Mechanism, normal vectors": lambda: fugu.calibrate(normals(), fugu.Renyi(2, 0.5)),
     "Mechanism, mixed": lambda: fugu.mix(0.5, additive(), additive(0.05)),
     "Certificate": lambda: additive().certificate,
+    "ReleaseDocument": released,
     "Release": lambda: additive().release([1, 0, 1]),
     "Release, one number": lambda: additive().release(1),
     "Release, one vector": lambda: fugu.calibrate(fugu.Shifted((1,) * 50), fugu.Pure(1)).release(np.ones(50)),

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     report: fugu.AttackReport = fugu.attack(mechanism, low, high, attacks=["logistic"], shadows="clean", rng=generator)
     verdict: fugu.Verdict = fugu.verify("certificate.json", scenario)
     audited: fugu.Audit = fugu.audit("certificate.json", draws=10_000, through_files=0, confidence=0.99, rng=generator)
+    document: fugu.ReleaseDocument = fugu.publish("out.csv", released, table="today.csv", data="today")
     outside: fugu.Verdict = fugu.examine("folder", published="out.csv", ledger="ledger.db", twice=True)
     close = fugu.guarantee_within(mechanism, 0.1, kind="renyi")
     sgd = NoisySGD(10, [0.5] * 10, 1, 1, noise=fugu.Laplace(1), prior="mixing:0.3").for_budget(fugu.Pure(1))

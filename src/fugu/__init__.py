@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from fugu.queries.answered import Answer as Answer
     from fugu.queries.answering import answer as answer
     from fugu.queries.column import release_column as release_column
+    from fugu.report.publish import publish as publish
     from fugu.scenario import Scenario as Scenario
     from fugu.scenario.swap import swap_counts as swap_counts
     from fugu.scenario.swap import swap_shift as swap_shift
@@ -132,6 +133,7 @@ _ROOMS = {
     "mix": "mechanism.mixed",
     "plan": "calibration",
     "property_attack": "auditing.property_attack",
+    "publish": "report.publish",
     "read_table": "data",
     "release_column": "queries.column",
     "renyi": "loss",

@@ -71,6 +71,7 @@ def test_a_recipe_that_was_edited_leads_to_other_laws(made, tmp_path):
     """A wrong version: laws compared by their number alone. Another secret makes two laws, too."""
     path = tmp_path / "c.certificate.json"
     shutil.copy(beside(made / "made" / "count.csv"), path)
+    shutil.copy(made / "made" / "count.private.json", tmp_path / "c.private.json")
 
     def change(body):
         body["question"]["recipe"]["protect"] = "t"

@@ -121,7 +121,8 @@ def both_skipped(body):
     ("change", "line"),
     [
         (exchange, "what is said"), (exchange, "question"), (drop, "question"), (add, "question"),
-        (less_noise, "budget"), (another_budget, "what is said"), (weaker_later, "what is said"), (other_bounds, "question"),
+        (less_noise, "budget"), (another_budget, "what is said"), (weaker_later, "what is said"),
+        (other_bounds, "question"),
         (other_words, "question"), (other_query, "question"), (more_rows, "rows"), (both_skipped, "skipped secrets"),
     ],
     ids=lambda x: getattr(x, "__name__", x),

@@ -12,7 +12,7 @@ from rich.table import Table as Rich
 from fugu.cli import options
 from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
-from fugu.cli.paging import page_after, page_before, write_before
+from fugu.cli.paging import Pages
 from fugu.data import Schema
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
@@ -72,7 +72,7 @@ class Asks:
 
 def release_query(
     asked: Asks, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool,
-    report: str | None = None,
+    pages: Pages,
 ) -> None:  # fmt: skip
     """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
     with progress():
@@ -89,8 +89,7 @@ def release_query(
                 reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
             ),
         )
-        before = page_before(going)
-    write_before(report, before, as_json)
+        kept = pages.before(going, as_json)
     summary: dict[str, Any] = {"query": str(prepared.statistic), "dry_run": dry_run}
     if dry_run:
         scales = {group: float(m.noise.scale) for group, m in prepared.mechanisms.items()}
@@ -103,7 +102,7 @@ def release_query(
     cells = _spent(asked, prepared, account)
     columns = columns_of(cells)
     going = going if account is None else replace(going, ledger=account.entry())
-    publish(files, going, drafted(files.published, columns), columns, page_after(files, account))
+    publish(files, going, drafted(files.published, columns), columns, kept.after(files, account))
     warn_of_formulas(files.published, columns)
     if as_json:
         told = None if account is None else account.told()

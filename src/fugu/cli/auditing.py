@@ -49,7 +49,7 @@ def audit(
         found = {
             name or "": fugu.audit(
                 document,
-                draws=max(draws // len(groups), 1000),
+                draws=max(draws // len(groups), 1000) if many else draws,
                 through_files=0 if many and through_files is None else through_files,
                 confidence=each,
                 group=name,

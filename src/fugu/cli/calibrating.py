@@ -12,7 +12,7 @@ import fugu
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
-from fugu.cli.paging import page_before, write_before
+from fugu.cli.paging import Pages
 from fugu.documents.weakness import warnings_of
 from fugu.guarantee import weaknesses
 from fugu.publication.issue import Beliefs, Outgoing
@@ -148,6 +148,7 @@ def calibrate(
     report: Annotated[
         str | None, typer.Option(help="Write the page to sign before anything is released here (HTML).")
     ] = None,
+    attack: options.Attack = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on."""
@@ -163,11 +164,10 @@ def calibrate(
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=cast(Any, noise), method=cast(Any, method), grid=grid
         )
-        page = None if report is None else page_before(_going(scenario, mechanism, table))
+        if report is not None or attack:
+            Pages(report, attack).before(_going(scenario, mechanism, table), as_json)
     if output is not None:
         mechanism.certificate.save(output)
-    if page is not None:
-        write_before(report, page, as_json)
     if as_json:
         print_json(figures(mechanism, scenario.report.rows))
     else:

@@ -15,7 +15,7 @@ import fugu
 from fugu.cli import picture
 from fugu.cli.charging import Account
 from fugu.cli.console import comparison_table, escape, out, progress
-from fugu.cli.paging import page_after
+from fugu.cli.paging import DRAWS, Kept
 from fugu.data import read_table
 from fugu.errors import AlreadyReleased
 from fugu.ledger import fingerprints
@@ -25,7 +25,6 @@ from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.column import release_column
 
 _EPSILON = 0.5
-_DRAWS = 500_000
 
 
 def demo(
@@ -76,7 +75,8 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
         marks = fingerprints(private)
         with fugu.Ledger(account.ledger, budget, data=account.data, fingerprint=marks) as ledger:
             released = ledger.spend("chol", mechanism, lambda: release_column(mechanism, private))
-        _publish(folder, scenario, mechanism, released, reference, today, account)
+        audit = fugu.audit(mechanism, draws=DRAWS, through_files=0)
+        _publish(folder, scenario, released, reference, today, account, audit)
     off = np.abs(released.values - true)
     out.print(
         f"{len(released)} values went out, typically {mechanism.expected_error():.3g} mg/dl off (here "
@@ -95,13 +95,12 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     out.rule("[bold]4  Checked from outside, and attacked")
     with progress():
         verdict = fugu.examine(folder, reference=reference, twice=True)
-        audit = fugu.audit(mechanism, draws=_DRAWS, through_files=0)
     word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
     out.print(
         f"fugu verify {folder} --reference ... --twice: {word}. {len(verdict.checks)} checks: epsilon <= "
         f"{verdict.epsilon:.10g} for every pair of secrets, in both orders, by ball arithmetic and by a second proof "
         "in whole numbers; the published file is the one that the certificate names. Then an attack: "
-        f"{_DRAWS:,} draws from the path that really runs show that epsilon is at least {audit.epsilon_lower:.3g}.\n"
+        f"{DRAWS:,} draws from the path that really runs show that epsilon is at least {audit.epsilon_lower:.3g}.\n"
     )
     out.rule("[bold]5  What the numbers mean")
     _explain(_EPSILON)
@@ -128,16 +127,16 @@ def _explain(epsilon: float) -> None:
 def _publish(
     folder: Path,
     scenario: fugu.Scenario,
-    mechanism: fugu.Mechanism,
     released: fugu.Release,
     reference: Path,
     today: Path,
     account: Account,
+    audit: fugu.Audit,
 ) -> None:
     """The column, its release document, what stays at home, and the page."""
     files = Files(folder / "chol.csv")
     going = Outgoing(
-        certificates={"": mechanism.certificate},
+        certificates={"": released.certificate},
         table=today,
         data="clinic, today",
         rows=len(released),
@@ -146,4 +145,4 @@ def _publish(
         ledger=account.entry(),
     )
     columns = {"chol": released.values}
-    publish(files, going, drafted(files.published, columns), columns, page_after(files, account))
+    publish(files, going, drafted(files.published, columns), columns, Kept(audit).after(files, account))

@@ -64,6 +64,7 @@ NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The table has no line of names: they are the schema's, or the reference's.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")]
+Attack = Annotated[bool, typer.Option("--attack", help="Attack the noise first; what it reaches is shown on the page.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -10,7 +10,7 @@ import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
-from fugu.cli.paging import page_after, page_before, write_before
+from fugu.cli.paging import Pages
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema
 from fugu.errors import BadTable
@@ -55,7 +55,7 @@ class ColumnAsked:
 
 def publish_column(
     asked: ColumnAsked, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool,
-    report: str | None = None,
+    pages: Pages,
 ) -> None:  # fmt: skip
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
@@ -80,7 +80,7 @@ def publish_column(
                 reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
             ),
         )
-        before = page_before(going)
+        kept = pages.before(going, as_json)
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
@@ -90,11 +90,10 @@ def publish_column(
         else:
             draft = drawn_once(account, mechanism, private, drawn, asked.publish, files.published)
         going = going if account is None else replace(going, ledger=account.entry())
-        publish(files, going, draft, columns, page_after(files, account))
+        publish(files, going, draft, columns, kept.after(files, account))
         warn_of_formulas(files.published, columns)
         summary["files"] = files.to_json()
         summary["ledger"] = None if account is None else account.told()
-    write_before(report, before, as_json)
     if as_json:
         print_json(summary)
         return

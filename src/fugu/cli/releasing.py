@@ -11,6 +11,7 @@ from fugu.cli import options
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.charging import UNCHARGED, account_of
 from fugu.cli.console import err, warn_of_private_counts
+from fugu.cli.paging import Pages
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.documents.release import is_name
 from fugu.errors import UsageError
@@ -81,6 +82,7 @@ def release(
     report: Annotated[
         str | None, typer.Option(help="Also write the page to sign before the release here (HTML), as with --dry-run.")
     ] = None,
+    attack: options.Attack = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
@@ -129,7 +131,7 @@ def release(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
             bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
         )  # fmt: skip
-        release_sequences(asked, files, dry_run, as_json, report)
+        release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
     _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
     if protect is None:
@@ -148,7 +150,7 @@ def release(
             reading,
             None if missing == "error" else options.missing(missing), allow_no_noise, public_reference,
         )  # fmt: skip
-        release_query(statistic, account, files, data, dry_run, as_json, report)
+        release_query(statistic, account, files, data, dry_run, as_json, Pages(report, attack))
         return
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
@@ -156,7 +158,7 @@ def release(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
         reading, allow_no_noise, public_reference,
     )  # fmt: skip
-    publish_column(column, account, files, data, dry_run, as_json, report)
+    publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 
 
 _DEFAULTS: dict[str, object] = {

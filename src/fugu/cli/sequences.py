@@ -10,7 +10,7 @@ from typing import Any
 import fugu
 from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
-from fugu.cli.paging import page_after, page_before, write_before
+from fugu.cli.paging import Pages
 from fugu.cli.sequence_output import table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data import Schema
@@ -65,7 +65,7 @@ class Asked:
     public_reference: bool = False
 
 
-def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, report: str | None = None) -> None:
+def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, pages: Pages) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
     with progress():
         columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header)
@@ -93,8 +93,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
             ),
         )  # fmt: skip
-        before = page_before(going)
-    write_before(report, before, as_json)
+        kept = pages.before(going, as_json)
     summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}
     summary["prior"] = {k: v for k, v in certificate["prior"].items() if k != "transition"}
     shown = None
@@ -102,7 +101,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
         answer = _spent(asked, chain, mechanism, reading)
         shown = sequence_columns(answer, asked.query)
         going = going if asked.account is None else replace(going, ledger=asked.account.entry())
-        publish(files, going, drafted(files.published, shown), shown, page_after(files, asked.account))
+        publish(files, going, drafted(files.published, shown), shown, kept.after(files, asked.account))
         warn_of_formulas(files.published, shown)
         summary |= {"files": files.to_json(), "answer": shown}
     if as_json:

@@ -11,7 +11,7 @@ import typer
 
 from fugu.cli import options
 from fugu.cli.console import print_json, progress
-from fugu.cli.paging import page_after
+from fugu.cli.paging import Kept
 from fugu.cli.train_data import Rows, Wanted, names_of, read_bounds
 from fugu.cli.train_prior import Belief, check_private
 from fugu.cli.train_reading import Public, Reading, Told
@@ -146,7 +146,7 @@ def train(
             beliefs=Beliefs(reference=source, public=public_table, released=public_table),
         )  # fmt: skip
         text = json.dumps(model_file(found), indent=1, ensure_ascii=False) + "\n"
-        publish(files, going, drafted_text(files.published, text), None, page_after(files, None))
+        publish(files, going, drafted_text(files.published, text), None, Kept().after(files, None))
     if as_json:
         print_json(content(found))
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
 from fugu.queries.statistic import Statistic
-from fugu.visible import brief
+from fugu.visible import Json, brief
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,13 @@ class Answer:
     """All released numbers of one query and, group by group, the mechanisms that made them.
 
     `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
-    `mechanisms`: {group: mechanism}, each with its certificate."""
+    `mechanisms`: {group: mechanism}, each with its certificate. `recipe`: the question in JSON types, for a release
+    document; None for a predicate in code."""
 
     statistic: Statistic
     cells: tuple[Cell, ...]
     mechanisms: Mapping[str, Additive]
+    recipe: Json | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanisms", Fixed(self.mechanisms))

@@ -73,7 +73,7 @@ class Prepared:
         for part in self.parts.values():
             drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
             cells += part.shown(drawn.values)
-        return Answer(self.statistic, tuple(cells), self.mechanisms)
+        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe)
 
 
 def answer(

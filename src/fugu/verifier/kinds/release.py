@@ -165,10 +165,10 @@ def _answers(recipe: Json, group: str, body: Json) -> bool:
         return same and named and recipe["groups"][group] == about["rows"] and _clips(recipe, about)
     if what == "column":
         return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
-    named = {"sequence": "query", "training": "model"}[what]
+    part = {"sequence": "query", "training": "model"}[what]
     of = {"sequence": ("by", "order", "state"), "training": ("target",)}[what]
-    columns = {recipe[part] for part in of} | set(recipe.get("features", ()))
-    return bool(recipe[named] == body[named]) and columns <= set(body["reading"]["columns"])
+    columns = {recipe[name] for name in of} | set(recipe.get("features", ()))
+    return bool(recipe[part] == body[part]) and columns <= set(body["reading"]["columns"])
 
 
 def _clips(recipe: Json, about: Json) -> bool:
