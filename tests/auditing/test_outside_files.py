@@ -101,9 +101,10 @@ def test_several_published_files_are_each_held_against_the_document(folder, tmp_
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text(f"value\n{len(parts)}\n")
         parts.append(Published(name, tmp_path / name, 1, ("value",)))
+    certificate = certificate_of(folder / "made" / "column" / "out.csv")
     going = Outgoing(
-        certificates={"": certificate_of(folder / "made" / "column" / "out.csv")}, table=folder / "today.csv",
-        data="today", rows=None, recipe=None, words="Two files.", beliefs=Beliefs(),
+        certificates={"": certificate}, table=folder / "today.csv", data="today", rows=None,
+        recipe={"what": "column", **certificate["recipe"]}, beliefs=Beliefs(),
     )  # fmt: skip
     path = tmp_path / "c.certificate.json"
     issue(going, parts)[0].save(path)

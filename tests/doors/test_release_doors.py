@@ -26,7 +26,7 @@ MEANS = ("--query", "mean(chol)", "--by", "ward", "--bounds", "100,300", "--step
 
 
 def run(*args):
-    return CliRunner().invoke(app, list(map(str, args)))
+    return CliRunner().invoke(app, list(map(str, args)), env={"COLUMNS": "200"})
 
 
 def released(folder, *args):
@@ -178,7 +178,7 @@ def test_a_name_that_is_markup_is_shown(column, tmp_path):
     odd = "[bold]c.csv"
     result = run("verify", forged(column, tmp_path / "f", lambda body: body["published"][0].update(name=odd)))
     assert result.exit_code == 0
-    assert "[bold]c.csv" in result.output
+    assert "published [bold]c.csv" in " ".join(result.output.split())
 
 
 def test_nothing_is_left_beside_a_release_named_by_a_relative_path(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.documents.disclosure import IN_THE_BOX, PRIVATE_NUMBERS
+from fugu.documents.disclosure import IN_THE_BOX, PRIVATE_NUMBERS, WITHHELD
 from fugu.queries import answer
 from fugu.report import page
 
@@ -70,7 +70,8 @@ def test_the_terminal_warns(folder, monkeypatch, what, source):
     told = " ".join(found.stderr.split())
     assert ("exact counts" in told and "warning" in told) == (source == ["--public-prior"])
     certificate = json.loads((folder / "o.certificate.json").read_text())
-    assert (PRIVATE_NUMBERS in certificate["assumptions"]) == (source == ["--public-prior"])
+    assert (WITHHELD in certificate["assumptions"]) == (source == ["--public-prior"])
+    assert PRIVATE_NUMBERS not in certificate["assumptions"]  # they are in the private part
 
 
 def test_no_text_of_the_project_denies_it():
