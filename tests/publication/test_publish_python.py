@@ -6,6 +6,7 @@ import pytest
 
 import fugu
 from fugu.errors import UsageError
+from fugu.publication.issue import Beliefs, Outgoing, Published, issue
 
 PAIR = fugu.LawPair(fugu.Discrete([0, 4], [3, 1]), fugu.Discrete([0, 4], [1, 3]), "a vs b")
 ROWS = {"s": ["x", "y"] * 30, "v": [1, 5, 2, 4, 3, 3] * 10}
@@ -81,3 +82,15 @@ def test_no_file_is_written_over_and_no_table(tables):
     second = fugu.publish(tables / "out.csv", released, table=tables / "today.csv", force=True)
     assert first["data"]["commitment"] != second["data"]["commitment"]  # salted
     assert json.loads((tables / "out.certificate.json").read_text())["digest"] == second.digest
+
+
+def test_two_releases_that_hold_alone_are_no_release_together(tables):
+    """The wrong version: every certificate holds, so the document holds. Law-based guarantees do not add up."""
+    one, two = (fugu.calibrate(PAIR, fugu.Pure(1)).certificate for _ in range(2))
+    (tables / "out.csv").write_text("value\n1\n")
+    told = {"table": tables / "today.csv", "data": "d", "rows": 1, "recipe": None, "beliefs": Beliefs()}
+    for certificates, holds in (({"": one}, True), ({"a": one, "b": two}, False)):
+        document, _ = issue(Outgoing(certificates=certificates, **told), [Published("out.csv", tables / "out.csv")])
+        verdict = fugu.verify(document)
+        assert verdict.holds == holds
+        assert holds or failed(verdict)[0][0] == "groups"

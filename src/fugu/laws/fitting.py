@@ -74,9 +74,7 @@ def _model(column: NDArray[np.float64], components: int) -> Any:
         raise MissingExtra("fitting a mixture needs scikit-learn; install fugu-privacy[fit]") from None
 
     def fitted(extra: float) -> Any:
-        with (
-            warnings.catch_warnings()
-        ):  # they tell how many different values there are
+        with warnings.catch_warnings():  # they tell how many different values there are
             warnings.simplefilter("ignore")
             return GaussianMixture(components, random_state=0, n_init=1, reg_covar=extra).fit(column[:, None])
 

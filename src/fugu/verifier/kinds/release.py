@@ -64,6 +64,9 @@ def _checks(
         yield "certificates", "not checked", NOT_CHECKABLE
         return
     yield from _of_groups(verdicts)
+    if len(bodies) > 1:
+        says = "each record is in one group of one statistic, so all groups together spend no more than one of them"
+        yield checked("groups", says, lambda: _groups(bodies))
     says = "noise, secrets, unit, assumptions and figures are those of the certificates"
     yield checked("what is said", says, lambda: _same(document, bodies))
     says = "the words are those of the recipe, and the certificates answer it"
@@ -117,6 +120,19 @@ def _of_groups(verdicts: Mapping[str, Verdict]) -> Iterator[Checked]:
         same = sum(line[1] == outcome for line in found)
         count = f"all {len(found)} groups" if same == len(found) else f"{same} of {len(found)} groups, first {group!r}"
         yield f"certificates: {name}", outcome, f"{count}: {why}"
+
+
+def _groups(bodies: Mapping[str, Json]) -> None:
+    """CertificateError unless several certificates are one statistic, group by group: others do not add up."""
+    with reading():
+        stated = {group: body.get("statistic") or {} for group, body in bodies.items()}
+        asked = {(about.get("query"), about.get("by")) for about in stated.values()}
+        named = all(about.get("group") == group for group, about in stated.items())
+    if len(asked) > 1 or not named or None in next(iter(asked)):
+        raise CertificateError(
+            "the document holds several certificates that are not one statistic by group; what releases of one data "
+            "set promise alone, they do not promise together"
+        )
 
 
 def _same(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
