@@ -213,3 +213,17 @@ def test_a_training_ends_with_its_model_and_its_page(tmp_path):
     model = json.loads((tmp_path / "m.json").read_text())
     (tmp_path / "m.json").write_text(json.dumps({**model, "extra": 1}))
     assert not fugu.examine(tmp_path / "m.json").holds
+
+
+def test_a_secret_that_only_one_person_has_is_in_no_file_for_publication(tmp_path):
+    with open(TODAY) as file:
+        lines = file.read().splitlines()
+    cells = lines[4].split(",")
+    cells[4] = "Zebra7"
+    (tmp_path / "t.csv").write_text("\n".join([*lines[:4], ",".join(cells), *lines[5:]]) + "\n")
+    asked = ("--publish", "chol", "--protect", "smoker", "--epsilon", "0.5", "--public-prior", "--no-ledger")
+    (tmp_path / "out").mkdir()
+    released(tmp_path / "out", tmp_path / "t.csv", *asked, "-o", tmp_path / "out" / "p.csv")
+    for place in (tmp_path / "out").iterdir():
+        assert ("Zebra7" in place.read_text()) == (place.name == "p.private.json"), place.name
+    assert fugu.examine(tmp_path / "out").holds

@@ -58,7 +58,7 @@ Start = Annotated[
 ]
 SchemaFile = Annotated[
     str | None,
-    typer.Option("--schema", metavar="FILE", help="What the columns mean: the [schema] part of a TOML file."),
+    typer.Option("--schema", metavar="FILE", help="What the columns mean: the \\[schema] part of a TOML file."),
 ]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The table has no line of names: they are the schema's, or the reference's.")

@@ -139,7 +139,7 @@ def _said(going: Outgoing, salt: str) -> Json:
     return {
         "kind": "release",
         "question": _question(going),
-        "skipped": None if going.skipped is None else list(going.skipped),
+        "skipped": None if going.skipped is None or own else list(going.skipped),
         "beliefs": going.beliefs.to_json(salt),
         "ledger": going.ledger,
         **derived({group: told(found) for group, found in going.certificates.items()}, withheld=own),

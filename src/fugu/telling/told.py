@@ -56,9 +56,9 @@ def tells(*kinds: str) -> Callable[[Teller], Teller]:
 def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
     """What a release document says of its certificates: one budget and unit, the rest of all groups together.
 
-    Where beliefs were fitted on the private table and are withheld, what else tells its numbers is left out too: how
-    records are read (categories, medians), edges and bounds, and exact figures, since a scale in 17 digits tells the
-    counts behind it."""
+    Where beliefs were fitted on the private table and are withheld, what else tells its numbers is left out too: which
+    secrets there are, how records are read (categories, medians), edges and bounds, and exact figures, since a scale in
+    17 digits tells the counts behind it."""
     first = next(iter(parts.values()))
     for part in parts.values():
         for name in ("budget", "unit", "reading"):
@@ -68,8 +68,8 @@ def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
     return {
         "budget": first.budget,
         "unit": first.unit,
-        "secrets": _united(part.secrets for part in parts.values()),
-        "pairs": _united(part.pairs for part in parts.values()),
+        "secrets": [] if withheld else _united(part.secrets for part in parts.values()),
+        "pairs": [] if withheld else _united(part.pairs for part in parts.values()),
         "mechanisms": [mechanism(group, part) for group, part in parts.items()],
         "reading": None if withheld else first.reading,
         "assumptions": [
