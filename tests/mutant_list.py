@@ -604,6 +604,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("beliefs of the private table", "self.reference or self.table, self.publish", "self.table, self.publish"),
     ["verifier/kinds/release.py", "publication/test_publish_python.py"],
     ("several releases in one document", "if len(asked) > 1 or not named or None in next(iter(asked)):", NO),
+    ["auditing/outside/books.py", EVIDENCE],
+    ("a charge for other laws", "if charge.beliefs not in _known_by(found, charge.guarantee):", NO),
     ["publication/drafts.py", CRASHES],
     ("an edited file given back", "path.is_file() and file_sha256(path) == sha256", "path.is_file()",
      "cli/test_ledger_release.py"),

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from release_files import RELEASES, beside, checks, command, document_of, forged, prepared, released
+from release_files import RELEASES, beside, checks, command, document_of, forged, prepared, released, written_table
 
 BELIEVED = ("column", "binned", "mean", "sum", "count", "groups", "sequence", "top")
 TABULATED = ("histogram", "histograms", "edges", "crosstab")
@@ -157,3 +157,23 @@ def test_what_a_withheld_release_charged_for_each_entry_is_not_called_checked(tm
     code, lines = checks(beside(out), "--ledger", tmp_path / "l.db")
     assert code == 0 and lines["ledger"][0] == "holds" and lines["ledger entry"][0] == "not checked"
     assert "withheld" in lines["ledger entry"][1]
+
+
+@pytest.mark.parametrize("kind", ["column", "groups", "histograms"])
+def test_the_charge_was_for_the_laws_in_the_document(kind, tmp_path):
+    """A wrong version: the entry and the file are right, and the certificate around them is another one."""
+    folder = prepared(tmp_path, seed=3)
+    first = charged(folder, kind)
+    code, lines = checks(first.with_suffix(".certificate.json"), "--ledger", folder / "l.db")
+    assert code == 0 and lines["ledger beliefs"][0] == "holds"
+    was = json.loads(beside(first).read_text())
+    written_table(folder / "ref.csv", 200, 77)  # another reference, so other laws
+    more = ("--bins", "0,3,6") if kind == "histograms" else ()  # a table of counts has no laws, but other cells
+    second = beside(released(folder, kind, *more, out="two.csv"))
+
+    def change(body):
+        body.update(ledger=was["ledger"], published=was["published"], data=was["data"])
+
+    forged(second, change)
+    code, lines = checks(second, "--ledger", folder / "l.db")
+    assert code == 4 and lines["ledger entry"][0] == "holds" and lines["ledger beliefs"][0] == "fails"

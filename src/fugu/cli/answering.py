@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
@@ -14,10 +12,9 @@ from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
 from fugu.data import Schema
-from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
@@ -97,7 +94,7 @@ def release_query(
             print_json({**summary, "scales": scales})
         else:
             say(f"noise scale of each group: {scales}")
-            out.print("dry run: nothing was released, charged or written")
+            out.print("dry run: nothing was released or charged")
         return
     cells = _spent(asked, prepared, account)
     columns = columns_of(cells)
@@ -123,16 +120,9 @@ def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Ce
 
     if account is None:
         return tuple(Cell(*cell) for cell in produce())
-    proofs = sorted((group, _asked(m.certificate), m.certificate.fingerprint, m.certificate.body["reading"])
-                    for group, m in prepared.mechanisms.items())  # fmt: skip
-    stated = json.dumps([asked.by, proofs], sort_keys=True)
-    charge = Charge(LAW, asked.budget, hashlib.sha256(stated.encode()).hexdigest())
+    certificates = {group: found.certificate for group, found in prepared.mechanisms.items()}
+    charge = Charge.of_groups(asked.budget, asked.by, certificates)
     return tuple(Cell(*cell) for cell in account.spend(prepared.private, charge, produce))
-
-
-def _asked(certificate: Certificate) -> dict[str, Any]:
-    """What a ledger knows a question by: as version 0.1 wrote it, so that its requests are still known."""
-    return {k: v for k, v in certificate.body["statistic"].items() if k not in ("rows", "averaged")}
 
 
 def bounds_of(text: str | None) -> tuple[Real, Real] | None:

@@ -99,4 +99,4 @@ def publish_column(
         return
     describe(mechanism, asked.publish, len(private))
     written = ", ".join(map(str, files.all()))
-    say("dry run: nothing was released or written" if dry_run else f"wrote {written}")
+    say("dry run: nothing was released or charged" if dry_run else f"wrote {written}")

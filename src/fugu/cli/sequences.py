@@ -110,7 +110,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
     for line in words(certificate).splitlines():
         out.print(escape(line), soft_wrap=True)
     if shown is None:
-        out.print("dry run: nothing was released, charged or written")
+        out.print("dry run: nothing was released or charged")
         return
     out.print(table_of(shown))
     say(f"wrote {', '.join(map(str, files.all()))}")

@@ -75,6 +75,16 @@ class Charge:
         points = _points(certificate) if point_masses else ()
         return Charge(LAW, certificate.budget, certificate.fingerprint, block, points)
 
+    @staticmethod
+    def of_groups(budget: Guarantee, by: str | None, certificates: Mapping[str, Certificate]) -> Charge:
+        """One charge for all groups of a statistic, since a record belongs to one: what was asked, and for which laws.
+
+        The question is stated as version 0.1 stated it, so that its requests are still known."""
+        proofs = sorted((group, _asked(found), found.fingerprint, found.body["reading"])
+                        for group, found in certificates.items())  # fmt: skip
+        stated = json.dumps([by, proofs], sort_keys=True)
+        return Charge(LAW, budget, hashlib.sha256(stated.encode()).hexdigest())
+
     def text(self) -> str:
         """The charge as JSON with exact numbers; equal charges have equal texts."""
         more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points)}
@@ -150,6 +160,11 @@ def _per_entry(mechanism: Any) -> Any:
 def _stated(thing: Any) -> Any:
     """What a question says of itself: the claims of a document, which no version of fugu changes, or words."""
     return thing.claims if isinstance(thing, PerEntryCertificate) else str(thing)
+
+
+def _asked(certificate: Certificate) -> dict[str, Any]:
+    """The statistic that a certificate is for, without what later versions added."""
+    return {k: v for k, v in certificate.body["statistic"].items() if k not in ("rows", "averaged")}
 
 
 def _points(certificate: Certificate) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fugu.auditing.outside.draws import same_draw
+from fugu.documents.certificate import Certificate
 from fugu.documents.plain_json import reading
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, LedgerBroken
@@ -13,13 +14,16 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_json
 from fugu.guarantee.numbers import exact
 from fugu.ledger import Books, books
-from fugu.ledger.charge import LAW
+from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.store import View
 from fugu.numbers.exact import read_number
 from fugu.verifier.verdict import Checked, NotChecked, checked
 from fugu.visible import Json
 
 
-def ledger_checks(document: ReleaseDocument, ledger: str | None) -> Iterator[Checked]:
+def ledger_checks(
+    document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledger: str | None
+) -> Iterator[Checked]:
     """That the ledger is whole, and that the release was charged in it."""
     stated = document["ledger"]
     if ledger is None:
@@ -28,6 +32,7 @@ def ledger_checks(document: ReleaseDocument, ledger: str | None) -> Iterator[Che
         return
     yield checked("ledger", "every event follows from the one before", lambda: _whole(ledger))
     yield checked("ledger entry", "the release was charged, with this budget", lambda: _entry(document, stated, ledger))
+    yield checked("ledger beliefs", "it was charged for these laws", lambda: _beliefs(document, bodies, ledger))
     yield checked(
         "ledger draw", "the published file is the draw that the ledger keeps", lambda: _draw(document, ledger)
     )
@@ -53,6 +58,42 @@ def _whole(ledger: str) -> None:
 def _entry(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
     with reading():
         _charged(document, stated, ledger)
+
+
+def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledger: str) -> None:
+    """CertificateError unless the charge was for the certificates in the document."""
+    stated = document["ledger"]
+    if stated is None:
+        raise NotChecked("the document names no entry: no ledger was charged")
+    if bodies is None:
+        raise NotChecked("the certificates are withheld")
+    with reading():
+        try:
+            text = Books(Path(ledger)).read(_charge, stated["data"], stated["request"])
+            charge = None if text is None else Charge.parse(text)
+        except LedgerBroken as error:
+            raise CertificateError(str(error)) from None
+        if charge is None:
+            raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
+        if charge.kind != LAW:
+            raise NotChecked("charges for each entry are for any data: the ledger knows no laws of them")
+        found = {group: Certificate.parse(body) for group, body in bodies.items()}
+        if charge.beliefs not in _known_by(found, charge.guarantee):
+            raise CertificateError("the ledger charged this request for other laws or another question")
+
+
+def _known_by(certificates: Mapping[str, Certificate], budget: Guarantee) -> set[str]:
+    """What a ledger knows certificates by: the only one by its laws, those of a statistic by question and laws."""
+    first = next(iter(certificates.values()))
+    known = {first.fingerprint} if len(certificates) == 1 else set()
+    if (about := first.body.get("statistic")) is not None:
+        known.add(Charge.of_groups(budget, about.get("by"), certificates).beliefs)
+    return known
+
+
+def _charge(view: View, data: str, request: str) -> str | None:
+    asked = view.state.asked.get((data, request))
+    return None if asked is None else asked.charge
 
 
 def _draw(document: ReleaseDocument, ledger: str) -> None:

@@ -76,7 +76,7 @@ def _outside(
     release = found.release
     if release is not None:
         yield from data_checks(release, private, None if data is None else str(data))
-        yield from ledger_checks(release, None if ledger is None else str(ledger))
+        yield from ledger_checks(release, bodies, None if ledger is None else str(ledger))
         yield "date", "not checked", f"{release['date']}, as the document says; a file cannot prove a date"
     else:
         version = found.document.body.get("fugu", "0.1")
