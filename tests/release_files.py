@@ -45,7 +45,8 @@ def public_part(body):
     the sizes and digests of the published files, which are those of drawn values."""
     kept = {name: part for name, part in body.items() if name not in DRAWN}
     if "data" in kept:
-        kept["data"] = {name: part for name, part in kept["data"].items() if name != "commitment"}
+        for salted in ("data", "beliefs"):
+            kept[salted] = {name: part for name, part in kept[salted].items() if name != "commitment"}
         kept["published"] = [
             {name: part for name, part in file.items() if name not in ("sha256", "bytes")} for file in kept["published"]
         ]

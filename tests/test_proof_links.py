@@ -23,7 +23,7 @@ SOURCE = ROOT / "src" / "fugu"
 PAGES = ROOT / "docs" / "proofs"
 
 _MENTION = re.compile(r"docs/proofs(?P<page>[\w./-]*)(?P<anchor>#[\w-]*)?")
-_AWAY = re.compile(r"(?<!in )\btheory\b|\bnotes?, section|\b(?:the|composition) notes\b|\bdistribution\.md\b", re.I)
+_AWAY = re.compile(r"(?<!in )\btheory\b|\bnotes?, section \d|\b(?:the|composition) notes\b|\bdistribution\.md\b", re.I)
 _PAPER = re.compile(r"\b[A-Z]\w+(?:,? (?:and )?[A-Z]\w+| et al\.)* (?:19|20)\d\d\b")
 _LISTED = re.compile(r"^- \*(?P<text>[^*]+)\*:\s+\[proof\]\((?P<target>[^)\s]+)\)", re.MULTILINE)
 _REGISTRARS = ("method", "renyi_method", "Way", "Method", "RenyiMethod")

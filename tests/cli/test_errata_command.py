@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
+from fugu.cli import console
 from fugu.cli.app import app
 from fugu.errors import NotProvable, UsageError
 from fugu.papers.errata import errata, registry, run
@@ -18,6 +19,12 @@ def fugu(*words):
     done = CliRunner().invoke(app, ["errata", *words], env={"COLUMNS": "200"})
     error = done.exception
     return (getattr(error, "exit_code", done.exit_code), done.stdout, error)
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """A terminal on which no line breaks, whatever a test before has made of it."""
+    monkeypatch.setattr(console.out, "_width", 200)
 
 
 @pytest.fixture

@@ -135,6 +135,7 @@ def test_model_and_certificate_are_written_and_proved_again(folder, tmp_path):
         "m.json",
         "m.certificate.json",
         "m.private.json",
+        "m.report.html",
     }
     model = json.loads((tmp_path / "m.json").read_text())
     assert model["features"] == ["load", "wind"] and model["target"] == "power" and model["classes"] is None

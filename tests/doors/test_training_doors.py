@@ -144,7 +144,7 @@ def fit_once(monkeypatch, kind, X, y, **options) -> Outcome:
 def train_once(monkeypatch, folder, table, *args) -> Outcome:
     """`fugu train`, with its files; coefficients and utility, which noise covers, are blanked out."""
     monkeypatch.chdir(folder)
-    for name in ("m.json", "m.certificate.json", "m.private.json"):
+    for name in ("m.json", "m.certificate.json", "m.private.json", "m.report.html"):
         (folder / name).unlink(missing_ok=True)
 
     def call():

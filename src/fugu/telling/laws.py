@@ -1,4 +1,4 @@
-"""The noise of a certificate in figures and in words that need no theory: "values come in steps of 43.8"."""
+"""The noise of a certificate in figures and in plain words: "values come in steps of 43.8"."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.numbers.exact import read_number
-from fugu.telling.told import PAGES, Told, tells
+from fugu.telling.told import Told, tells
 from fugu.visible import Json
 
-_PAGE = {"vector": "vectors.md", "correlated": "correlated.md", "mixed": "renyi.md#11-a-coin-between-two-mechanisms"}
-_OF_NOISE = {"laplace": "laplace.md", "gaussian": "gaussian.md"}
+_PAGE = {
+    "vector": "docs/proofs/vectors.md",
+    "correlated": "docs/proofs/correlated.md",
+    "mixed": "docs/proofs/renyi.md#11-a-coin-between-two-mechanisms",
+}
+_OF_NOISE = {"laplace": "docs/proofs/laplace.md", "gaussian": "docs/proofs/gaussian.md"}
+_RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
 @tells("additive", "vector", "correlated", "analysis")
@@ -55,12 +60,12 @@ def told_of_laws(certificate: Certificate, noise: Json) -> Told:
 def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
     if certificate.kind in _PAGE:
-        return PAGES + _PAGE[certificate.kind]
+        return _PAGE[certificate.kind]
     if certificate.budget.renyi:
-        return PAGES + "renyi.md"
+        return _RENYI
     smooth = not all(item.atoms for item in certificate.laws)
     kind = certificate.body["noise"]["kind"]
-    return PAGES + ("mixtures.md" if smooth and kind == "laplace" else _OF_NOISE.get(kind, "renyi.md"))
+    return _MIXTURES if smooth and kind == "laplace" else _OF_NOISE.get(kind, _RENYI)
 
 
 def noise_told(certificate: Certificate) -> Json:

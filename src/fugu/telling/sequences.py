@@ -10,7 +10,7 @@ from fugu.guarantee import Pure
 from fugu.guarantee.encoding import budget_json
 from fugu.numbers.exact import read_number
 from fugu.queries.sequence_certificate import SECRETS, SequenceCertificate
-from fugu.telling.told import PAGES, Told, tells
+from fugu.telling.told import Told, tells
 from fugu.visible import Json
 
 
@@ -22,7 +22,7 @@ def of_sequences(certificate: SequenceCertificate) -> Told:
         budget=budget_json(Pure(certificate.asked)), unit="the state of each entry of each user",
         secrets=tuple(map(str, certificate["prior"]["states"])), pairs=(SECRETS,),
         method=f"{certificate['query']}, private for each entry, translated under a Markov chain",
-        theorem="per-entry privacy under a prior: translation of epsilon", proof=PAGES + "translation.md",
+        theorem="per-entry privacy under a prior: translation of epsilon", proof="docs/proofs/translation.md",
         noise=sequence_noise(certificate.claims),
         figures={"epsilon": stated["epsilon"], "delta": 0.0, "per entry": certificate["epsilon"]},
         worst_pair=SECRETS, assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"],
@@ -36,7 +36,7 @@ def of_entries(certificate: PerEntryCertificate) -> Told:
     return Told(
         budget=budget_json(certificate.guarantee), unit="one entry", secrets=(), pairs=(NEIGHBOURS,),
         method=str(certificate["claimed by"]), theorem=f"noise for the sensitivity of {certificate['query']}",
-        proof=PAGES + "translation.md", noise=sequence_noise(certificate.claims),
+        proof="docs/proofs/translation.md", noise=sequence_noise(certificate.claims),
         figures={"epsilon": certificate["epsilon"], "delta": certificate["delta"]}, worst_pair=NEIGHBOURS,
         assumptions=(), about={"query": certificate["query"]},
     )  # fmt: skip

@@ -12,8 +12,6 @@ from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number
 from fugu.visible import Json
 
-PAGES = "docs/proofs/"
-
 
 @dataclass(frozen=True)
 class Told:

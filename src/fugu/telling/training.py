@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fugu.numbers.exact import read_number
-from fugu.telling.told import PAGES, Told, tells
+from fugu.telling.told import Told, tells
 from fugu.training.record import TrainingCertificate
 
 
@@ -17,7 +17,7 @@ def of_training(certificate: TrainingCertificate) -> Told:
     return Told(
         budget=certificate["budget"], unit="one record", secrets=(), pairs=(certificate.neighbours,),
         method=str(certificate["model"]), theorem="the last iterate of a noisy contraction",
-        proof=PAGES + "iterations.md", noise={"noise": noise, "steps": steps, "words": words},
+        proof="docs/proofs/iterations.md", noise={"noise": noise, "steps": steps, "words": words},
         figures=certificate["proved"], worst_pair=certificate.neighbours, assumptions=certificate.assumptions,
         reading=certificate.body.get("reading"), about={"model": certificate["model"]},
     )  # fmt: skip

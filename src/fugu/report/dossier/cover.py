@@ -44,7 +44,7 @@ def _boxes(dossier: Dossier) -> Html:
         boxes.append(note("aside", "Nothing has gone out yet", " This page shows what would be published, and how."))
     if dossier.certificates is None:
         boxes.append(note("loud", "The beliefs are withheld", tag("p", WITHHELD)))
-    elif holds_private_numbers(dossier.body["assumptions"]):
+    elif dossier.body.get("withheld") or holds_private_numbers(dossier.body["assumptions"]):
         said = " It shows beliefs that were fitted on the private table itself. Publish it only if they are public."
         boxes.append(note("loud", "This page holds exact numbers of the private table", said))
     if warnings := weaknesses(dossier.budget, dossier.body["data"]["rows"]):
