@@ -36,7 +36,7 @@ quick: install check
 	@$(BIN)/python -m pytest -n $(JOBS) $(QUICK)
 
 test: install check
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 # The pages in headless Chromium; part of `make test` too, and skipped with the reason where there is none.
 test-browser: install

@@ -48,7 +48,7 @@ def rule(seed, folder, edits=6):
     return edits
 
 
-@search("releases of every kind through files, and one character of the document", quick=30)
+@search("releases of every kind through files, and one character of the document", quick=10)
 def test_what_was_released_holds_and_no_character_can_be_changed(seed, tmp_path):
     return rule(seed, tmp_path)
 

@@ -33,7 +33,7 @@ def agree(certificate):
     return found
 
 
-@search("two proofs of one certificate", each=list(SHAPES), quick=15)
+@search("two proofs of one certificate", each=list(SHAPES), quick=7)
 def test_both_proofs_agree(kind, rng):
     certificate = calibrated(kind, rng)
     if certificate is None:

@@ -100,7 +100,9 @@ def release(
     sequences = state is not None or order is not None
     reading = options.schema(schema, no_header and not sequences)
     data = Path(table).name if data is None else data
-    if data and not is_name(data):
+    if not data:
+        raise UsageError("--data is a name, and the name of a data set must not be empty")
+    if not is_name(data):
         raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
     budget = options.budget(epsilon, delta, alpha)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
