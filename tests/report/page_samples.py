@@ -12,10 +12,13 @@ from fugu import PerEntryDP, Schema
 from fugu.auditing.property_attack import property_attack
 from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
+from fugu.publication.issue import Beliefs, Outgoing, Published, issue, preview
+from fugu.queries.answering import prepare
 from fugu.queries.sequence_certificate import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequences import Histogram, States
 from fugu.report import page
+from fugu.report.dossier import Dossier, dossier_page
 from fugu.report.influence import influence_page
 from fugu.report.property import property_page
 from fugu.report.property_facts import MethodLine
@@ -95,7 +98,46 @@ def _training():
     return page(model.fit(x, x @ [0.5, -0.2]).certificate_)
 
 
+def _answers():
+    today = REFERENCE.with_name("clinic_today.csv")
+    asked = {"by": "ward", "bounds": (100, 300), "step": 5}
+    found = prepare(today, "mean(chol)", "smoker", fugu.Pure(0.5), REFERENCE, **asked)
+    return Outgoing(
+        certificates={name: each.certificate for name, each in found.mechanisms.items()},
+        table=today,
+        data="a register of patients with a name that goes on and on beyond every column",
+        rows=900,
+        recipe={"what": "statistic", **(found.recipe or {})},
+        skipped=[LONG],
+        beliefs=Beliefs(reference=REFERENCE),
+        ledger={"request": LONG, "data": "today", "entry": "0" * 64, "at": "2026-01-01T00:00:00.000+00:00"},
+    )
+
+
+def _released():
+    """After the release, with the extract of a ledger and an attack."""
+    document, _ = issue(
+        _answers(), [Published("means_of_every_ward_in_the_clinic.csv", REFERENCE, 3, ("group", "value"))]
+    )
+    entries = ({"request": LONG, "state": "settled", "charge": "Pure(epsilon=0.5)", "at": "2026-01-01T00:00"},)
+    audit = fugu.audit(fugu.calibrate(PAIR, fugu.Pure(0.3)), draws=2000, through_files=0, rng=np.random.default_rng(1))
+    return dossier_page(
+        Dossier.of(document, entries=entries, audit=audit, names={"certificate": "means.certificate.json"})
+    )
+
+
+def _to_sign():
+    """Before it, of one column: with the figures of its laws."""
+    scenario = fugu.Scenario.from_table(REFERENCE, publish="chol", protect="smoker", bins=12)
+    sealed = fugu.calibrate(scenario, fugu.Approx(0.5, 1e-4)).certificate
+    recipe = {"what": "column", **(scenario.recipe or {})}
+    going = replace(_answers(), certificates={"": sealed}, recipe=recipe, ledger=None)
+    return dossier_page(Dossier(preview(going), {"": sealed}, released=False))
+
+
 SAMPLES = {
+    "release by group": _released,
+    "page to sign": _to_sign,
     "one number": _one_number,
     "several pairs": _several_pairs,
     "fitted": _fitted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.html import Html, tag
-from fugu.report.shell import row, section, table
+from fugu.report.shell import row, section, stacked
 
 
 def books(dossier: Dossier) -> Html:
@@ -21,12 +21,12 @@ def books(dossier: Dossier) -> Html:
     own = (
         f"Request “{stated['request']}” of data “{stated['data']}”, entry {stated['entry'][:16]}…, {stated['at'][:16]}."
     )
-    lines = [_line(e, e["request"] == stated["request"]) for e in dossier.entries or ()]
-    head = ["request", "state", "charge", "time (UTC)", ""]
-    shown = table("Requests for this data in the ledger", head, tag("tbody", lines)) if lines else None
+    head = ["request", "state", "charge", "time (UTC)", "which"]
+    lines = [_line(e, e["request"] == stated["request"], head) for e in dossier.entries or ()]
+    shown = stacked("Requests for this data in the ledger", head, tag("tbody", lines)) if lines else None
     return section("books-title", "What has been spent on this data", tag("p", own), shown)
 
 
-def _line(entry: dict[str, str], own: bool) -> Html:
+def _line(entry: dict[str, str], own: bool, head: list[str]) -> Html:
     when = entry["at"][:16].replace("T", " ")
-    return row(entry["request"], entry["state"], entry["charge"], when, "this release" if own else "")
+    return row(entry["request"], entry["state"], entry["charge"], when, "this release" if own else "another", head=head)

@@ -6,22 +6,23 @@ from fugu.numbers.exact import read_number
 from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.html import Html, tag
-from fugu.report.shell import defined, row, section, table
+from fugu.report.shell import defined, row, section, stacked
 
 _MOST = 60
 
 
 def bounds(dossier: Dossier) -> Html:
     """The proof of every group with its page, and the attack if there was one."""
+    head = ["group", "proved ε", "δ", "pair that needs the noise most", "proof"]
     lines = []
     mechanisms = list(dossier.body["mechanisms"])
     for each in mechanisms[:_MOST]:
         figures = each["proved"] or {}
         epsilon = text.number(float(read_number(figures["epsilon"])), "up", 6) if figures else "withheld"
         delta = text.number(float(read_number(figures["delta"])), "up") if figures else "withheld"
-        lines.append(row(each["group"] or "all", epsilon, delta, each["worst pair"] or "withheld", each["proof"]))
-    head = ["group", "proved ε", "δ", "pair that needs the noise most", "proof"]
-    shown = table("Proved upper bounds on what is revealed", head, tag("tbody", lines))
+        worst = each["worst pair"] or "withheld"
+        lines.append(row(each["group"] or "all", epsilon, delta, worst, each["proof"], head=head))
+    shown = stacked("Proved upper bounds on what is revealed", head, tag("tbody", lines))
     return section("bounds-title", "What is proved, and what an attack reaches", shown, _attack(dossier))
 
 

@@ -11,7 +11,7 @@ from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.html import Html, tag
-from fugu.report.shell import row, section, table
+from fugu.report.shell import row, section, stacked
 from fugu.report.views import parts
 from fugu.telling.laws import published_unit
 
@@ -66,11 +66,11 @@ def _range(certificate: Certificate, laws: list[Family], step: float) -> float:
 def noise(dossier: Dossier) -> Html:
     """A table with a line for each group."""
     groups = list(dossier.body["mechanisms"])
-    lines = [_line(dossier, each) for each in groups[:_MOST]]
     rest = tag("p", tag("small", f"The first {_MOST} of {len(groups):,} groups.")) if len(groups) > _MOST else None
     summed = any("statistic" in found.body for found in dossier.laws.values())
     varies = "one record varies it by" if summed else "values vary by"
     head = ["group", "noise", "average error", "95 % of errors within", varies, "ordinary privacy would add"]
+    lines = [_line(dossier, each, head) for each in groups[:_MOST]]
     caption = "Noise in the units of what is published"
     under = (
         f"“{varies[0].upper()}{varies[1:]}”: the standard deviation under the stated beliefs. “Ordinary privacy would "
@@ -79,19 +79,23 @@ def noise(dossier: Dossier) -> Html:
         "against every other and uses no beliefs."
     )
     return section(
-        "noise-title", "How much noise", table(caption, head, tag("tbody", lines)), rest, tag("p", tag("small", under))
+        "noise-title",
+        "How much noise",
+        stacked(caption, head, tag("tbody", lines)),
+        rest,
+        tag("p", tag("small", under)),
     )
 
 
-def _line(dossier: Dossier, mechanism: dict[str, object]) -> Html:
+def _line(dossier: Dossier, mechanism: dict[str, object], head: list[str]) -> Html:
     group = str(mechanism["group"]) or "all"
     words = str(mechanism["noise"]["words"])  # type: ignore[index]
     certificate = dossier.laws.get(str(mechanism["group"]))
     if certificate is None or certificate.kind == "correlated":
-        return row(group, words, "-", "-", "-", "-")
+        return row(group, words, "-", "-", "-", "-", head=head)
     found = amounts(certificate)
     shown = [None if x is None else text.number(x) for x in (found.error, found.half, found.spread, found.ordinary)]
-    return row(group, words, *("-" if x is None else x for x in shown))
+    return row(group, words, *("-" if x is None else x for x in shown), head=head)
 
 
 def whatever_is_believed(dossier: Dossier) -> Html | None:
