@@ -201,6 +201,9 @@ def contests(certificate: Certificate) -> Iterator[Contest]:
             yield replace(found, cells=cells) if isinstance(found, Atoms) else found
 
 
+_NO_NOISE = "not attackable, because no noise is added: the exact value goes out, and the beliefs alone hide it"
+
+
 @singledispatch
 def _contest(item: object, certificate: Certificate) -> Contest:  # noqa: ARG001
     raise UsageError(f"not attackable, because there is no sampler of laws of kind {type(item).__name__}")
@@ -219,7 +222,7 @@ def _(item: Family, certificate: Certificate) -> Contest:
 @_contest.register
 def _(item: Analytic, certificate: Certificate) -> Contest:
     if certificate.lattice is None:
-        raise UsageError("not attackable, because no noise is added: the exact value goes out, and the beliefs hide it")
+        raise UsageError(_NO_NOISE)
     atoms, weights = _as_atoms((item.p, item.q), certificate.lattice)
     note = "normal inputs are doubles; scores see them as atoms"
     return Atoms(item.label, atoms, weights, channel_of(certificate), (item.p, item.q), note)
@@ -238,7 +241,8 @@ def _values(points: NDArray[np.int64], certificate: Certificate) -> Floats:
     """Values that the release rounds to these lattice points: supported ones, where values are moved to such first."""
     lattice, support = certificate.lattice, certificate.support
     if lattice is None:
-        assert support is not None  # without a lattice, points are the numbers of supported values
+        if support is None:  # the exact sum goes out, and the certificate only numbers its values
+            raise UsageError(_NO_NOISE)
         return np.asarray(support[points])
     if support is None or certificate.body.get("support") == "lattice":
         return lattice.value(points)
