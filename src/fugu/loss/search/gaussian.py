@@ -34,7 +34,8 @@ def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: floa
 
     reach = reach_of(precision)
     rows, pairs = _dense(item, reach)  # refuses what is out of reach before anything is allocated
-    kernel = np.exp(-precision * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
+    narrow = min(precision, 1e3)  # e^-1000 is 0 in doubles: beyond, nothing changes, and infinity times 0 is no number
+    kernel = np.exp(-narrow * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
     kernel /= kernel.sum()
     noised = [np.maximum(fftconvolve(row, kernel), 0) for row in rows]
     e = math.exp(min(epsilon, 700.0))
