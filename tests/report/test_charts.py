@@ -128,6 +128,11 @@ def _distance(p, a, b):
     return math.hypot(x - x1 - t * (x2 - x1), y - y1 - t * (y2 - y1))
 
 
+def test_a_jump_beyond_the_ends_of_a_piece_stays():
+    """The wrong version: the distance from the line through the two ends, on which the middle place lies."""
+    assert thinned([(5.0, 0.0), (5.0, 200.0), (5.0, 100.0)]) == [(5.0, 0.0), (5.0, 200.0), (5.0, 100.0)]
+
+
 def test_peaks_of_a_line_stay():
     xs = np.arange(400.0)
     places = [(x, 100.0 - (20.0 if x == 237 else 0.0)) for x in xs.tolist()]

@@ -46,18 +46,21 @@ def thinned(places: list[Place], near: float = NEAR) -> list[Place]:
         first, last = open_.pop()
         if last - first < 2:
             continue
-        (x1, y1), (x2, y2) = places[first], places[last]
-        length = math.hypot(x2 - x1, y2 - y1)
-        across = [
-            abs((x2 - x1) * (y1 - y) - (x1 - x) * (y2 - y1)) / length if length else math.hypot(x - x1, y - y1)
-            for x, y in places[first + 1 : last]
-        ]
+        across = [_away(place, places[first], places[last]) for place in places[first + 1 : last]]
         far = max(range(len(across)), key=across.__getitem__)
         if across[far] > near:
             middle = first + 1 + far
             kept.add(middle)
             open_ += [(first, middle), (middle, last)]
     return [places[k] for k in sorted(kept)]
+
+
+def _away(place: Place, start: Place, end: Place) -> float:
+    """How far a place is from the straight piece between two others, not from the line beyond its ends."""
+    (x, y), (x1, y1), (x2, y2) = place, start, end
+    square = (x2 - x1) ** 2 + (y2 - y1) ** 2
+    along = min(1.0, max(0.0, ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / square)) if square else 0.0
+    return math.hypot(x - x1 - along * (x2 - x1), y - y1 - along * (y2 - y1))
 
 
 def level(left: float, right: float, y: float, look: str) -> Html:
