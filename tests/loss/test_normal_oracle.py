@@ -165,14 +165,14 @@ def check_claim(p, q, kind, b, eps):
     return claimed, true
 
 
-@search("delta of normal laws against the oracle", quick=60)
+@search("delta of normal laws against the oracle", quick=30)
 def test_normals_are_never_below_the_oracle_and_tight(rng):
     p, q, b, eps = random_normals(rng)
     kind = ("laplace", "laplace", "gaussian")[rng.integers(3)]
     check_claim(p, q, kind, 0.0 if rng.random() < 0.1 else b, eps)
 
 
-@search("delta of normal mixtures against the oracle", quick=15)
+@search("delta of normal mixtures against the oracle", quick=8)
 def test_mixtures_are_never_below_the_oracle_and_tight(rng):
     p, q = random_mixture(rng, 0.2), random_mixture(rng, 0.2)
     kind = ("laplace", "gaussian")[rng.integers(2)]
