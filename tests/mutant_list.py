@@ -680,7 +680,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["auditing/outside/books.py", EVIDENCE],
     ("another entry of the same name", 'if event.hash != stated["entry"]:', NO),
     ("any charge is the budget", "    if not _same_budget(document, entry.kind, entry.guarantee):", "    if False:"),
-    ("a broken ledger holds", "        Books(Path(ledger)).read(books.verify)", "        pass"),
+    ("a broken ledger holds", "        found.read(books.verify)", "        pass"),
     ["auditing/outside/found.py", OUTSIDE],
     ("an unreadable certificate is passed over", "    if unread:\n        file, why", "    if False:\n        file, why"),
     ("the first of two certificates", "if len(candidates) > 1 or (releases and len(documents) > len(releases)):", NO),

@@ -57,7 +57,7 @@ def publish(
     - `ledger`, `request`: the ledger that was charged, and the name of the request in it.
     - `force`: True to write over files that exist.
 
-    Returns the `ReleaseDocument`. Raises `UsageError` for names that exist or are no CSV file, and for beliefs that were
+    Returns the `ReleaseDocument`. Raises `UsageError` for names that exist or are no CSV file, and where beliefs were
     fitted on a reference that is not given: the document would call them declared."""
     files = Files(Path(path))
     if files.published.suffix != ".csv":
