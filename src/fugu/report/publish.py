@@ -68,12 +68,6 @@ def publish(
         if not force and (file.exists() or file.is_symlink()):
             raise UsageError(f"{file.name!r} exists; choose another name, or give force=True to write over it")
     out = _Out.of(released)
-    own = any(holds_private_numbers(found.assumptions) for found in out.certificates.values())
-    if reference is None and not own and any(_fitted(found.body) for found in out.certificates.values()):
-        raise UsageError(
-            "the beliefs were fitted on a reference, and without it the document would call them declared; give the "
-            "reference: reference=FILE"
-        )
     going = Outgoing(
         certificates=out.certificates,
         table=table,
@@ -82,7 +76,7 @@ def publish(
         recipe=out.recipe,
         words=question,
         skipped=skipped,
-        beliefs=Beliefs(reference=None if own else reference, own_table=own, public=public_reference),
+        beliefs=_beliefs(out, reference, public_reference),
         ledger=_entry(ledger, request),
     )
     names = {"certificate": files.certificate.name, "private": files.private.name}
@@ -115,6 +109,20 @@ class _Out:
         stated = certificate.body.get("recipe")
         recipe = None if stated is None else {"what": "column", **stated}
         return _Out(_columns(released), {"": certificate}, None if released.scalar else len(released), recipe)
+
+
+def _beliefs(out: _Out, reference: PathLike | None, public: bool) -> Beliefs:
+    """Where the beliefs come from: the private table, a reference, or nowhere that the certificates know of."""
+    if any(holds_private_numbers(found.assumptions) for found in out.certificates.values()):
+        return Beliefs.fitted_on(None, public)
+    if reference is not None:
+        return Beliefs.fitted_on(reference, public)
+    if any(_fitted(found.body) for found in out.certificates.values()):
+        raise UsageError(
+            "the beliefs were fitted on a reference, and without it the document would call them declared; give the "
+            "reference: reference=FILE"
+        )
+    return Beliefs(public=public)
 
 
 def _fitted(body: Json) -> bool:
