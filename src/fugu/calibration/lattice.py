@@ -21,6 +21,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.places import spread
+from fugu.laws.set_family import SetFamily
 from fugu.loss.atoms.slack import require_room
 from fugu.loss.door import leakage
 from fugu.loss.search.laplace import delta_loss, pure_loss
@@ -62,12 +63,12 @@ class Problem:
     @property
     def cells(self) -> int:
         """(pair, atom) cells: what a method has to look at."""
-        return sum(len(f.points) * len(f.pairs) for f in self.items if isinstance(f, Family))
+        return sum(len(f.points) * len(f.pairs) for f in self.items if isinstance(f, Family | SetFamily))
 
     @property
     def support(self) -> NDArray[np.float64] | None:
         """All stated atoms; None where some law is an unknown translate, or spreads over the whole line."""
-        atoms = [f.points for f in self.given if isinstance(f, Family) and not f.translates]
+        atoms = [f.points for f in self.given if isinstance(f, Family | SetFamily) and not f.translates]
         if len(atoms) < len(self.given):
             return None
         return atoms[0] if len(atoms) == 1 else np.unique(np.concatenate(atoms), axis=0)
@@ -187,6 +188,8 @@ def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "
     (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
     if grid != "auto":
         return on(given, Lattice(as_grid(grid)))
+    if isinstance(given[0], SetFamily):
+        return _sets(given[0], ask, kind)
     atoms = [item for item in given if isinstance(item, Family)]
     if len(atoms) < len(given):
         return _smooth(given, ask, kind)
