@@ -38,6 +38,8 @@ _AMPLE = 2000
 """Steps in the scale and in the range of the values that make rounding negligible: it costs at most 0.05 % of both."""
 _LIGHTER = 4
 """The first coarser lattice that is tried has this many times fewer points than are allowed: points take time."""
+_COARSE_SETS = 200
+"""Steps in the scale that make rounding of declared values cost at most 0.5 % of it."""
 _ROUNDS = 40
 _EXCESS = 1.005
 _HALVINGS = 12
@@ -206,6 +208,23 @@ def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "
         steps = _steps(found, ask, kind)
     parts = math.ceil(FINER / steps) if 0 < steps < FINER else 1
     return on(given, Lattice(lattice.grid / parts, lattice.origin))
+
+
+def _sets(given: SetFamily, ask: Ask, kind: Kind) -> Problem:
+    """The coarsest lattice that holds every declared value; where there is none, one so fine that rounding onto it
+    costs at most 0.5 % of the scale. Sets are pushed through rounding exactly."""
+    lattice = Lattice.holding([given.points])
+    if lattice is not None:
+        return replace(on((given,), lattice), free=True)
+    grid = short_step(float(given.points[-1] - given.points[0]) / _AMPLE)
+    found = on((given,), Lattice(grid))
+    for _ in range(_HALVINGS):
+        steps = _steps(found, ask, kind)
+        if steps == 0 or steps >= _COARSE_SETS:
+            break
+        grid = min(short_step(float(grid) * steps / _COARSE_SETS), grid / 2)
+        found = on((given,), Lattice(grid))
+    return replace(found, free=True)
 
 
 def _steps(found: Problem, ask: Ask, kind: Kind) -> float:
