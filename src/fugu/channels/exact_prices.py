@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +193,7 @@ def _rise_prices(problem: ChannelProblem, prices: Prices) -> Table | None:
             tail.append(tail[-1] + Fraction(a))
         after.append(tail[::-1])
     after.append([Fraction(0)] * problem.m)
-    return [[a - b for a, b in zip(one, two, strict=True)] for one, two in zip(after, after[1:], strict=False)]
+    return [[a - b for a, b in zip(one, two, strict=True)] for one, two in pairwise(after)]
 
 
 def check(name: str, array: NDArray[np.float64], shape: tuple[int, ...]) -> None:

@@ -28,10 +28,8 @@ def member(law_set: LawSet, near: NDArray[np.float64] | None) -> Law:
 
     Raises `NotProvable` if not even the centre is proved to be in the set.
     """
-    if near is None or not np.any(near > 0):
-        found = _centre(law_set)
-    else:
-        found = _moved(law_set, np.clip(near, 0.0, None))
+    given = near is not None and bool(np.any(near > 0))
+    found = _moved(law_set, np.clip(near, 0.0, None)) if given and near is not None else _centre(law_set)
     if not law_set.contains(found):
         raise NotProvable(f"no law was proved to be in {law_set!r}, so the error of the best channel is not bounded")
     return found

@@ -15,9 +15,11 @@ import numpy as np
 
 from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.channels.robust_cone import Floats
+from fugu.channels.robust_outer import provable
 from fugu.channels.robust_program import WholeProgram
 from fugu.channels.robust_promises import Promises
 from fugu.laws.masses import Masses
+from fugu.laws.sets.law_set import LawSet
 
 _LEAST = 1e-9
 """Interior points leave outputs that hardly occur; those below this chance everywhere are dropped."""
@@ -32,7 +34,13 @@ def solve_robust(problem: ChannelProblem) -> Found:
     """
     if (problem.epsilon == 0 and problem.delta == 0) or problem.cap == 0:
         return constant(problem)
-    promises = Promises(problem)
+    tries = [_solved(problem, laws) for laws in provable(problem.laws)]
+    return min(tries, key=lambda found: found[1])[0]
+
+
+def _solved(problem: ChannelProblem, laws: tuple[Masses | LawSet, ...]) -> tuple[Found, float]:
+    """The channel for sets that hold those of the problem, with its loss and its prices."""
+    promises = Promises(dataclasses.replace(problem, laws=laws))
     solved = WholeProgram(promises).solve()
     prices = Prices(
         ratio=promises.ratios(solved.duals),
@@ -44,14 +52,15 @@ def solve_robust(problem: ChannelProblem) -> Found:
         rise=solved.rise,
     )
     matrix = cleaned(solved.matrix)
-    return Found(matrix, prices, _gap(problem, matrix, prices))
+    return Found(matrix, prices, _gap(problem, matrix, prices)), _value(problem, matrix)
 
 
 def cleaned(matrix: Floats) -> Floats:
     """The channel without outputs that hardly occur, whose ratios are arbitrary; rows with sum 1."""
     kept = np.clip(matrix, 0.0, None)
     kept = kept * (kept.max(axis=0) >= _LEAST)
-    return kept / kept.sum(axis=1, keepdims=True)
+    chances: Floats = kept / kept.sum(axis=1, keepdims=True)
+    return chances
 
 
 def constant(problem: ChannelProblem) -> Found:
@@ -96,13 +105,14 @@ def _gap(problem: ChannelProblem, matrix: Floats, prices: Prices) -> float:
         tails = np.zeros((problem.n + 1, problem.m))
         tails[1:-1, :-1] = np.cumsum(prices.rise[:, ::-1], axis=1)[:, ::-1]
         terms = terms + tails[:-1] - tails[1:]
+    return _value(problem, matrix) - (float(terms.min(axis=1).sum()) - spent)
+
+
+def _value(problem: ChannelProblem, matrix: Floats) -> float:
+    """The expected loss of the channel, in doubles."""
     means = (matrix * problem.loss).sum(axis=1)
     if problem.weight is not None:
-        value = float(problem.weight @ means)
-    else:
-        tops = [
-            float(law.floats() @ means if isinstance(law, Masses) else law.tops(means[None, :])[0])
-            for law in problem.laws
-        ]
-        value = max(tops)
-    return value - (float(terms.min(axis=1).sum()) - spent)
+        return float(problem.weight @ means)
+    return max(
+        float(law.floats() @ means if isinstance(law, Masses) else law.tops(means[None, :])[0]) for law in problem.laws
+    )

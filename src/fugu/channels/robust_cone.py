@@ -42,7 +42,9 @@ class Form:
 
     def at(self, places: Places, size: int) -> Floats:
         """The coefficients of some of `size` variables."""
-        return np.bincount(self.place, self.value, size)[places]
+        found = np.zeros(size)
+        np.add.at(found, self.place, self.value)
+        return found[places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,5 +135,6 @@ class Cone:
         """All entries of G, each place at most once."""
         rows, places, values = (np.concatenate(part) for part in (self.rows, self.places, self.values))
         flat, back = np.unique(rows * self.size + places, return_inverse=True)
-        sums = np.bincount(back, values, flat.size)
+        sums = np.zeros(flat.size)
+        np.add.at(sums, back, values)
         return flat // self.size, flat % self.size, sums

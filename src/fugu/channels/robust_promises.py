@@ -17,8 +17,9 @@ _LARGEST_POWER = 30.0
 class Promises:
     """z = (k, ...) with G z >= 0: column k of a channel keeps the promises, for every member of the sets.
 
-    For each law an upper form N >= max p.k and a lower one D <= min p.k, for each ordered pair D_t - e^-epsilon N_s >= 0
-    (+ a slack for delta): sets of different laws are chosen independently, and a law is never held against itself.
+    For each law an upper form N >= max p.k and a lower one D <= min p.k, for each ordered pair (s, t) the row
+    D_t - e^-epsilon N_s >= 0 (with a slack for delta). The members of two laws are chosen independently, and a law is
+    never held against itself: one bound t_y for all laws at once would be dearer.
 
     - `problem`: its laws, pairs, epsilon, cap.
     """
