@@ -18,9 +18,9 @@ from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found, Prices
 from fugu.channels.program import INFINITE, Answer, Matrix, Program, Triplets
 
-_LARGEST_RATIO = 1e11
-"""e^epsilon in a row of the program: entries that differ by more are dropped by the solver. A smaller ratio promises
-more, at a loss below 1e-11 of the largest one."""
+_LARGEST_RATIO = 1e8
+"""e^epsilon in a row of the program: a cell that hides another one e^epsilon times as heavy must stand out from the
+tolerance of the solver. A smaller ratio promises more, and costs about 1e-8 of the largest loss."""
 
 
 def solve_grid(laws: PointLaws, method: str = "simplex") -> Found:
