@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
+    from fugu.calibration.rows import rows_needed as rows_needed
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
@@ -142,6 +143,7 @@ _ROOMS = {
     "influence": "translation",
     "mix": "mechanism.mixed",
     "plan": "calibration",
+    "rows_needed": "calibration.rows",
     "property_attack": "auditing.property_attack",
     "publish": "report.publish",
     "read_table": "data",

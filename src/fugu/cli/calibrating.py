@@ -50,6 +50,8 @@ def compare(
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     grid: options.Grid = "auto",
     figure: Annotated[
         str | None, typer.Option(help="Write a page with every method, and what other budgets would cost, here (HTML).")
@@ -63,7 +65,7 @@ def compare(
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
-            schema=options.schema(schema, no_header),
+            schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         found = fugu.compare(scenario, budget, grid=grid)
         said = weaknesses(budget, scenario.report.rows)
@@ -102,13 +104,15 @@ def plan(
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     as_json: options.AsJson = False,
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
-            schema=options.schema(schema, no_header),
+            schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         found = fugu.plan(scenario, error)
         mechanism = fugu.calibrate(scenario, found)
@@ -141,6 +145,8 @@ def calibrate(
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -159,7 +165,7 @@ def calibrate(
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
-            schema=options.schema(schema, no_header),
+            schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=cast(Any, noise), method=cast(Any, method), grid=grid

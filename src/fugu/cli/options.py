@@ -37,6 +37,13 @@ Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empir
 Components = Annotated[
     int | None, typer.Option(help="Bells of a mixture or shared prior; left out, BIC chooses for a mixture.")
 ]
+Confidence = Annotated[
+    str | None,
+    typer.Option(help="Hold for every law that the reference cannot rule out at this level, e.g. 0.95."),
+]
+Shift = Annotated[
+    str, typer.Option(help="With --confidence: total variation between the reference's population and the table's.")
+]
 NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian (cauchy: Renyi analysis only).")]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
@@ -101,6 +108,12 @@ def positive(name: str, text: str) -> Real:
     if not 0 < value < math.inf:
         raise BadBudget(f"{name} must be a finite number above 0, got {text!r}")
     return value
+
+
+def level(confidence: str | None, shift: str) -> dict[str, Real | None]:
+    """The confidence of sets of beliefs, and how far the table's population may be from the reference's."""
+    return {"confidence": None if confidence is None else number("confidence", confidence),
+            "shift": number("shift", shift)}  # fmt: skip
 
 
 def target(path: str, *read: str | None) -> Path:

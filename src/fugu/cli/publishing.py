@@ -38,6 +38,8 @@ class ColumnAsked:
     unit: str | None
     prior: str
     components: int | None
+    level: dict[str, Any]
+    """Confidence and shift."""
     noise: str
     method: str
     grid: str
@@ -50,6 +52,7 @@ class ColumnAsked:
         return scenario_of(
             self.reference or self.table, self.publish, self.protect, self.pairs, self.bins, self.missing, self.unit,
             prior=self.prior, components=self.components, public_prior=self.reference is None, schema=self.schema,
+            **self.level,
         )  # fmt: skip
 
 

@@ -46,6 +46,8 @@ def release(
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -109,7 +111,7 @@ def release(
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
-        "components": components,
+        "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
         "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
@@ -122,8 +124,8 @@ def release(
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
-            allow_no_noise=allow_no_noise,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
+            grid=grid, allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -145,7 +147,8 @@ def release(
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
             "for columns only, not with --query",
-            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid,
+            pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
+            method=method, grid=grid,
         )  # fmt: skip
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
@@ -157,8 +160,8 @@ def release(
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
-        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
-        reading, allow_no_noise, public_reference,
+        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
+        options.level(confidence, shift), noise, method, grid, reading, allow_no_noise, public_reference,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 
@@ -171,6 +174,7 @@ _DEFAULTS: dict[str, object] = {
     "method": "best",
     "grid": "auto",
     "delta": "0",
+    "shift": "0",
     "smoothing": 0.0,
     "start": "fitted",
     "allow_no_noise": False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -20,12 +21,17 @@ from fugu.errors import (
     CertificateError,
     ColumnNotFound,
     MissingValues,
-    NotProvable,
     RepeatedUnit,
     UnknownName,
     UsageError,
 )
+from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, Normal, NormalMixture
+from fugu.laws.sets.sampled import Sampled
+from fugu.numbers.checks import is_real
+from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
+from fugu.scenario.meaning import meaning
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
@@ -41,6 +47,7 @@ PRIORS = {
 }
 _MIXTURES = {"mixture", "shared"}
 Columns = dict[str, NDArray[np.float64]]
+_OPTIONAL = {"public_prior", "components", "schema", "confidence", "shift"}
 _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
 
@@ -59,9 +66,13 @@ def from_table(
     *,
     schema: Schema | None = None,
     components: int | Literal["bic"] | None = None,
+    shift: Real = 0,
 ) -> Scenario:
     """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
-    _check_prior(prior, confidence, components)
+    _check_prior(prior, components)
+    level = _level(confidence, prior, public_prior, shift)
+    if level is not None:
+        bins = declared_bins(bins, publish, schema)
     cells = (schema or Schema({})).open(reference)
     spec = read_protect(protect, cells.columns)
     cells = _needed(cells, publish, spec, unit)
@@ -72,7 +83,12 @@ def from_table(
     table = reading.read(cells)
     query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
     published = query.apply(table.exact(publish))
-    query = query.with_typical(published)
+    known_values = None
+    if level is None:
+        query = query.with_typical(published)
+    else:
+        reading, known_values = settled(reading, publish), declared_values(query, schema)
+        published = known_values.places(published)
     if query.drops and reading.fields[publish].drops_outside:
         raise UsageError(
             f"missing='drop' shows which cells of {publish!r} are missing, and the schema counts numbers outside its "
@@ -87,7 +103,7 @@ def from_table(
     covered = secrets.covered()
     if unit is not None:
         _check_unit(table.exact(unit), known & (covered > 0))
-    laws, skipped, values = _laws(published, known, secrets, publish)
+    laws, skipped, values = _laws(published, known, secrets, publish, known_values)
     if len(laws) < 2:
         raise UsageError(
             f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
@@ -105,40 +121,83 @@ def from_table(
         skipped=skipped,
     )
     fitted = _fitted(laws, prior, publish, components)
+    sampled = None
+    if level is not None and known_values is not None:
+        sampled = _sampled(level, laws, skipped, known_values, report.overlapping == 0, as_fraction(shift))
+        fitted = sampled.sets
     return Scenario(
         fitted,
         pairs,
         report=report,
-        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior),
+        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
+        sampled=sampled,
         empirical=None if fitted is laws else laws,
         query=query,
         schema=reading.only([publish, *([] if unit is None else [unit])]),
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema),
+        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema, sampled),
     )
 
 
 @builder
 def from_recipe(reference: TableLike, recipe: Mapping[str, Any]) -> Scenario:
     """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
-    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "components", "schema"} != set(_RECIPE):
+    if not isinstance(recipe, Mapping) or set(recipe) - _OPTIONAL != set(_RECIPE):
         raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
     stated = recipe.get("schema")
     return from_table(reference, **{**recipe, "schema": None if stated is None else Schema.from_json(stated)})
 
 
-def _check_prior(prior: object, confidence: object, components: object = None) -> None:
+def _check_prior(prior: object, components: object = None) -> None:
     if prior not in PRIORS:
         raise UnknownName("prior", prior, PRIORS)
     if components is not None and prior not in _MIXTURES:
         raise UsageError(f"components is for the priors 'mixture' and 'shared', not {prior!r}; leave it out")
-    if confidence is not None:
-        raise NotProvable(
-            "confidence sets of beliefs are not available yet; leave confidence=None (the prior 'empirical' takes "
-            "the reference as it is), or state several beliefs with Scenario([{...}, {...}])"
+
+
+def _level(confidence: object, prior: str, public_prior: bool, shift: object) -> Fraction | None:
+    """The confidence as an exact number in (0, 1); None without one. Refused where it would mean nothing."""
+    if not is_real(shift) or not 0 <= shift < 1:
+        raise UsageError(f"shift is how far the protected rows may be from the reference's population, in total "
+                         f"variation: a number of at least 0 and below 1, got {shift!r}")  # fmt: skip
+    if confidence is None:
+        if shift:
+            raise UsageError("shift widens sets of beliefs, and without confidence there are none; give both, or none")
+        return None
+    if isinstance(confidence, str):
+        confidence = read_number(confidence)
+    if not is_real(confidence) or not 0 < confidence < 1:
+        raise UsageError(f"confidence must lie strictly between 0 and 1, for instance 0.95, got {confidence!r}")
+    if prior != "empirical":
+        raise UsageError(f"confidence is for the counts of a reference, prior='empirical'; {prior!r} fits a shape")
+    if public_prior:
+        raise UsageError(
+            "confidence and public_prior exclude each other: a row that is protected is then in the counts, so the "
+            "statement about a fresh draw of the reference does not apply, and the counts would be published. Give a "
+            "reference that is independent of the table"
         )
+    return as_fraction(confidence)
+
+
+def _sampled(
+    level: Fraction,
+    laws: Mapping[str, Discrete],
+    skipped: Sequence[tuple[str, str]],
+    declared: Declared,
+    disjoint: bool,
+    shift: Fraction,
+) -> Sampled:
+    """The counts of every secret on the declared values; a secret without rows is refused: it cannot be ruled out."""
+    if skipped:
+        raise BadTable(
+            f"secret {skipped[0][0]!r} has no rows in the reference, so at no confidence is anything known of its law: "
+            "add rows, join it with another secret, or leave confidence out"
+        )
+    counts = {secret: tuple(int(c) for c in law.masses.parts.tolist()) for secret, law in laws.items()}
+    values = tuple(declared.values.tolist())
+    return Sampled(level, values, Fixed(counts), declared.ordered, disjoint, shift, declared.words)
 
 
 def _schema(declared: Schema | None, cells: Table, publish: str, unit: str | None) -> Schema:
@@ -180,16 +239,22 @@ def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
 
 
 def _laws(
-    published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, publish: str
+    published: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    secrets: Secrets,
+    publish: str,
+    declared: Declared | None,
 ) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:
     """The law of each secret that has rows, the secrets that have none, and the number of different values."""
     used = known & (secrets.covered() > 0)
     values, places = np.unique(published[used], return_inverse=True)
+    if declared is not None:
+        values, places = declared.values.copy(), np.searchsorted(declared.values, published[used])
     values.setflags(write=False)
     counts: dict[int, Counts] = {}
     for layer in secrets.layers:
         counts |= count_pairs(layer[used], places, len(values))
-    shared = len(values) * len(counts) <= _SHARED_CELLS
+    shared = declared is not None or len(values) * len(counts) <= _SHARED_CELLS
     laws = {secrets.labels[i]: _law(values, *counts[i], shared) for i in sorted(counts)}
     reason = f"no row with a value of {publish}"
     return laws, tuple((label, reason) for label in secrets.labels if label not in laws), len(values)
@@ -246,11 +311,18 @@ def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
 
 
 def _assumptions(
-    query: Query, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool, prior: str
+    query: Query,
+    spec: Protect,
+    secrets: Secrets,
+    unit: str | None,
+    public_prior: bool,
+    prior: str,
+    sampled: Sampled | None,
 ) -> tuple[str, ...]:
+    believed = PRIORS[prior] if sampled is None else "every law that the counts cannot rule out"
     found = [
         INDEPENDENT,
-        f"beliefs: {PRIORS[prior]} of {query.publish} in the reference given each secret of {spec.text}",
+        f"beliefs: {believed} of {query.publish} in the reference given each secret of {spec.text}",
         PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
@@ -258,7 +330,7 @@ def _assumptions(
         found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
-    return tuple(found)
+    return (*found, *(() if sampled is None else meaning(sampled)))
 
 
 def _recipe(
@@ -270,6 +342,7 @@ def _recipe(
     public_prior: bool,
     components: int | str | None,
     schema: Schema | None,
+    sampled: Sampled | None,
 ) -> dict[str, Any] | None:
     if spec.json is None:
         return None
@@ -284,5 +357,6 @@ def _recipe(
         "unit": unit,
         "public_prior": bool(public_prior),
         **({} if components is None else {"components": components}),
+        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
         **({} if schema is None else {"schema": schema.to_json()}),
     }

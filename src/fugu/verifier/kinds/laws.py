@@ -7,6 +7,7 @@ from typing import final
 
 from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
+from fugu.documents.confidence import check_sampled
 from fugu.documents.plain_json import proving, reading
 from fugu.errors import BadNoise, CertificateError
 from fugu.laws.pair import PairsLike
@@ -44,6 +45,9 @@ class LawBased(Kind):
         """What `Certificate.parse` has run, then what was not looked at before: the reading and the stated figures."""
         yield from parsed(certificate)
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
+        if "confidence" in certificate.body:
+            given = "the sets of laws are those that the counts give at the confidence stated, or hold them"
+            yield checked("confidence", given, lambda: check_sampled(certificate))
         says = "what is stated as proved is not below what is proved now"
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
 
