@@ -24,7 +24,6 @@ from fugu.errors import (
     ColumnNotFound,
     FuguError,
     MissingValues,
-    NotProvable,
     RepeatedUnit,
     TooManySecrets,
     UnknownName,
