@@ -29,7 +29,7 @@ def kolmogorov_distance(n: int, error: Real) -> float:
     >>> round(kolmogorov_distance(10, 0.05), 8)
     0.40924608
     """
-    level = float(checked_error(error))
+    level = checked_error(error)
     near, far = 0.0, min(1.0, math.sqrt(math.log(2 / level) / (2 * n)) * (1 + 1e-9))
     while far - near > 1e-10 * far:
         middle = 0.5 * (near + far)
@@ -37,7 +37,7 @@ def kolmogorov_distance(n: int, error: Real) -> float:
     return far
 
 
-def _covers(n: int, distance: float, error: float) -> bool:
+def _covers(n: int, distance: float, error: Fraction) -> bool:
     ranks = np.arange(1, n + 1)
     low, high = np.clip(ranks / n - distance, 0.0, 1.0), np.clip((ranks - 1) / n + distance, 0.0, 1.0)
     low, high = np.where(low > 0, low + 4 * UNIT, 0.0), np.where(high < 1, high - 4 * UNIT, 1.0)  # roundings, inward
