@@ -150,12 +150,13 @@ def test_the_divergence_ball_by_bisection_in_sixty_digits():
                 low, high = (p, high) if there <= r and (p < 1 or c == 1) else (low, p)
             top = ball.top([0, 1])
             above = mpmath.mpf(top.numerator) / top.denominator - low
-            assert -mpmath.mpf(10) ** -50 <= above <= mpmath.mpf(10) ** -25, (share, radius, above)
+            assert -(mpmath.mpf(10) ** -50) <= above <= mpmath.mpf(10) ** -25, (share, radius, above)
 
 
 def test_the_wrong_direction_of_the_divergence_is_another_ball():
     """KL(p, c) <= r allows less on values that were hardly seen: a bound for it is false for KL(c, p) <= r."""
     centre, radius, v = np.array([0.9, 0.1, 0.0]), 0.1, np.array([0.0, 0.0, 1.0])
+
     def dual(t):
         return t * math.log(centre @ np.exp(v / t)) + t * radius
 

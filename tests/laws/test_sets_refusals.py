@@ -85,7 +85,7 @@ def test_an_intersection_without_a_member_shows_none():
 @pytest.mark.parametrize("v", [[1], [1, 2, 3], [0.5, 0.5], [np.float64(1), 0]])
 def test_an_exact_maximum_needs_exact_numbers_one_for_each_value(v):
     for found in (Box([0, 1], [0, 0], [1, 1]), Band([0, 1], [0, 1], [1, 1]), Ball(HALF, 0.1), Hull([HALF])):
-        with pytest.raises(BadLaw, match="expected a vector of 2|Fractions or whole numbers"):
+        with pytest.raises(BadLaw, match=r"expected a vector of 2|Fractions or whole numbers"):
             found.top(v)
 
 
@@ -109,7 +109,15 @@ def edits(found):
     """The document of a set, each time with one part missing or replaced."""
     for key in found:
         yield {k: v for k, v in found.items() if k != key}
-        for wrong in (None, "x", [], ["nan"], ["0x1p+3"] * 2, [{"kind": "box"}], {"parts": ["-0x1", "0x3"], "total": "2"}):
+        for wrong in (
+            None,
+            "x",
+            [],
+            ["nan"],
+            ["0x1p+3"] * 2,
+            [{"kind": "box"}],
+            {"parts": ["-0x1", "0x3"], "total": "2"},
+        ):
             yield {**found, key: wrong}
 
 
