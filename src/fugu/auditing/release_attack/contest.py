@@ -19,6 +19,8 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.components import Components
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
+from fugu.laws.set_family import SetFamily
+from fugu.loss.sets.worst import worst_laws
 from fugu.noise.lattice import Lattice
 
 _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
@@ -217,6 +219,17 @@ def _(item: Family, certificate: Certificate) -> Contest:
     blurred = "the laws are known up to an error only; inputs follow the masses stated" if item.blurred(pair) else ""
     points = item.points[used]
     return Atoms(label, _values(points, certificate), (p[used], q[used]), channel_of(certificate), note=blurred)
+
+
+@_contest.register
+def _(item: SetFamily, certificate: Certificate) -> Contest:
+    """The two laws of the sets that are worst at one output, the one that tells most."""
+    (label,) = item.labels
+    p, q = worst_laws(item, certificate.noise)
+    used = (p > 0) | (q > 0)
+    note = "inputs follow two laws of the sets that are worst at one output; for all outputs together others may be"
+    atoms = _values(item.points[used], certificate)
+    return Atoms(label, atoms, (p[used], q[used]), channel_of(certificate), note=note)
 
 
 @_contest.register

@@ -30,8 +30,10 @@ _STEEPEST = 1e200
 def envelope(law_set: LawSet, found: Noised, order: tuple[int, int], measure: Measure) -> float:
     """The first bound, in doubles."""
     i, j = order
-    v = spreads(found.where, measure.psi(found.most[i], found.least[j]))
-    return float(law_set.tops(v[None, :])[0]) if np.all(np.isfinite(v)) else math.inf
+    psi = measure.psi(found.most[i], found.least[j])
+    if not np.all(np.isfinite(psi)):
+        return math.inf
+    return float(law_set.tops(spreads(found.where, psi)[None, :])[0])
 
 
 def proved_envelope(law_set: LawSet, found: Bounded, order: tuple[int, int], measure: Measure) -> arb:
