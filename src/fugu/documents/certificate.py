@@ -27,7 +27,7 @@ from fugu.laws.encoding import (
     vectors_from,
 )
 from fugu.laws.family import Family
-from fugu.laws.items import Item, Shape
+from fugu.laws.items import Number, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.set_family import SetFamily
 from fugu.loss.door import AnyNoise
@@ -38,7 +38,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
+Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...]
 
 
 class Certificate(Document):
@@ -128,7 +128,7 @@ class Certificate(Document):
         return None if found is None else Lattice(read_number(found["grid"]), read_number(found["origin"]))
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[Number, ...]:
         """The laws as they were proved: families of atoms on lattice indices, and pairs with Gaussian components."""
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fugu.calibration.lattice import Problem, on
+from fugu.calibration.problem import Problem, on
 from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
@@ -110,7 +110,7 @@ def _problem(certificate: Certificate) -> Problem | None:
         return Problem(laws, laws, lattice)
     if support is None or len(laws) != 1 or not laws[0].atoms or (lattice := Lattice.holding([support])) is None:
         return None
-    return on((replace(laws[0], points=support),), lattice)
+    return on((laws[0].placed(support),), lattice)
 
 
 def _compared(row: Row, certificate: Certificate) -> Line:

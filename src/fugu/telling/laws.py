@@ -19,6 +19,7 @@ _PAGE = {
     "mixed": "docs/proofs/renyi.md#11-a-coin-between-two-mechanisms",
 }
 _OF_NOISE = {"laplace": "docs/proofs/laplace.md", "gaussian": "docs/proofs/gaussian.md"}
+_SETS = "docs/proofs/sets.md"
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
@@ -61,6 +62,8 @@ def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
     if certificate.kind in _PAGE:
         return _PAGE[certificate.kind]
+    if any(item.shape == "sets" for item in certificate.laws):
+        return _SETS
     if certificate.budget.renyi:
         return _RENYI
     smooth = not all(item.atoms for item in certificate.laws)
