@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.grid import solve_grid
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.channels.ray_search import solve_pair
 from fugu.channels.robust import solve_robust
+from fugu.channels.sift import solve_sifted
 
 
 def find(problem: ChannelProblem) -> Found:
@@ -27,7 +27,7 @@ def find(problem: ChannelProblem) -> Found:
     pair = laws.only_pair
     if pair is not None and not problem.monotone:
         return solve_pair(laws, pair)
-    return solve_grid(laws)
+    return solve_sifted(laws)
 
 
 def _best_outputs(laws: PointLaws) -> Found:

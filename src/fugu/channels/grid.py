@@ -1,6 +1,6 @@
 """Every cell K(y|x) is a variable: one linear program for any problem with point laws, for up to a few hundred points.
 
-    min sum_x w_x sum_y K(y|x) loss(x, y),   sum_y K(y|x) = 1,   sum_x (p_s(x) - e^epsilon p_t(x)) K(y|x) <= 0.
+min sum_x w_x sum_y K(y|x) loss(x, y),   sum_y K(y|x) = 1,   sum_x (p_s(x) - e^epsilon p_t(x)) K(y|x) <= 0.
 """
 
 from __future__ import annotations

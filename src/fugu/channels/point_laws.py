@@ -95,21 +95,24 @@ class PointLaws:
         weight = self.problem.weight
         return float(np.max(self.law @ rows)) if weight is None else float(weight @ rows)
 
-    def bound(self, prices: Prices) -> float:
-        """The lower bound D of Theorem 3 that the prices give, in doubles; `bounds.lower` is its proof."""
+    def priced(self, prices: Prices) -> NDArray[np.float64]:
+        """w_x loss(x, y) + sum_c alpha_{c,y} a_c(x), what a cell costs with its share of the promises."""
         weight = self.problem.weight
         if weight is None:
             assert prices.mix is not None
             weight = prices.mix @ self.law / prices.mix.sum()
-        cells, paid = self.cost(weight), 0.0
-        if prices.shares is not None:
-            cells += self.law.T @ prices.shares
-        elif prices.ratio is not None and prices.ratio.size:
+        cells = self.cost(weight)
+        if prices.ratio is not None and prices.ratio.size:
             cells += self.excess.T @ prices.ratio
-            paid = float(self.problem.delta) * float(prices.ratio.max(axis=1).sum())
         if prices.rise is not None:
             cells += _pull(prices.rise)
-        return float(cells.min(axis=1).sum()) - paid
+        return cells
+
+    def bound(self, prices: Prices) -> float:
+        """The lower bound of Theorem 3 that the prices give, in doubles; `bounds.lower` is its proof:
+        sum_x min_y [w_x loss(x, y) + sum_c alpha_{c,y} a_c(x)] - delta sum_c max_y alpha_{c,y}."""
+        paid = 0.0 if prices.ratio is None else float(self.problem.delta) * float(prices.ratio.max(axis=1).sum())
+        return float(self.priced(prices).min(axis=1).sum()) - paid
 
     def best(self, prices: Prices) -> Prices:
         """These prices, or none at all if that bounds better: where e^epsilon is huge, rounding spoils them."""
