@@ -11,6 +11,7 @@ from fugu.channels.ray_master import Master, State
 from fugu.channels.ray_pricing import bound, cheapest, prices
 from fugu.channels.ray_start import nearest, once
 from fugu.channels.rays import Floats, Pair, Rays
+from fugu.channels.zero_one import is_zero_one, solve_zero_one
 from fugu.errors import NotProvable
 from fugu.progress import on_time, report
 
@@ -28,6 +29,8 @@ _ROUNDS = 1000
 def solve_pair(laws: PointLaws, c: int) -> Found:
     """The best channel where only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
     problem, pair = laws.problem, Pair.of(laws, c)
+    if is_zero_one(pair):
+        return solve_zero_one(laws, pair, c)
     search = Search(pair)
     state = search.run()
     matrix = np.zeros((problem.n, problem.m))
