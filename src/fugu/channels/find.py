@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from fugu.channels.cells.sift import solve_sifted
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
-from fugu.channels.ray_search import solve_pair
+from fugu.channels.rays.search import solve_pair
 from fugu.channels.robust import solve_robust
-from fugu.channels.sift import solve_sifted
 
 
 def find(problem: ChannelProblem) -> Found:

@@ -48,7 +48,7 @@ class PointLaws:
     @cached_property
     def binding(self) -> NDArray[np.bool_]:
         """Which ordered pairs can bind at all: some point says more than e^epsilon."""
-        return np.any(self.excess > 0, axis=1)
+        return np.asarray(np.any(self.excess > 0, axis=1))
 
     @cached_property
     def only_pair(self) -> int | None:
@@ -129,10 +129,10 @@ class PointLaws:
         idle = ~self.active if not self.problem.monotone else np.zeros(self.problem.n, dtype=np.bool_)
         found[idle] = 0.0
         found[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
-        return found / found.sum(axis=1, keepdims=True)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the prices of F(j|x + 1) <= F(j|x) add to each cell (x, y): sum over j >= y of rise[x - 1] - rise[x]."""
     tails = np.pad(np.cumsum(rise[:, ::-1], axis=1)[:, ::-1], ((1, 1), (0, 1)))
-    return tails[:-1] - tails[1:]
+    return np.asarray(tails[:-1] - tails[1:])

@@ -15,9 +15,9 @@ import numpy as np
 from fugu.channels.find import find
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.ray_master import State
-from fugu.channels.ray_search import Search
-from fugu.channels.rays import Floats, Pair
+from fugu.channels.rays.master import State
+from fugu.channels.rays.pair import Floats, Pair
+from fugu.channels.rays.search import Search
 from fugu.errors import UsageError
 
 _ROUNDS = 60

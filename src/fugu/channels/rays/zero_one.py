@@ -17,10 +17,9 @@ import numpy as np
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found, Prices
 from fugu.channels.program import INFINITE, Matrix, Program, Triplets
-from fugu.channels.ray_master import State
-from fugu.channels.ray_pricing import prices
-from fugu.channels.rays import Floats, Ints, Pair
-
+from fugu.channels.rays.master import State
+from fugu.channels.rays.pair import Floats, Ints, Pair
+from fugu.channels.rays.pricing import prices
 
 _LARGEST_RATE = 1e8
 

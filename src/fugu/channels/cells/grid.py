@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.grid_rows import GridRows
+from fugu.channels.cells.rows import GridRows
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found
 from fugu.channels.program import Matrix, Program

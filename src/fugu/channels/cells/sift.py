@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.channels.grid import solve_grid
-from fugu.channels.grid_rows import Floats, GridRows, Ints
+from fugu.channels.cells.grid import solve_grid
+from fugu.channels.cells.rows import Floats, GridRows, Ints
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.channels.program import INFINITE, TOLERANCE, Matrix, Program, new_solver, run

@@ -6,12 +6,12 @@ import numpy as np
 
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found, Prices
-from fugu.channels.ray_coarse import is_far, lifted, merged, spread
-from fugu.channels.ray_master import Master, State
-from fugu.channels.ray_pricing import bound, cheapest, prices
-from fugu.channels.ray_start import nearest, once
-from fugu.channels.rays import Floats, Pair, Rays
-from fugu.channels.zero_one import is_zero_one, solve_zero_one
+from fugu.channels.rays.coarse import is_far, lifted, merged, spread
+from fugu.channels.rays.master import Master, State
+from fugu.channels.rays.pair import Floats, Pair, Rays
+from fugu.channels.rays.pricing import bound, cheapest, prices
+from fugu.channels.rays.start import nearest, once
+from fugu.channels.rays.zero_one import is_zero_one, solve_zero_one
 from fugu.errors import NotProvable
 from fugu.progress import on_time, report
 
