@@ -39,5 +39,4 @@ def _best_outputs(laws: PointLaws) -> Found:
     if problem.weight is None:
         mix = np.zeros(len(laws.law))
         mix[np.argmax(laws.law @ problem.loss.min(axis=1))] = 1.0
-    prices = Prices(ratio=np.zeros((len(laws.ordered), problem.m)), mix=mix)
-    return Found(matrix, prices, laws.gap(matrix, prices))
+    return laws.found(matrix, Prices(ratio=np.zeros((len(laws.ordered), problem.m)), mix=mix))

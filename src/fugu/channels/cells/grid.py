@@ -28,6 +28,4 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> Found:
     answer = program.solve(method)
     matrix = np.zeros((laws.problem.n, laws.problem.m))
     matrix[rows.kept] = answer.x[rows.columns :].reshape(rows.kept.size, -1)
-    matrix = laws.completed(matrix)
-    prices = laws.best(rows.prices(answer.y))
-    return Found(matrix, prices, laws.gap(matrix, prices))
+    return laws.found(matrix, rows.prices(answer.y))

@@ -38,9 +38,7 @@ def solve_sifted(laws: PointLaws, gap: float = 0.0) -> Found:
     prices = search.rounds(gap)
     if not gap:
         prices = search.sharp(prices)
-    matrix = laws.completed(search.matrix())
-    prices = laws.best(prices)
-    return Found(matrix, prices, laws.gap(matrix, prices))
+    return laws.found(search.matrix(), prices)
 
 
 class _Sift:

@@ -35,11 +35,9 @@ def solve_pair(laws: PointLaws, c: int) -> Found:
     state = search.run()
     matrix = np.zeros((problem.n, problem.m))
     matrix[laws.active] = search.master.matrix()
-    matrix = laws.completed(matrix)
     ratio = np.zeros((len(laws.ordered), problem.m))
     ratio[c : c + 2] = prices(pair, state)
-    found = laws.best(Prices(ratio=ratio, mix=state.mix))
-    return Found(matrix, found, laws.gap(matrix, found))
+    return laws.found(matrix, Prices(ratio=ratio, mix=state.mix))
 
 
 class Search:

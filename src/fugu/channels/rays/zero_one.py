@@ -46,7 +46,6 @@ def solve_zero_one(laws: PointLaws, pair: Pair, c: int) -> Found:
     problem = laws.problem
     matrix = np.zeros((problem.n, problem.m))
     matrix[laws.active] = roles.matrix(answer.x)
-    matrix = laws.completed(matrix)
     u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
     eta = np.zeros(2)
     eta[: dual.size] = np.clip(-dual, 0.0, None)
@@ -54,8 +53,7 @@ def solve_zero_one(laws: PointLaws, pair: Pair, c: int) -> Found:
     state = State(u, eta, pair.weight, None, answer.value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
     ratio = np.zeros((len(laws.ordered), problem.m))
     ratio[c : c + 2] = prices(pair, state)
-    found = laws.best(Prices(ratio=ratio))
-    return Found(matrix, found, laws.gap(matrix, found))
+    return laws.found(matrix, Prices(ratio=ratio))
 
 
 @dataclass(frozen=True, eq=False)
