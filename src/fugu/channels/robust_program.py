@@ -82,7 +82,7 @@ class WholeProgram:
     def _worst(self) -> _Worst:
         """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1."""
         n, cone = self.problem.n, Cone()
-        means = cone.new(n)
+        means = cone.new_at(np.arange(n))
         top = cone.new(1)
         extremes, held = [], []
         for law in self.problem.laws:

@@ -26,7 +26,7 @@ class Promises:
 
     def __init__(self, problem: ChannelProblem) -> None:
         self.problem, self.cone = problem, Cone()
-        self.k = self.cone.new(problem.n, positive=True)
+        self.k = self.cone.new_at(np.arange(problem.n), positive=True)
         self.column = Vector(((1.0, self.k),))
         self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
         ordered = problem.ordered()
