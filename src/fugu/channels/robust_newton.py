@@ -53,7 +53,8 @@ class Newton:
         whole = other.reshape(count, -1) @ reach.reshape(count, -1).T
         whole[:n, :n] += self._diagonal()
         whole[np.arange(count), np.arange(count)] += self.extra
-        return (whole + whole.T) / 2
+        even: Floats = (whole + whole.T) / 2
+        return even
 
     def _eliminate(self) -> None:
         """The pivots of the blocks along the points."""
