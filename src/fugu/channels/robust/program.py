@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.channels.program import INFINITE, Matrix, Program, Triplets, new_solver
-from fugu.channels.robust_cone import Cone, Floats, Form, Places, Vector
-from fugu.channels.robust_promises import Promises
-from fugu.channels.robust_sets import Extreme, largest
+from fugu.channels.robust.cone import Cone, Floats, Form, Places, Vector
+from fugu.channels.robust.promises import Promises
+from fugu.channels.robust.sets import Extreme, largest
 from fugu.errors import NotProvable
 
 

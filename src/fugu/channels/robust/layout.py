@@ -2,7 +2,7 @@
 
 With weights d > 0 of the rows, H = sum_r d_r g_r g_r'. Rows of one point, or of two neighbours, fill blocks along the
 diagonal; variables of no point, and rows over many points (each with a multiplier t = d g.z of its own), a border. A
-variable that is in its bound and in one narrow row only ("private": the (.)_+ of `robust_sets`) is eliminated on
+variable that is in its bound and in one narrow row only ("private": the (.)_+ of `sets`) is eliminated on
 paper: with the weights d_j of the bound and d_r of the row, the rest of the row keeps d_r d_j / (d_j + d_r).
 
 So H of one output is a few numbers for each point, although the program has thousands of rows.
@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from fugu.channels.robust_cone import Cone, Floats, Places
+from fugu.channels.robust.cone import Cone, Floats, Places
 
 _NOWHERE = -1
 

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.robust_cone import Cone, Floats, Form, Places, Vector
-from fugu.channels.robust_sets import Extreme, largest, least
+from fugu.channels.robust.cone import Cone, Floats, Form, Places, Vector
+from fugu.channels.robust.sets import Extreme, largest, least
 
 _LARGEST_POWER = 30.0
 """e^30 in a row is as far as doubles go beside 1; a larger budget is held to it, which is sound and costs nothing."""

@@ -1,6 +1,6 @@
 """The promises of one output as linear rows, the same for every output: G z >= 0, some z >= 0.
 
-The first n variables are the column k of the channel; others are added by the sets of laws (`robust_sets`). A promise
+The first n variables are the column k of the channel; others are added by the sets of laws (`sets`). A promise
 about every member of a set becomes linear by duality: max_p p.k is the least of a linear program in new variables.
 """
 
@@ -81,7 +81,7 @@ class Cone:
     """Rows as they are gathered; `size` variables, of which those in `positive` are not negative.
 
     `points` says to which point each variable belongs, `wide` which rows reach over many points: all others concern
-    one point or two neighbours, which `robust_interior` makes use of."""
+    one point or two neighbours, which `interior` makes use of."""
 
     size: int = 0
     count: int = 0

@@ -4,7 +4,7 @@ Near the optimum the weights of the rows differ by more than doubles hold. Steps
 proximal method of multipliers (Friedlander and Orban 2012): a row may give way a little, and a variable has a little
 inertia. Residuals are measured without either, so the limit is the true optimum.
 
-All outputs share G, so one step costs about m n^2 operations (`robust_newton`), where a general solver sees tens of
+All outputs share G, so one step costs about m n^2 operations (`newton`), where a general solver sees tens of
 thousands of rows. What comes out is a proposal like that of any solver: `repair` and `bounds` make it exact.
 """
 
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.channels.robust_cone import Floats
-from fugu.channels.robust_layout import Layout
-from fugu.channels.robust_newton import Newton
-from fugu.channels.robust_promises import Promises
+from fugu.channels.robust.cone import Floats
+from fugu.channels.robust.layout import Layout
+from fugu.channels.robust.newton import Newton
+from fugu.channels.robust.promises import Promises
 
 _MOST_STEPS = 120
 _NEAR = 1e-10

@@ -17,8 +17,8 @@ from functools import reduce
 
 import numpy as np
 
-from fugu.channels.robust_cone import Cone, Entries, Flags, Floats, Form, Places, Vector
-from fugu.channels.robust_outer import outer_sets
+from fugu.channels.robust.cone import Cone, Entries, Flags, Floats, Form, Places, Vector
+from fugu.channels.robust.outer import outer_sets
 from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull
 from fugu.laws.sets.law_set import LawSet

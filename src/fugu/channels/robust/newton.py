@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.robust_cone import Floats, Places
-from fugu.channels.robust_layout import Layout
+from fugu.channels.robust.cone import Floats, Places
+from fugu.channels.robust.layout import Layout
 
 _FIRM = 1e-6
 """Added to the diagonal: weights of rows differ by more than doubles hold, and a step need not be exact."""

@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.channels.problem import ChannelProblem, Found, Prices
-from fugu.channels.robust_cone import Floats
-from fugu.channels.robust_interior import Interior
-from fugu.channels.robust_outer import provable
-from fugu.channels.robust_program import Solved, WholeProgram
-from fugu.channels.robust_promises import Promises
+from fugu.channels.robust.cone import Floats
+from fugu.channels.robust.interior import Interior
+from fugu.channels.robust.outer import provable
+from fugu.channels.robust.program import Solved, WholeProgram
+from fugu.channels.robust.promises import Promises
 from fugu.laws.masses import Masses
 from fugu.laws.sets.law_set import LawSet
 
