@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fugu.documents.disclosure import holds_private_numbers
 from fugu.guarantee.weakness import weaknesses
+from fugu.loss.channel.kept import any_belief, unchanged_share
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 
     An epsilon above 10, a delta above 1 / rows, an exact value that goes out with probability above one half."""
     found = list(weaknesses(certificate.budget, rows))
+    if certificate.runs == "channel":
+        found += channel_warnings(certificate)
     chance = exact_chance(certificate)
     if chance > 0.5:
         what = "the exact value of each coordinate" if certificate.runs == "vector" else "the exact value"
@@ -24,6 +29,24 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
         why = "no noise is added, the promise rests on the beliefs" if chance == 1 else "mostly, no noise is added"
         found.append(f"{what} is published{often}: {why}")
     return tuple(found)
+
+
+def channel_warnings(certificate: Certificate) -> list[str]:
+    """That a channel is fitted to its laws: what is left where beliefs are a little off, or wrong altogether."""
+    most = any_belief(certificate.channel)
+    left = "no epsilon is left" if math.isinf(most) else f"epsilon {most:.4g} is left, and no less"
+    found = []
+    if any(item.shape != "sets" for item in certificate.laws):
+        found.append(
+            "the channel is fitted to the stated laws: beliefs a little off may lose everything; for beliefs of any "
+            f"kind {left}"
+        )
+    if holds_private_numbers(certificate.assumptions):
+        found.append(
+            "the beliefs, and the weights of the expected error, are from the private table itself: the channel and "
+            "its figures tell its exact counts"
+        )
+    return found
 
 
 def exact_chance(certificate: Certificate) -> float:
@@ -37,6 +60,12 @@ def _of_noise(certificate: Certificate) -> float:
     return 1 - certificate.noise.tail(0.0)
 
 
+def _of_channel(certificate: Certificate) -> float:
+    """Under the weight of its values, else under the law that lets most of them out."""
+    weights = [law.floats() for item in certificate.families for law in item.laws]
+    return unchanged_share(certificate.channel, certificate.body["support"], weights)
+
+
 def _of_halves(certificate: Certificate) -> float:
     first, second = (exact_chance(part) for part in certificate.parts)
     share = float(read_number(certificate.body["share"]))
@@ -47,4 +76,5 @@ _CHANCES: dict[str, Callable[[Certificate], float]] = {
     "mixed": _of_halves,
     "analysis": lambda _: 0.0,
     "correlated": lambda certificate: float(certificate.correlated.scale == 0),
+    "channel": lambda certificate: _of_channel(certificate),
 }
