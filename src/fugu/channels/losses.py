@@ -22,7 +22,7 @@ def _absolute(points: Floats, outputs: Floats) -> Floats:
 
 
 def _squared(points: Floats, outputs: Floats) -> Floats:
-    return _absolute(points, outputs) ** 2
+    return np.square(_absolute(points, outputs))
 
 
 def _zero_one(points: Floats, outputs: Floats) -> Floats:
@@ -52,7 +52,7 @@ def named_loss(name: str, points: Floats, outputs: Floats) -> Floats:
 
 
 def stated_loss(table: MatrixLike, values: int, outputs: int) -> Floats:
-    """A table of losses as the user gave it: finite numbers >= 0, one row for each value, one column for each output."""
+    """A table of losses as given: finite numbers >= 0, one row for each value, one column for each output."""
     try:
         found = np.array(table, dtype=np.float64)
     except (TypeError, ValueError):

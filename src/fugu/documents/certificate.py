@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.channels.errors import Errors
 from fugu.documents.checks import check_parts
 from fugu.documents.document import Document, digest_of
 from fugu.documents.labels import misnamed
@@ -155,6 +156,12 @@ class Certificate(Document):
     def channel(self) -> Channel:
         """The channel that published values are drawn from."""
         return Channel.from_json(self.body["noise"])
+
+    @property
+    def errors(self) -> Errors:
+        """How far the channel takes values, under its weight or the worst of the laws."""
+        laws = [law for item in self.laws for law in item.laws]  # type: ignore[union-attr]
+        return Errors(self.channel, np.array(self.body["support"], dtype=np.float64), laws)
 
     @property
     def optimum(self) -> Optimum:

@@ -78,7 +78,9 @@ def problem_of(certificate: Certificate) -> ChannelProblem:
     points, outputs = certificate.support, np.array(channel.outputs)
     ask = certificate.budget.asks()
     if points is None or ask.finite or len(certificate.laws) != 1:
-        raise CertificateError("a channel of least loss is for one family of laws on stated values, and a bound on ratios")
+        raise CertificateError(
+            "a channel of least loss is for one family of laws on stated values, and for ratios"
+        )
     item: Any = certificate.laws[0]
     if not np.array_equal(item.points, np.arange(len(points))):
         raise CertificateError("the laws of the certificate are not on the values of its support, in order")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.guarantee.weakness import weaknesses
-from fugu.loss.channel.kept import any_belief, unchanged_share
+from fugu.loss.channel.any_belief import any_belief
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 def channel_warnings(certificate: Certificate) -> list[str]:
     """That a channel is fitted to its laws: what is left where beliefs are a little off, or wrong altogether."""
     most = any_belief(certificate.channel)
-    left = "no epsilon is left" if math.isinf(most) else f"epsilon {most:.4g} is left, and no less"
+    left = "no limit at all holds" if math.isinf(most) else f"only epsilon {most:.4g} holds"
     found = []
     if any(item.shape != "sets" for item in certificate.laws):
         found.append(
-            "the channel is fitted to the stated laws: beliefs a little off may lose everything; for beliefs of any "
-            f"kind {left}"
+            f"the channel is fitted to the stated laws: beliefs a little off may lose everything; {left} whatever is "
+            "believed"
         )
     if holds_private_numbers(certificate.assumptions):
         found.append(
@@ -60,12 +60,6 @@ def _of_noise(certificate: Certificate) -> float:
     return 1 - certificate.noise.tail(0.0)
 
 
-def _of_channel(certificate: Certificate) -> float:
-    """Under the weight of its values, else under the law that lets most of them out."""
-    weights = [law.floats() for item in certificate.families for law in item.laws]
-    return unchanged_share(certificate.channel, certificate.body["support"], weights)
-
-
 def _of_halves(certificate: Certificate) -> float:
     first, second = (exact_chance(part) for part in certificate.parts)
     share = float(read_number(certificate.body["share"]))
@@ -76,5 +70,5 @@ _CHANCES: dict[str, Callable[[Certificate], float]] = {
     "mixed": _of_halves,
     "analysis": lambda _: 0.0,
     "correlated": lambda certificate: float(certificate.correlated.scale == 0),
-    "channel": lambda certificate: _of_channel(certificate),
+    "channel": lambda certificate: certificate.errors.unchanged,
 }

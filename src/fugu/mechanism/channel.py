@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.losses import named_loss
+from fugu.channels.errors import Errors
 from fugu.documents.optimum import Optimum
 from fugu.errors import BadNoise
-from fugu.laws.masses import Masses
 from fugu.laws.places import nearest
-from fugu.loss.channel.kept import any_belief, kept
+from fugu.loss.channel.any_belief import any_belief
 from fugu.mechanism.mechanism import Column, Mechanism, Step
 from fugu.noise.bits import BitSource
 from fugu.noise.channel import Channel
 from fugu.noise.kind import Objective, check_objective
 
-if TYPE_CHECKING:
-    from fugu.laws.sets.law_set import LawSet
-
 Floats = NDArray[np.float64]
 SURE = 0.999999
-_SLACK = 1e-12
-"""More than the rounding of a sum of probabilities."""
 
 
 @final
@@ -57,57 +51,37 @@ class ChannelMechanism(Mechanism):
         """The epsilon that holds whatever anybody believes about the value; inf if none does."""
         return any_belief(self.noise)
 
+    @cached_property
+    def errors(self) -> Errors:
+        """How far values are taken."""
+        return self.certificate.errors
+
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|Y - x| or E(Y - x)^2 by the `objective`; the probability of another category, if they have no order."""
         check_objective(objective)
-        name = "zero-one" if self.names is not None else objective
-        loss = named_loss(name, self.support, np.array(self.noise.outputs))
-        return self._worst((self._rows * loss).sum(axis=1))
+        return self.errors.expected(objective)
 
     def error_quantiles(self, levels: Iterable[float] = (0.5, 0.9, 0.95, 0.99)) -> dict[float, float]:
-        """For each of the `levels`, in [0, 1), an h with P(|Y - x| <= h) at least as large: the least one of the errors
-        that occur, up to rounding. Errors of a channel have heavy tails: most values go out as they are."""
-        return {level: self._quantile(level) for level in levels}
+        """For each of the `levels`, in [0, 1), the least h with P(|Y - x| <= h) at least as large, up to rounding.
+
+        Errors of a channel have heavy tails: most values go out as they are, and a few go far."""
+        return {level: self.errors.quantile(level) for level in levels}
 
     def exact_atoms(self, at_least: float = SURE) -> Floats:
         """The values that go out unchanged with probability `at_least`, by default all but surely: a channel that was
         made exact mixes in a constant of some 1e-13."""
         if not 0 < at_least <= 1:
             raise BadNoise(f"at_least must be a probability above 0, got {at_least!r}")
-        return self.support[kept(self.noise, self.support.tolist()) >= at_least]
+        return self.support[self.errors.kept >= at_least]
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """(-h, h): the error of a release lies in it with probability at least `level` < 1."""
-        half = self._quantile(level)
+        half = self.errors.quantile(level)
         return (-half, half)
 
     def then(self, f: Step, name: str | None = None) -> ChannelMechanism:
         """The same channel followed by `f`, a function of the released numbers; the two share one release."""
         return ChannelMechanism(**self._with_post(f, name), noise=self.noise, support=self.support)
-
-    @cached_property
-    def _rows(self) -> Floats:
-        return self.noise.conditional()
-
-    def _worst(self, each: Floats) -> float:
-        """The mean of a number of each value: under the weight, else the largest of any law."""
-        if self.noise.weight is not None:
-            weight = np.array(self.noise.weight)
-            return float(weight @ each / weight.sum())
-        return max(_largest(law, each) for item in self.certificate.laws for law in item.laws)  # type: ignore[union-attr]
-
-    def _quantile(self, level: float) -> float:
-        if not 0 <= level < 1:
-            raise BadNoise(f"a level must be in [0, 1), got {level!r}")
-        name = "zero-one" if self.names is not None else "absolute"
-        loss = named_loss(name, self.support, np.array(self.noise.outputs))
-        sizes = np.unique(loss)
-        low, high = 0, len(sizes) - 1  # the largest error is never exceeded
-        while low < high:
-            middle = (low + high) // 2
-            beyond = self._worst((self._rows * (loss > sizes[middle])).sum(axis=1))
-            low, high = (low, middle) if beyond <= 1 - level - _SLACK else (middle + 1, high)
-        return float(sizes[low])
 
     def _silent(self) -> bool:
         return self.noise.silent
@@ -124,8 +98,3 @@ class ChannelMechanism(Mechanism):
 
     def __repr__(self) -> str:
         return f"ChannelMechanism({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r})"
-
-
-def _largest(law: Masses | LawSet, each: Floats) -> float:
-    """The mean under a law, or the largest under any law of a set, in doubles."""
-    return float(law.floats() @ each) if isinstance(law, Masses) else float(law.tops(each[None, :])[0])

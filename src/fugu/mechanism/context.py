@@ -59,6 +59,12 @@ class Context:
             empirical=source.empirical_pairs(),
         )
 
+    @property
+    def nominal(self) -> tuple[str, ...] | None:
+        """The categories that are published, if they have no order; None otherwise."""
+        stated = self.query or {}
+        return tuple(stated["categories"]) if stated.get("nominal") else None
+
     def parts(self) -> dict[str, Any]:
         """What a certificate holds of a property of the whole; nothing where there is none."""
         return {} if self.shares is None else {"property": self.shares}

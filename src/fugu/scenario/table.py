@@ -70,7 +70,8 @@ def from_table(
         raise BadTable("the reference has no rows, so there is nothing to believe")
     reading = _schema(schema, cells, publish, unit)
     table = reading.read(cells)
-    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
+    declared = None if schema is None else schema.fields.get(publish)
+    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
     published = query.apply(table.exact(publish))
     query = query.with_typical(published)
     if query.drops and reading.fields[publish].drops_outside:
@@ -87,7 +88,7 @@ def from_table(
     covered = secrets.covered()
     if unit is not None:
         _check_unit(table.exact(unit), known & (covered > 0))
-    laws, skipped, values = _laws(published, known, secrets, publish)
+    laws, skipped, values = _laws(published, known, secrets, query)
     if len(laws) < 2:
         raise UsageError(
             f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
@@ -180,18 +181,22 @@ def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
 
 
 def _laws(
-    published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, publish: str
+    published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, query: Query
 ) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:
-    """The law of each secret that has rows, the secrets that have none, and the number of different values."""
+    """The law of each secret that has rows, the secrets that have none, and the number of different values.
+
+    Categories without an order are all values, seen or not: one that nobody has is not near another one."""
     used = known & (secrets.covered() > 0)
     values, places = np.unique(published[used], return_inverse=True)
+    if query.nominal:
+        values, places = np.arange(float(len(query.categories or ()))), published[used].astype(np.int64)
     values.setflags(write=False)
     counts: dict[int, Counts] = {}
     for layer in secrets.layers:
         counts |= count_pairs(layer[used], places, len(values))
     shared = len(values) * len(counts) <= _SHARED_CELLS
     laws = {secrets.labels[i]: _law(values, *counts[i], shared) for i in sorted(counts)}
-    reason = f"no row with a value of {publish}"
+    reason = f"no row with a value of {query.publish}"
     return laws, tuple((label, reason) for label in secrets.labels if label not in laws), len(values)
 
 
@@ -254,6 +259,8 @@ def _assumptions(
         PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
+    if query.nominal:
+        found.append(f"the categories of {query.publish} have no order, and are declared: none is left out")
     if query.drops:
         found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
@@ -273,7 +280,7 @@ def _recipe(
 ) -> dict[str, Any] | None:
     if spec.json is None:
         return None
-    bins = query.edges or query.categories
+    bins = query.edges or (None if query.nominal else query.categories)
     return {
         "publish": query.publish,
         "protect": spec.json,
