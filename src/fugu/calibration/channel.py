@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.calibration.channel_problem import Asked, WeightName, one_item
 from fugu.calibration.comparison import above
@@ -24,7 +25,10 @@ from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
 from fugu.laws.items import Shape, shapes
+from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.laws.sets import LawSet
+from fugu.loss.channel.outputs import law_list
 from fugu.loss.door import bound
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
@@ -127,17 +131,13 @@ class Solved:
         return Solved(Channel(problem.outputs.tolist(), rows, weight, names), optimum, constant)
 
 
-def made(
-    given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context, wishes: Asked
-) -> ChannelMechanism:
+def made(given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context, wishes: Asked) -> ChannelMechanism:
     """Solve, prove through the door, seal."""
     solved = Solved.of(wishes.problem(given, ask), wishes)
     return sealed(solved, given, budget, ask, context)
 
 
-def sealed(
-    solved: Solved, given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context
-) -> ChannelMechanism:
+def sealed(solved: Solved, given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context) -> ChannelMechanism:
     """The mechanism of an exact channel; `NotProvable` if the door does not let it through."""
     item, channel = one_item(given), solved.channel
     laws = (item.numbered(),)
@@ -145,7 +145,7 @@ def sealed(
     if not proof.holds:
         raise NotProvable(above(proof.epsilon, proof.delta))
     robust = item.shape == "sets"
-    errors = Errors(channel, item.points, item.laws)
+    errors = Errors(channel, item.points, law_list(item))
     certificate = Proved(
         kind="channel",
         method=ROBUST if robust else POINT,
@@ -180,4 +180,4 @@ def _constant(problem: ChannelProblem) -> list[list[int]]:
     else:
         worst = [max(_mean(law, column) for law in problem.laws) for column in problem.loss.T]
         best = np.full(problem.n, int(np.argmin(worst)))
-    return np.eye(problem.m, dtype=np.int64)[best].tolist()
+    return [[int(y == chosen) for y in range(problem.m)] for chosen in best.tolist()]

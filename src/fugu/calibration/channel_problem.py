@@ -19,6 +19,7 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.items import Shape
 from fugu.laws.masses import Masses
 from fugu.loss.atoms.slack import require_exact
+from fugu.loss.channel.outputs import law_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, number
 
 Floats = NDArray[np.float64]
@@ -63,12 +64,12 @@ class Asked:
         points = item.points
         outputs = points if self.outputs is None else _outputs(self.outputs)
         return ChannelProblem(
-            laws=tuple(item.laws),
+            laws=law_list(item),
             pairs=protected(item.pairs),
             epsilon=ask.epsilon,
             delta=ask.delta,
             loss=self._loss(points, outputs),
-            weight=self._weight(points, tuple(item.laws)),
+            weight=self._weight(points, law_list(item)),
             cap=_cap(self.cap),
             monotone=bool(self.monotone),
             points=points,
@@ -93,8 +94,7 @@ class Asked:
         if self.weight != "mean":
             raise UnknownName("weight", self.weight, ("mean", "worst", "or a Discrete law"))
         each = [law.floats() if isinstance(law, Masses) else _placed(law.centre(), points) for law in laws]
-        mean: Floats = np.mean(each, axis=0)
-        return mean / mean.sum()
+        return _shares(np.mean(each, axis=0))
 
 
 def one_item(given: tuple[Shape, ...]) -> Any:
@@ -104,7 +104,7 @@ def one_item(given: tuple[Shape, ...]) -> Any:
         raise NotProvable("a channel publishes one number, and these are laws of vectors; make a channel for each")
     if any(found.shape == "smooth" for found in given):
         raise NotProvable(f"a channel needs laws with finitely many values, and some are normal: {_BINS}")
-    if any(found.translates for found in given):  # type: ignore[union-attr]
+    if any(found.translates for found in given):
         raise NotProvable("a channel needs to know the values, and Shifted laws say only how far they move; use noise")
     if len(given) > 1:
         raise NotProvable(f"the laws have too many values for one table: {_BINS}")
@@ -120,10 +120,11 @@ def one_item(given: tuple[Shape, ...]) -> Any:
 
 def _outputs(given: VectorLike) -> Floats:
     try:
-        found = np.unique(np.array(given, dtype=np.float64) + 0.0)
+        shape = (array := np.array(given, dtype=np.float64) + 0.0).shape
+        found = np.unique(array)
     except (TypeError, ValueError):
         raise UsageError("outputs are numbers that may be published") from None
-    if np.ndim(given) != 1 or not found.size or not np.all(np.isfinite(found)):
+    if len(shape) != 1 or not found.size or not np.all(np.isfinite(found)):
         raise UsageError("outputs are finite numbers that may be published, at least one: they exclude everything now")
     return found
 
@@ -136,7 +137,13 @@ def _placed(law: Discrete, points: Floats) -> Floats:
         raise UsageError("the weight is a law of values that the laws have; it has some that they do not")
     found = np.zeros(len(points))
     found[places] = law.weights
-    return found / found.sum()
+    return _shares(found)
+
+
+def _shares(weights: Floats) -> Floats:
+    """With the sum 1."""
+    found: Floats = weights / weights.sum()
+    return found
 
 
 def _cap(cap: Real | None) -> Fraction | None:

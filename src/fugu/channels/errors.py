@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,8 @@ from numpy.typing import NDArray
 from fugu.channels.losses import named_loss
 from fugu.errors import BadNoise
 from fugu.laws.masses import Masses
+from fugu.laws.sets import LawSet
 from fugu.noise.channel import Channel
-
-if TYPE_CHECKING:
-    from fugu.laws.sets.law_set import LawSet
 
 Floats = NDArray[np.float64]
 _SLACK = 1e-12

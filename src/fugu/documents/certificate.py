@@ -32,6 +32,7 @@ from fugu.laws.family import Family
 from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.set_family import SetFamily
+from fugu.loss.channel.outputs import law_list
 from fugu.loss.door import AnyNoise
 from fugu.noise import LatticeNoise
 from fugu.noise.channel import Channel
@@ -161,7 +162,7 @@ class Certificate(Document):
     @property
     def errors(self) -> Errors:
         """How far the channel takes values, under its weight or the worst of the laws."""
-        laws = [law for item in self.laws for law in item.laws]  # type: ignore[union-attr]
+        laws = [law for item in self.laws for law in law_list(item)]  # type: ignore[arg-type]
         return Errors(self.channel, np.array(self.body["support"], dtype=np.float64), laws)
 
     @property

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fugu.channels.losses import STATED, named_loss, stated_loss
 from fugu.channels.problem import ChannelProblem, Prices
 from fugu.errors import CertificateError
+from fugu.loss.channel.outputs import law_list
 from fugu.numbers.exact import read_number
 from fugu.visible import Json
 
@@ -78,9 +79,7 @@ def problem_of(certificate: Certificate) -> ChannelProblem:
     points, outputs = certificate.support, np.array(channel.outputs)
     ask = certificate.budget.asks()
     if points is None or ask.finite or len(certificate.laws) != 1:
-        raise CertificateError(
-            "a channel of least loss is for one family of laws on stated values, and for ratios"
-        )
+        raise CertificateError("a channel of least loss is for one family of laws on stated values, and for ratios")
     item: Any = certificate.laws[0]
     if not np.array_equal(item.points, np.arange(len(points))):
         raise CertificateError("the laws of the certificate are not on the values of its support, in order")
@@ -91,7 +90,7 @@ def problem_of(certificate: Certificate) -> ChannelProblem:
     else:
         loss = stated_loss(optimum.table, len(points), len(outputs))
     return ChannelProblem(
-        laws=tuple(item.laws),
+        laws=law_list(item),
         pairs=protected(item.pairs),
         epsilon=ask.epsilon,
         delta=ask.delta,

@@ -12,7 +12,10 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
+from fugu.laws.family import Family
 from fugu.laws.masses import Masses
+from fugu.laws.set_family import SetFamily
+from fugu.laws.sets import LawSet
 from fugu.loss.channel.exponential import exp_below
 from fugu.noise.channel import Channel
 from fugu.numbers import balls
@@ -20,11 +23,9 @@ from fugu.numbers import balls
 
 @dataclass(frozen=True)
 class Side:
-    """Masses of every output, at least the true ones above the line of a ratio and at most the true ones below it.
+    """parts[y] / total: the mass of every output; of a set of laws the most, or the least, that any member gives it."""
 
-    parts[y] / total: of one law exact, of a set of laws the most (or the least) that any member gives this output."""
-
-    parts: tuple[int, ...]
+    parts: tuple[int | Fraction, ...]
     total: int
 
 
@@ -37,14 +38,26 @@ def rows_at(points: NDArray[np.int64], channel: Channel) -> list[tuple[int, ...]
     return [channel.rows[x] for x in points.tolist()]
 
 
+def law_list(item: Family | SetFamily) -> tuple[Masses, ...] | tuple[LawSet, ...]:
+    """The laws of a family, or its sets of laws."""
+    return item.sets if isinstance(item, SetFamily) else item.laws
+
+
 def published(law: Masses, rows: Sequence[tuple[int, ...]], channel: Channel) -> Side:
     """sum_x p(x) K(y | x) of every output, exactly."""
     parts, total = law.whole()
-    sums = [0] * len(channel.outputs)
+    sums: list[int] = [0] * len(channel.outputs)
     for part, row in zip(parts, rows, strict=True):
         if part:
             sums = [s + part * mass for s, mass in zip(sums, row, strict=True)]
     return Side(tuple(sums), total * channel.total)
+
+
+def extremes(laws: LawSet, rows: Sequence[tuple[int, ...]], channel: Channel) -> tuple[Side, Side]:
+    """The most and the least that any law of a set gives each output."""
+    columns = list(zip(*rows, strict=True))
+    most, least = tuple(map(laws.top, columns)), tuple(max(Fraction(0), laws.bottom(column)) for column in columns)
+    return Side(most, channel.total), Side(least, channel.total)
 
 
 def worst_ratio(above: Side, below: Side) -> Fraction | None:
@@ -54,7 +67,7 @@ def worst_ratio(above: Side, below: Side) -> Fraction | None:
         if a and not b:
             return None
         if a * below.total * worst.denominator > worst.numerator * b * above.total:
-            worst = Fraction(a * below.total, b * above.total)
+            worst = Fraction(a * below.total) / (b * above.total)
     return worst
 
 
@@ -63,7 +76,7 @@ def excess(above: Side, below: Side, epsilon: Fraction) -> Fraction:
     e = exp_below(epsilon)
     up, down = e.denominator * below.total, e.numerator * above.total
     whole = sum(max(0, a * up - b * down) for a, b in zip(above.parts, below.parts, strict=True))
-    return Fraction(whole, e.denominator * above.total * below.total)
+    return Fraction(whole) / (e.denominator * above.total * below.total)
 
 
 def divergence(above: Side, below: Side, alpha: Fraction) -> float:
