@@ -18,7 +18,8 @@ STATED = "stated"
 
 
 def _absolute(points: Floats, outputs: Floats) -> Floats:
-    return np.abs(points[:, None] - outputs[None, :])
+    found: Floats = np.abs(points[:, None] - outputs[None, :])
+    return found
 
 
 def _squared(points: Floats, outputs: Floats) -> Floats:
