@@ -44,10 +44,11 @@ def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> For
     cut = [0, *(unit * level for level in row)]
     c = [cut[i] for i in turn.tolist()]
     at, beyond = np.append(first, len(grid.points) - 1)[turn], np.append(last, len(grid.points) - 1)[turn]
-    # on levels up to c: rows of the upper limits before `at`, and what is left of c there; above c the lower limits
+    # levels up to c: what the upper limits hold before `at` (left of the output, where there is mass), and what is left
+    # of c there; levels above c: the same with the lower limits
     begun = [cc - (high[i - 1] if i else 0) for cc, i in zip(c, at.tolist(), strict=True)]
     ended = [low[i] - cc for cc, i in zip(c, beyond.tolist(), strict=True)]
     return Form(
-        (Sum(1, at - 1), Sum(0, beyond + 1, left=False)),
+        (Sum(1, np.minimum(at - 1, grid.before)), Sum(0, beyond + 1, left=False)),
         (Spot(begun, np.abs(grid.outputs - grid.points[at])), Spot(ended, np.abs(grid.points[beyond] - grid.outputs))),
     )
