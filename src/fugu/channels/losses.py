@@ -23,7 +23,8 @@ def _absolute(points: Floats, outputs: Floats) -> Floats:
 
 
 def _squared(points: Floats, outputs: Floats) -> Floats:
-    return np.square(_absolute(points, outputs))
+    found: Floats = np.square(_absolute(points, outputs))
+    return found
 
 
 def _zero_one(points: Floats, outputs: Floats) -> Floats:

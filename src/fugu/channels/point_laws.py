@@ -51,6 +51,15 @@ class PointLaws:
         return np.any(self.excess > 0, axis=1)
 
     @cached_property
+    def only_pair(self) -> int | None:
+        """The first row in `ordered` of the only pair that can bind; None if several can."""
+        first: dict[frozenset[int], int] = {}
+        for c, pair in enumerate(self.ordered):
+            first.setdefault(frozenset(pair), c)
+        able = {first[frozenset(self.ordered[c])] for c in np.flatnonzero(self.binding)}
+        return able.pop() if len(able) == 1 else None
+
+    @cached_property
     def groups(self) -> list[list[int]]:
         """The adversaries: connected components of the graph of pairs, laws without a pair left out."""
         parent = list(range(len(self.law)))

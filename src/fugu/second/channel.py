@@ -65,9 +65,8 @@ def _through(given: Family, table: Matrix, work: Work) -> Family:
         raise CertificateError("the certificate's laws have a value that the channel has no row for")
     work.take(len(given.laws) * len(places) * len(table[0]))
     outputs = tuple((y,) for y in range(len(table[0])))
-    return Family(
-        outputs, tuple(_published(law, [table[x] for x in places]) for law in given.laws), given.pairs, given.labels
-    )
+    laws = tuple(_published(law, [table[x] for x in places]) for law in given.laws)
+    return Family(outputs, laws, given.pairs, given.labels)
 
 
 def _published(law: Law, table: list[tuple[int, ...]]) -> Law:

@@ -77,6 +77,6 @@ def check_lower(certificate: Certificate) -> None:
 def check_names(certificate: Certificate) -> None:
     """CertificateError if a category would go out under the name of another."""
     channel, query = certificate.channel, certificate.body.get("query") or {}
-    known = dict(enumerate(query["categories"])) if query.get("nominal") else {}
+    known = {float(k): name for k, name in enumerate(query["categories"] if query.get("nominal") else ())}
     if channel.names is None or [known.get(y) for y in channel.outputs] != list(channel.names):
         raise CertificateError("the channel's outputs are not called what the query calls these categories")
