@@ -2,7 +2,9 @@
 
 Given the output y, a value x has weight w_x K(y | x). The output becomes
 
-    argmin over y' of sum_x w_x K(y | x) l(x, y'):     the weighted median, mean or mode, for l absolute, squared, zero-one.
+    argmin over y' of sum_x w_x K(y | x) l(x, y'):
+
+the weighted median, mean or mode of what may lie behind it, for l absolute, squared, zero-one.
 
 A function of the output alone changes no guarantee (data processing), if it is fixed before the data is seen: w is
 declared, or the mean of the beliefs, and never counted in the private table. For a one-row table, w of that table would

@@ -1,4 +1,4 @@
-"""The mean law: the average of all laws of a problem, the weight under which errors are compared unless one is given."""
+"""The mean law: the average of all laws of a problem, the weight of errors unless one is declared."""
 
 from __future__ import annotations
 

@@ -15,7 +15,9 @@ from fugu.noise.kind import OBJECTIVES
 _WORDS = {"absolute": "absolute error", "squared": "squared error", "zero-one": "chance of an error"}
 
 
-def remap_of(certificate: Certificate, context: Context, loss: str, weight: Discrete | str) -> tuple[Certificate, Remap]:
+def remap_of(
+    certificate: Certificate, context: Context, loss: str, weight: Discrete | str
+) -> tuple[Certificate, Remap]:
     """The table for a certified mechanism, and the certificate that holds it, its errors worked out anew."""
     declared = isinstance(weight, Discrete)
     if not declared and weight != "mean":

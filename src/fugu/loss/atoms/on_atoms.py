@@ -1,7 +1,7 @@
 """Losses of Laplace noise on the atoms beyond the pure one, proved in ball arithmetic (docs/proofs/atoms.md).
 
 The output y has mass c_y S(y), S(y) = sum_x p_x e^{-rate |x - y|}, and c_y is the same for every law: so delta is
-sum_y c_y [S_p / t_p - e^eps S_q / t_q]_+, and the Rényi sum is sum_y c_y S_p^a S_q^(1-a), finite sums over the atoms."""
+sum_y c_y [S_p / t_p - e^eps S_q / t_q]_+, and the Rényi sum is sum_y c_y S_p^a S_q^(1-a): finite sums over atoms."""
 
 from __future__ import annotations
 

@@ -48,5 +48,3 @@ def fast_atom_renyi(family: Family, steps: float, alpha: float) -> float:
             top = float(terms.max())
             worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (alpha - 1))
     return worst
-
-
