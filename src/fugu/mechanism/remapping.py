@@ -42,9 +42,9 @@ def remap_of(
     body["remap"] = found.to_json()
     body["expected_error"] = {objective: found.expected_error(objective) for objective in OBJECTIVES}
     whose = "a declared weight" if declared else "the mean of these beliefs"
-    body["assumptions"] = [
-        *body["assumptions"],
+    said = (
         f"outputs are moved by the table in this certificate to the value of least {_WORDS[loss]} under {whose}: a "
-        "function of the output alone, which changes no guarantee; the stated errors are for that weight",
-    ]
+        "function of the output alone, which changes no guarantee; the stated errors are for that weight"
+    )
+    body["assumptions"] = [*body["assumptions"], said]
     return Certificate.seal(body, certificate.laws), found

@@ -51,7 +51,7 @@ class AtomSampler:
         """Twice the rate: the ratio q^2."""
         return LatticeLaplaceSampler(2 * self.rate)
 
-    def draw(self, size: int, source: BitSource = OS) -> Places:
+    def draw(self, size: int, source: BitSource = OS) -> Places:  # noqa: ARG002
         """Refused: there is no noise to add. What moves depends on the atom that it moves from."""
         raise BadNoise(f"noise on atoms moves values, so {size} draws of it by themselves mean nothing; use move()")
 

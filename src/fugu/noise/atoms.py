@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
@@ -76,7 +77,7 @@ class AtomLaplace(Noise):
     ) -> None:
         check_scale(scale)
         places = tuple(int(x) for x in atoms)
-        if any(a >= b for a, b in zip(places, places[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(places)):
             raise BadNoise("the atoms of noise on atoms must be increasing lattice indices, each once")
         if places and max(abs(places[0]), abs(places[-1])) > MAX_INDEX:
             raise BadNoise(f"the atoms of noise on atoms must be lattice indices within {MAX_INDEX}")
