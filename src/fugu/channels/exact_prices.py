@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,9 @@ class ExactPrices:
         self.cap = _cap_prices(problem, prices)
         self.rise = _rise_prices(problem, prices)
 
-    def _members(self, s: int, factor: list[Fraction], hints: NDArray[np.float64] | None) -> list[list[Fraction] | None]:
+    def _members(
+        self, s: int, factor: list[Fraction], hints: NDArray[np.float64] | None
+    ) -> list[list[Fraction] | None]:
         """The member of law s for each output with a price; with delta one for all outputs."""
         law = self.problem.laws[s]
         if isinstance(law, Masses):
@@ -48,9 +51,7 @@ class ExactPrices:
             return [[Fraction(part, total) for part in parts]] * len(factor)
         if hints is not None:
             check("members", hints, (len(self.problem.laws), self.problem.m, self.problem.n))
-        found = [
-            member(law, None if hints is None else hints[s, y]) if a else None for y, a in enumerate(factor)
-        ]
+        found = [member(law, None if hints is None else hints[s, y]) if a else None for y, a in enumerate(factor)]
         return mean_member(found, factor) if self.problem.delta else found
 
     def spent(self) -> Fraction:
@@ -154,7 +155,9 @@ def _weight(problem: ChannelProblem, prices: Prices) -> list[Fraction]:
     weight = [Fraction(0)] * n
     for s, (law, part) in enumerate(zip(problem.laws, parts, strict=True)):
         if part:
-            chosen = _law(law) if isinstance(law, Masses) else member(law, None if prices.mixed is None else prices.mixed[s])
+            chosen = (
+                _law(law) if isinstance(law, Masses) else member(law, None if prices.mixed is None else prices.mixed[s])
+            )
             weight = [w + part / total * c for w, c in zip(weight, chosen, strict=True)]
     return weight
 
@@ -190,7 +193,7 @@ def _rise_prices(problem: ChannelProblem, prices: Prices) -> Table | None:
             tail.append(tail[-1] + Fraction(a))
         after.append(tail[::-1])
     after.append([Fraction(0)] * problem.m)
-    return [[a - b for a, b in zip(one, two, strict=True)] for one, two in zip(after, after[1:], strict=False)]
+    return [[a - b for a, b in zip(one, two, strict=True)] for one, two in pairwise(after)]
 
 
 def check(name: str, array: NDArray[np.float64], shape: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from fugu.channels.grid import solve_grid
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
+from fugu.channels.robust import solve_robust
 
 
 def find(problem: ChannelProblem) -> Found:
@@ -17,6 +18,8 @@ def find(problem: ChannelProblem) -> Found:
     Nothing here is a guarantee: `repair.repaired` makes the channel exact, `bounds.value` and `bounds.lower` prove how
     far it is from the best.
     """
+    if problem.robust or problem.cap is not None:
+        return solve_robust(problem)
     laws = PointLaws.of(problem)
     if not laws.binding.any() and not problem.monotone:
         return _best_outputs(laws)

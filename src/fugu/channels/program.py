@@ -86,12 +86,12 @@ class Program:
         of the first with costs 2^16 times as large.
         """
         solver = new_solver(method)
-        self._load(solver)
+        self.load(solver)
         answer = run(solver)
         solver.setOptionValue("solver", "simplex")
         return self._polished(solver, answer)
 
-    def _load(self, solver: highspy.Highs) -> None:
+    def load(self, solver: highspy.Highs) -> None:
         import highspy
 
         lp = highspy.HighsLp()

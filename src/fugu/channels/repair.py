@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,8 @@ def _clean(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         raise UsageError("the channel has rows whose sum is not near 1")
     clean = clean / sums
     clean[:, clean.max(axis=0) < _LEAST] = 0.0
-    return clean / clean.sum(axis=1, keepdims=True)
+    chances: NDArray[np.float64] = clean / clean.sum(axis=1, keepdims=True)
+    return chances
 
 
 def _whole(matrix: NDArray[np.float64], bits: int, monotone: bool) -> Rows:
@@ -154,4 +156,4 @@ def _whole_rising(matrix: NDArray[np.float64], bits: int) -> Rows:
 def _rising(rows: Sequence[Sequence[int]]) -> bool:
     """Whether the cumulated rows fall with x."""
     ends = [[sum(row[: j + 1]) for j in range(len(row))] for row in rows]
-    return all(b <= a for one, two in zip(ends, ends[1:], strict=False) for a, b in zip(one, two, strict=True))
+    return all(b <= a for one, two in pairwise(ends) for a, b in zip(one, two, strict=True))

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Entries = tuple[Places, Places, Floats]
+"""Rows, places and values of a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +40,11 @@ class Form:
     def __sub__(self, other: Form) -> Form:
         return self + -1.0 * other
 
-    def at(self, places: slice, size: int) -> Floats:
-        """The coefficients of a run of variables."""
-        return np.bincount(self.place, self.value, size)[places]
+    def at(self, places: Places, size: int) -> Floats:
+        """The coefficients of some of `size` variables."""
+        found = np.zeros(size)
+        np.add.at(found, self.place, self.value)
+        return found[places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +86,7 @@ class Cone:
     rows: list[Places] = field(default_factory=list)
     places: list[Places] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
-    ends: dict[tuple[tuple[float, bytes], ...], Places] = field(default_factory=dict)
+    ends: dict[tuple[tuple[float, bytes], ...], tuple[Places, Places]] = field(default_factory=dict)
 
     def new(self, count: int, positive: bool = False) -> Places:
         """New variables."""
@@ -115,13 +120,21 @@ class Cone:
         """One variable that is at least every entry of a vector; the same one for the same vector."""
         key = tuple((factor, places.tobytes()) for factor, places in vector.terms)
         if key not in self.ends:
-            self.ends[key] = self.new(1)
-            self.require_all(vector.negative(), ((1.0, self.ends[key]),))
-        return self.ends[key]
+            place = self.new(1)
+            self.ends[key] = place, self.require_all(vector.negative(), ((1.0, place),))
+        return self.ends[key][0]
 
-    def triplets(self) -> tuple[Places, Places, Floats]:
+    def floor(self) -> Floats:
+        """The least value of every variable: 0 or minus infinity."""
+        least = np.full(self.size, -np.inf)
+        for places in self.positive:
+            least[places] = 0.0
+        return least
+
+    def triplets(self) -> Entries:
         """All entries of G, each place at most once."""
         rows, places, values = (np.concatenate(part) for part in (self.rows, self.places, self.values))
         flat, back = np.unique(rows * self.size + places, return_inverse=True)
-        sums = np.bincount(back, values, flat.size)
+        sums = np.zeros(flat.size)
+        np.add.at(sums, back, values)
         return flat // self.size, flat % self.size, sums

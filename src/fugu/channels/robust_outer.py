@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Box, Intersection
 from fugu.laws.sets.law_set import LawSet
 
@@ -25,6 +26,22 @@ def outer_sets(law: LawSet) -> list[LawSet]:
         else:
             found.append(part)
     return found
+
+
+def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, ...]]:
+    """The laws with sets around them whose `top` is exact: an intersection with balls or hulls proves no more than the
+    best of its parts, so each part is tried. One entry if every set is such a set already."""
+    choices = [_parts(law) for law in laws]
+    return [
+        tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))
+    ]
+
+
+def _parts(law: Masses | LawSet) -> list[Masses | LawSet]:
+    if not isinstance(law, Intersection) or law.exact:
+        return [law]
+    limits = [*law.boxes, *law.bands]
+    return [*([Intersection(limits)] if limits else []), *law.others]
 
 
 def _box_around(ball: Ball) -> Box:

@@ -17,10 +17,10 @@ from functools import reduce
 
 import numpy as np
 
-from fugu.channels.robust_cone import Cone, Floats, Form, Vector
+from fugu.channels.robust_cone import Cone, Entries, Flags, Floats, Form, Places, Vector
 from fugu.channels.robust_outer import outer_sets
 from fugu.laws.masses import Masses
-from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
+from fugu.laws.sets import Ball, Band, Box, Hull
 from fugu.laws.sets.law_set import LawSet
 
 Bound = Callable[[Cone, Vector], Form]
@@ -34,6 +34,44 @@ class Extreme:
     form: Form
     first: int
     last: int
+
+    def weighed(self, cone: Cone, entries: Entries, k: Places, price: Floats, duals: Floats) -> Floats:
+        """price * p for the member p that the duals single out (for a minimum: -price * p), one row for each output.
+
+        Stationarity: what k pays through `form` and through its rows is price times a law of the set. Rows that
+        several sets share (`cone.above`) count by the part of their price that comes from this form.
+
+        - `cone`, `entries`: the cone and its triplets; `k`: the places of the column.
+        - `price`: (outputs,), what one unit of `form` costs; `duals`: (outputs, rows).
+        """
+        rows, places, values = entries
+        column = np.full(cone.size, -1)
+        column[k] = np.arange(k.size)
+        total = price[:, None] * self.form.at(k, cone.size)
+        shared = {int(place[0]): there for place, there in cone.ends.values()}
+        ours = np.zeros(cone.count, dtype=bool)
+        ours[self.first : self.last] = True
+        for there in shared.values():
+            ours[there] = False
+        total = total - _paid(ours, rows, column[places], values, duals, k.size)
+        for place, there in shared.items():
+            amount = price * float(self.form.at(np.array([place]), cone.size)[0])
+            whole = duals[:, there].sum(axis=1)
+            part = np.divide(amount, whole, out=np.zeros_like(amount), where=whole > 0)
+            mask = np.zeros(cone.count, dtype=bool)
+            mask[there] = True
+            if np.any(part):
+                total = total - part[:, None] * _paid(mask, rows, column[places], values, duals, k.size)
+        return total
+
+
+def _paid(mask: Flags, rows: Places, column: Places, values: Floats, duals: Floats, n: int) -> Floats:
+    """sum over the rows in the mask of dual times the entry at each point."""
+    chosen = mask[rows] & (column >= 0)
+    matrix = np.zeros((int(mask.sum()), n))
+    place = np.cumsum(mask) - 1
+    matrix[place[rows[chosen]], column[chosen]] = values[chosen]
+    return duals[:, mask] @ matrix
 
 
 def largest(cone: Cone, law: Masses | LawSet, column: Vector) -> Extreme:
