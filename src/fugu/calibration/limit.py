@@ -12,10 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.channels.bounds import lower, value
-from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.repair import repaired
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.laws.family import Family
@@ -70,6 +67,10 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> Limit:
     atoms, most = len(family.points), MOST_OF_SEVERAL if len(family.laws) > 2 or ask.delta else MOST_OF_A_PAIR
     if atoms > most:
         raise NotProvable(f"not worked out unasked for {atoms} atoms, above {most}; ask fugu.optimal_channel for it")
+    from fugu.channels.bounds import lower, value  # a solver is imported with them
+    from fugu.channels.find import find
+    from fugu.channels.repair import repaired
+
     problem = problem_of(family, ask)
     found = find(problem)
     rows, _ = repaired(problem, found.matrix)
