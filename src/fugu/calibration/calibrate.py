@@ -15,7 +15,7 @@ from fugu.laws.pair import PairsLike
 from fugu.noise.kind import Objective, check_objective, kind_of
 from fugu.numbers.exact import Real
 
-NoiseName = Literal["best", "laplace", "gaussian", "cauchy"]
+NoiseName = Literal["best", "laplace", "gaussian", "cauchy", "atoms"]
 MethodName = Literal[
     "best", "exact",
     "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed",
@@ -43,7 +43,9 @@ def calibrate(
 
     - `scenario_or_pairs`: a `Scenario`, a `LawPair`, a `Shifted`, or a list of pairs: what must look alike.
     - `budget`: `Pure`, `Approx`, `Renyi` or `RenyiCurve` with a finite epsilon.
-    - `noise`: "best" (all that can be released), "laplace", "gaussian", or "cauchy" (analysis only).
+    - `noise`: "best" (all that is added and can be released, so without bias), "laplace", "gaussian", "atoms" (Laplace
+      noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), or "cauchy"
+      (analysis only).
     - `method`: "best", or one of the names that `compare` lists.
     - `grid`: the lattice step as a number, a Fraction or a text such as "0.1"; "auto" chooses it.
     - `objective`: "absolute" or "squared", the error that is made least.

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
+from fugu.calibration.beside import beside
 from fugu.calibration.comparison import Comparison
 from fugu.calibration.driver import table
 from fugu.calibration.offer import Wishes
@@ -26,7 +30,8 @@ def compare(
     is proved by itself.
 
     Returns a `Comparison`, which prints as a table; `.rows` has one entry per noise and method, `.best` the one that
-    `calibrate` would take. Raises `BadBudget` and `UsageError` for arguments that make no sense.
+    `calibrate` would take; `.beside` what a constant, noise on the atoms and its remap would have, and the limit that
+    no mechanism for these laws goes below. Raises `BadBudget` and `UsageError` for arguments that make no sense.
 
     >>> import fugu
     >>> p, q = fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35])
@@ -35,4 +40,5 @@ def compare(
     """
     model = getattr(scenario_or_pairs, "property", None)
     wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)
-    return table(scenario_or_pairs, budget, wishes)
+    found = table(scenario_or_pairs, budget, wishes)
+    return replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))

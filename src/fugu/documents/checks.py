@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fugu.documents.labels import misnamed
+from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
 from fugu.errors import CertificateError
 from fugu.laws.family import reached
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
@@ -60,6 +62,24 @@ def check_support(certificate: Certificate) -> None:
         support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
     ):
         raise CertificateError("the certificate's support is not a list of increasing numbers")
+
+
+def check_atoms(certificate: Certificate) -> None:
+    """Noise on atoms starts from atoms: every value is moved to one, and every law lives on them."""
+    noise, lattice, support = certificate.drawn, certificate.lattice, certificate.support
+    if not isinstance(noise, AtomLaplace):
+        return
+    places = [family.points for family in certificate.families]
+    if support is not None and lattice is not None:
+        places.append(lattice.index(support))
+    known = support is not None and len(certificate.families) == len(certificate.items)
+    if not known or not set(np.concatenate(places).tolist()) <= set(noise.atoms):
+        raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
+
+
+def check_remap(certificate: Certificate) -> None:
+    """A table of outputs that can be read; where values go is a function of the output alone."""
+    _ = Remap.in_certificate(certificate)
 
 
 def check_correlated(certificate: Certificate) -> None:
@@ -129,7 +149,9 @@ _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the 
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
-        ("support", "values are moved to increasing finite numbers, or to none", check_support), _SHARES,
+        ("support", "values are moved to increasing finite numbers, or to none", check_support),
+        ("atoms", "noise on atoms, if it is that, starts from atoms and ends there", check_atoms),
+        ("remap table", "outputs are moved, if they are, by a table of outputs alone", check_remap), _SHARES,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,
