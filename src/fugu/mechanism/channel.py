@@ -96,5 +96,17 @@ class ChannelMechanism(Mechanism):
         out[known] = np.array(self.noise.outputs)[self.noise.draw(places, source)]
         return out
 
+    def _processed(self, drawn: Column) -> Column:
+        """Categories without an order go out under their names, never as codes; missing ones as empty text."""
+        if self.names is None:
+            return super()._processed(drawn)
+        named = np.array([*self.names, ""])[np.where(np.isnan(drawn), -1, self._places(drawn))]
+        for step in self.post:
+            named = np.asarray(step(named))
+        return named
+
+    def _places(self, drawn: Column) -> NDArray[np.int64]:
+        return np.searchsorted(np.array(self.noise.outputs), np.nan_to_num(drawn))
+
     def __repr__(self) -> str:
         return f"ChannelMechanism({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r})"
