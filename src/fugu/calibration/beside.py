@@ -30,7 +30,7 @@ from fugu.noise.lattice import Lattice
 
 CONSTANT, ATOMS, REMAPPED, LIMIT = "constant", "atoms", "remapped", "limit"
 _REMAP = "a function of the output alone changes no guarantee (docs/limits.md)"
-_WARNING = "for exactly these laws; beliefs a little off may lose everything, so it is never taken by default"
+_WARNING = "for exactly these laws only, so it is never taken by default"
 
 
 def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, ...]:

@@ -66,6 +66,7 @@ def compare(
             schema=options.schema(schema, no_header),
         )  # fmt: skip
         found = fugu.compare(scenario, budget, grid=grid)
+        _ = found.beside  # worked out while progress is shown
         said = weaknesses(budget, scenario.report.rows)
         if figure is not None:
             _figure(scenario, found, publish, protect, said, figure)
@@ -144,6 +145,7 @@ def calibrate(
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
+    remap: options.Remap = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
     report: Annotated[
         str | None, typer.Option(help="Write the page to sign before anything is released here (HTML).")
@@ -164,6 +166,7 @@ def calibrate(
         mechanism = fugu.calibrate(
             scenario, options.budget(epsilon, delta, alpha), noise=cast(Any, noise), method=cast(Any, method), grid=grid
         )
+        mechanism = remapped(mechanism, remap)
         if report is not None or attack:
             Pages(report, attack).before(_going(scenario, mechanism, table), as_json)
     if output is not None:
@@ -172,6 +175,11 @@ def calibrate(
         print_json(figures(mechanism, scenario.report.rows))
     else:
         describe(mechanism, publish, scenario.report.rows)
+
+
+def remapped(mechanism: Calibrated, loss: str | None) -> Calibrated:
+    """The mechanism with its outputs moved, if that is asked for."""
+    return mechanism if loss is None else cast(Calibrated, mechanism.remapped(cast(Any, loss)))
 
 
 def _going(scenario: Scenario, mechanism: Calibrated, reference: str) -> Outgoing:
@@ -203,6 +211,7 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
         "expected_error": mechanism.expected_error(),
         "expected_squared_error": mechanism.expected_error("squared"),
         "interval_95": list(mechanism.interval(0.95)),
+        "remap": (certificate.body.get("remap") or {}).get("loss"),
         "scales": certificate.scales,
         "assumptions": list(certificate.assumptions),
         "warnings": list(warnings_of(certificate, rows)),
@@ -225,6 +234,8 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> No
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {_where(mechanism)} "
             f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
         )
+    if (table := certificate.body.get("remap")) is not None:
+        say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")
     say(f"method: {certificate.method} ({certificate.theorem})")
     proved = certificate.proved
     say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")

@@ -37,7 +37,20 @@ Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empir
 Components = Annotated[
     int | None, typer.Option(help="Bells of a mixture or shared prior; left out, BIC chooses for a mixture.")
 ]
-NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian (cauchy: Renyi analysis only).")]
+NoiseName = Annotated[
+    str,
+    typer.Option(
+        "--noise", help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis)."
+    ),
+]
+Remap = Annotated[
+    str | None,
+    typer.Option(
+        "--remap",
+        metavar="LOSS",
+        help="Move outputs to the value of least expected loss under the beliefs: absolute, squared, zero-one.",
+    ),
+]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
     str,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import fugu
-from fugu.cli.calibrating import describe, figures, scenario_of
+from fugu.cli.calibrating import describe, figures, remapped, scenario_of
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
@@ -44,6 +44,7 @@ class ColumnAsked:
     schema: Schema | None
     allow_no_noise: bool
     public_reference: bool
+    remap: str | None = None
 
     def scenario(self) -> Scenario:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
@@ -65,6 +66,7 @@ def publish_column(
         )
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
+        mechanism = remapped(mechanism, asked.remap)
         private = open_column(mechanism, asked.table)
         if len(private) == 0:
             raise BadTable(f"{Path(asked.table).name!r} has no rows, so there is nothing to release")

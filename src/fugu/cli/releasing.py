@@ -49,6 +49,7 @@ def release(
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
+    remap: options.Remap = None,
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
@@ -110,7 +111,8 @@ def release(
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
         "components": components,
-        "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
+        "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}),
+        "order": order, "state": state, "smoothing": smoothing,
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
@@ -123,7 +125,7 @@ def release(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
             missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
-            allow_no_noise=allow_no_noise,
+            remap=remap, allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -145,7 +147,7 @@ def release(
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
             "for columns only, not with --query",
-            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid,
+            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid, remap=remap,
         )  # fmt: skip
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
@@ -158,7 +160,7 @@ def release(
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
-        reading, allow_no_noise, public_reference,
+        reading, allow_no_noise, public_reference, remap,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 
