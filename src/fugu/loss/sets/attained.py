@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from flint import arb, fmpz
-from numpy.typing import NDArray
 
 from fugu.laws.sets import LawSet
 from fugu.laws.sets.path import Path
 from fugu.loss.sets.extremes import PRECISION, Balls, Extremes, Pair
 from fugu.loss.sets.forms import Floats, Whole
+from fugu.loss.sets.kernels import Kernel
 from fugu.numbers import balls
 
 
@@ -37,19 +37,19 @@ class Attained(Extremes):
         )
         return most, least
 
-    def floats(self, steps: float) -> Pair:
+    def floats(self, kernel: Kernel) -> Pair:
         """Sums over the laws."""
-        kernel = _kernel(self.distances, steps)
+        g = kernel.floats(self.distances)
         most, least = self._weights
-        return np.einsum("ij,ij->i", most, kernel), np.einsum("ij,ij->i", least, kernel)
+        return np.einsum("ij,ij->i", most, g), np.einsum("ij,ij->i", least, g)
 
-    def proved(self, rate: Fraction | None) -> Balls:
+    def proved(self, kernel: Kernel) -> Balls:
         """The same in balls: each law is a member of the set, and attains what it is for."""
         with balls.precision(PRECISION):
-            known = _decays(self.distances, rate)
+            g = kernel.proved()
             share = balls.of(Fraction(1, self.total))
             rows = self.distances.tolist()
-            return _sums(rows, self.most, known, share), _sums(rows, self.least, known, share)
+            return _sums(rows, self.most, g, share), _sums(rows, self.least, g, share)
 
 
 def path(found: Path, points: Whole, outputs: Whole) -> Attained:
@@ -67,39 +67,22 @@ class Generic(Extremes):
     law_set: LawSet
     distances: Whole
 
-    def floats(self, steps: float) -> Pair:
+    def floats(self, kernel: Kernel) -> Pair:
         """One maximum and one minimum for every output."""
-        kernel = _kernel(self.distances, steps)
-        return self.law_set.tops(kernel), self.law_set.bottoms(kernel)
+        g = kernel.floats(self.distances)
+        return self.law_set.tops(g), self.law_set.bottoms(g)
 
-    def proved(self, rate: Fraction | None) -> Balls:
+    def proved(self, kernel: Kernel) -> Balls:
         """The proved maximum and minimum for every output."""
         with balls.precision(PRECISION):
-            known = _decays(self.distances, rate)
-            rows = [[known[d] for d in row] for row in self.distances.tolist()]
+            g = kernel.proved()
+            rows = [[g(d) for d in row] for row in self.distances.tolist()]
             most = [self.law_set.top_ball(row) for row in rows]
             return most, [self.law_set.bottom_ball(row) for row in rows]
 
 
-def _kernel(distances: Whole, steps: float) -> NDArray[np.float64]:
-    if not steps:
-        return (distances == 0).astype(np.float64)
-    with np.errstate(over="ignore", under="ignore"):
-        found: Floats = np.exp(-distances / steps)
-    return found
-
-
-def _decays(distances: Whole, rate: Fraction | None) -> dict[int, arb]:
-    """The kernel at every distance that occurs."""
-    there = np.unique(distances).tolist()
-    if rate is None:
-        return {d: arb(int(d == 0)) for d in there}
-    slope = -balls.of(rate)
-    return {d: (slope * d).exp() for d in there}
-
-
 def _sums(
-    rows: Sequence[Sequence[int]], laws: Sequence[Sequence[int]], known: dict[int, arb], share: arb
+    rows: Sequence[Sequence[int]], laws: Sequence[Sequence[int]], g: Callable[[int], arb], share: arb
 ) -> list[arb]:
     pairs = (zip(law, row, strict=True) for law, row in zip(laws, rows, strict=True))
-    return [share * sum((arb(fmpz(m)) * known[d] for m, d in pair if m), arb(0)) for pair in pairs]
+    return [share * sum((arb(fmpz(m)) * g(d) for m, d in pair if m), arb(0)) for pair in pairs]

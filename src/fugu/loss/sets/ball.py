@@ -8,7 +8,7 @@ import numpy as np
 
 from fugu.laws.sets import Ball
 from fugu.loss.sets.extremes import Formed
-from fugu.loss.sets.forms import Form, Grid, Spot, Whole
+from fugu.loss.sets.forms import Form, Grid, Range, Spot, Whole
 from fugu.loss.sets.windows import Cumulated
 
 
@@ -27,7 +27,7 @@ def variation(law_set: Ball, points: Whole, outputs: Whole) -> Formed:
     return Formed(
         grid,
         Form(
-            grid.inside(0, near.first, near.last),
+            (Range(0, near.first, near.last),),
             (Spot(near.rest, near.distance), Spot(free, np.minimum(behind, ahead))),
         ),
         Form(

@@ -7,7 +7,7 @@ import numpy as np
 from fugu.laws.sets import Band
 from fugu.laws.sets.reading import whole
 from fugu.loss.sets.extremes import Formed
-from fugu.loss.sets.forms import Form, Grid, Spot, Sum, Whole
+from fugu.loss.sets.forms import Form, Grid, Range, Spot, Whole
 
 
 def band(law_set: Band, points: Whole, outputs: Whole) -> Formed:
@@ -29,7 +29,7 @@ def _nearest(grid: Grid, low: list[int], high: list[int]) -> Form:
     ahead = np.abs(grid.points[np.clip(k + 1, 0, n - 1)] - grid.outputs)
     between = [high[i] - low[i] if i >= 0 else 0 for i in k.tolist()]
     spot = Spot(between, np.where((ahead < behind) & (k + 1 < n), ahead, behind))
-    return Form((Sum(0, k), Sum(1, k + 1, left=False)), (spot,))
+    return Form((Range(0, 0 * k, k + 1), Range(1, k + 1, 0 * k + n)), (spot,))
 
 
 def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> Form:
@@ -49,6 +49,6 @@ def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> For
     begun = [cc - (high[i - 1] if i else 0) for cc, i in zip(c, at.tolist(), strict=True)]
     ended = [low[i] - cc for cc, i in zip(c, beyond.tolist(), strict=True)]
     return Form(
-        (Sum(1, np.minimum(at - 1, grid.before)), Sum(0, beyond + 1, left=False)),
+        (Range(1, 0 * at, np.minimum(at, grid.before + 1)), Range(0, beyond + 1, 0 * at + len(grid.points))),
         (Spot(begun, np.abs(grid.outputs - grid.points[at])), Spot(ended, np.abs(grid.points[beyond] - grid.outputs))),
     )

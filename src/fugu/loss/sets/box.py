@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fugu.laws.sets import Box
 from fugu.loss.sets.extremes import Formed
-from fugu.loss.sets.forms import Form, Grid, Spot, Whole
+from fugu.loss.sets.forms import Form, Grid, Range, Spot, Whole
 from fugu.laws.sets.reading import whole
 from fugu.loss.sets.windows import Cumulated
 
@@ -19,6 +19,6 @@ def box(law_set: Box, points: Whole, outputs: Whole) -> Formed:
     grid = Grid(points, outputs, (lower, room), one, cancelled=held.total // max(rest, 1))
     return Formed(
         grid,
-        Form((*grid.full(0), *grid.inside(1, near.first, near.last)), (Spot(near.rest, near.distance),)),
-        Form((*grid.full(0), *grid.outside(1, far.first, far.last)), (Spot(far.rest, far.distance),)),
+        Form((grid.full(0), Range(1, near.first, near.last)), (Spot(near.rest, near.distance),)),
+        Form((grid.full(0), *grid.outside(1, far.first, far.last)), (Spot(far.rest, far.distance),)),
     )

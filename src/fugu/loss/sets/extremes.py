@@ -1,20 +1,20 @@
 """`Extremes`: the largest and the least noised mass over a set of laws, at every output.
 
-N(y) = max over the set of sum_x p(x) g(y - x) and D(y) = min of the same, for a kernel g of Laplace noise, not
-normalised: g(d) = e^{-|d| / scale}."""
+N(y) = max over the set of sum_x p(x) g(y - x) and D(y) = min of the same, for a kernel g that is not normalised."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, reduce
 
 import numpy as np
 from flint import arb
 
-from fugu.loss.sets.forms import Evaluated, Floats, Form, Grid, Proved
+from fugu.loss.sets import scanned, summed
+from fugu.loss.sets.forms import Floats, Form, Grid
+from fugu.loss.sets.kernels import Kernel
 from fugu.numbers import balls
 
 PRECISION = 128
@@ -26,12 +26,12 @@ class Extremes(ABC):
     """N and D of one set."""
 
     @abstractmethod
-    def floats(self, steps: float) -> Pair:
-        """N and D in doubles, to search with; no noise for a scale of 0."""
+    def floats(self, kernel: Kernel) -> Pair:
+        """N and D in doubles, to search with. `kernel`: of the noise."""
 
     @abstractmethod
-    def proved(self, rate: Fraction | None) -> Balls:
-        """Balls whose upper ends are at or above N, and whose lower ends are at or below D; no noise for None."""
+    def proved(self, kernel: Kernel) -> Balls:
+        """Balls whose upper ends are at or above N, and whose lower ends are at or below D. `kernel`: of the noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +43,21 @@ class Formed(Extremes):
     lower: Form
 
     @cached_property
-    def _evaluated(self) -> Evaluated:
-        return Evaluated(self.grid, (self.upper, self.lower))
+    def _scanned(self) -> scanned.Scanned:
+        return scanned.Scanned(self.grid, (self.upper, self.lower))
 
-    def floats(self, steps: float) -> Pair:
+    def floats(self, kernel: Kernel) -> Pair:
         """Both forms in doubles."""
-        most, least = self._evaluated.at(steps)
+        forms = self.upper, self.lower
+        most, least = self._scanned.at(kernel) if kernel.scans else summed.floats(self.grid, forms, kernel)
         return most, least
 
-    def proved(self, rate: Fraction | None) -> Balls:
+    def proved(self, kernel: Kernel) -> Balls:
         """Both forms in balls, with as many bits more as a difference may cancel."""
         with balls.precision(PRECISION + self.grid.cancelled.bit_length()):
-            known = Proved(self.grid, rate)
-            return known.of(self.upper), known.of(self.lower)
+            way = scanned.proved if kernel.scans else summed.proved
+            most, least = way(self.grid, (self.upper, self.lower), kernel)
+            return most, least
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +66,14 @@ class Widest(Extremes):
 
     parts: Sequence[Extremes]
 
-    def floats(self, steps: float) -> Pair:
+    def floats(self, kernel: Kernel) -> Pair:
         """In doubles."""
-        most, least = zip(*(part.floats(steps) for part in self.parts), strict=True)
+        most, least = zip(*(part.floats(kernel) for part in self.parts), strict=True)
         return np.max(most, axis=0), np.min(least, axis=0)
 
-    def proved(self, rate: Fraction | None) -> Balls:
+    def proved(self, kernel: Kernel) -> Balls:
         """In balls."""
-        most, least = zip(*(part.proved(rate) for part in self.parts), strict=True)
+        most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
         with balls.precision(PRECISION):
             return _columns(most, arb.max), _columns(least, arb.min)
 
@@ -82,14 +84,14 @@ class Narrowest(Extremes):
 
     parts: Sequence[Extremes]
 
-    def floats(self, steps: float) -> Pair:
+    def floats(self, kernel: Kernel) -> Pair:
         """In doubles."""
-        most, least = zip(*(part.floats(steps) for part in self.parts), strict=True)
+        most, least = zip(*(part.floats(kernel) for part in self.parts), strict=True)
         return np.min(most, axis=0), np.max(least, axis=0)
 
-    def proved(self, rate: Fraction | None) -> Balls:
+    def proved(self, kernel: Kernel) -> Balls:
         """In balls."""
-        most, least = zip(*(part.proved(rate) for part in self.parts), strict=True)
+        most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
         with balls.precision(PRECISION):
             return _columns([[x.upper() for x in row] for row in most], arb.min), _columns(
                 [[x.lower() for x in row] for row in least], arb.max

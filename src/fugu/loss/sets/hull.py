@@ -16,5 +16,5 @@ def hull(law_set: Hull, points: Whole, outputs: Whole) -> Widest:
 def _law(law: Discrete, points: Whole, outputs: Whole) -> Formed:
     masses, total = law.masses.whole()
     grid = Grid(points, outputs, (masses,), total)
-    everything = Form(grid.full(0))
+    everything = Form((grid.full(0),))
     return Formed(grid, everything, everything)

@@ -7,7 +7,6 @@ suprema commute."""
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from flint import arb
@@ -15,6 +14,7 @@ from flint import arb
 from fugu.laws.set_family import SetFamily
 from fugu.loss.leakage import PairLoss
 from fugu.loss.sets.extremes import PRECISION
+from fugu.loss.sets.kernels import Kernel
 from fugu.loss.sets.reach import at_points
 from fugu.numbers import balls
 from fugu.progress import report
@@ -22,14 +22,14 @@ from fugu.progress import report
 _TINY = 1e-280
 
 
-def pure_loss(family: SetFamily, steps: float) -> float:
+def pure_loss(family: SetFamily, kernel: Kernel) -> float:
     """max over pairs, orders and declared values of ln(N / D), in doubles; inf where no finite epsilon holds.
 
     Where masses are below the range of doubles it is worked out in balls."""
-    found = [one.floats(steps) for one in at_points(family)]
+    found = [one.floats(kernel) for one in at_points(family)]
     used = {k for pair in family.pairs for k in pair}
-    if steps and any(float(found[k][0].min()) < _TINY for k in used):
-        return max(loss.value for loss in prove_pure(family, 1 / Fraction(steps)))
+    if kernel.decay and any(float(found[k][0].min()) < _TINY for k in used):
+        return max(loss.value for loss in prove_pure(family, kernel))
     worst = 0.0
     for i, j in _orders(family):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -41,14 +41,12 @@ def pure_loss(family: SetFamily, steps: float) -> float:
     return worst
 
 
-def prove_pure(family: SetFamily, rate: Fraction | None) -> list[PairLoss]:
-    """For each pair an epsilon with N_i <= e^epsilon D_j and N_j <= e^epsilon D_i at every declared value.
-
-    `rate` is grid / scale; None means no noise."""
+def prove_pure(family: SetFamily, kernel: Kernel) -> list[PairLoss]:
+    """For each pair an epsilon with N_i <= e^epsilon D_j and N_j <= e^epsilon D_i at every declared value."""
     used = sorted({k for pair in family.pairs for k in pair})
     known = {}
     for done, k in enumerate(used):
-        known[k] = at_points(family)[k].proved(rate)
+        known[k] = at_points(family)[k].proved(kernel)
         report("proving epsilon", done + 1, len(used))
     with balls.precision(PRECISION):
         return [

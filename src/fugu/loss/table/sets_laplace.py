@@ -11,6 +11,7 @@ from fugu.guarantee.asks import Ask
 from fugu.laws.set_family import SetFamily
 from fugu.loss.leakage import Leakage, PairLoss
 from fugu.loss.search.ranges import over
+from fugu.loss.sets.kernels import Kernel
 from fugu.loss.sets.pure import prove_pure, pure_loss
 from fugu.loss.table.line import NO_NOISE
 from fugu.noise.laplace import Laplace
@@ -27,16 +28,16 @@ class SetsLaplace(Leakage[SetFamily, Laplace]):
         """The largest N / D; what is above `epsilon` by rounding alone may meet it by coupling, exactly: no mass need
         move farther than the range."""
         if noise.silent:
-            return prove_pure(item, None)
+            return prove_pure(item, Kernel.of(noise))
         far = int(item.points[-1] - item.points[0]) * noise.rate <= epsilon
         return [
             PairLoss(loss.label, float_up(epsilon), loss.pair, met=True) if far and not loss.within(epsilon) else loss
-            for loss in prove_pure(item, noise.rate)
+            for loss in prove_pure(item, Kernel.of(noise))
         ]
 
     def fast_pure(self, item: SetFamily, steps: float) -> float:
         """In doubles, O(n) for every scale."""
-        return pure_loss(item, steps)
+        return pure_loss(item, Kernel.laplace(steps))
 
     def require(self, item: SetFamily, ask: Ask) -> None:
         """Equal outputs of different laws are impossible."""
@@ -56,7 +57,7 @@ class SetsLaplace(Leakage[SetFamily, Laplace]):
 
     def leak(self, item: SetFamily, noise: Laplace) -> float:
         """The largest N / D."""
-        return pure_loss(item, float(noise.scale) / float(noise.grid or 1))
+        return pure_loss(item, Kernel.of(noise))
 
 
 LEAKAGE = SetsLaplace()
