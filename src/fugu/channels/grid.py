@@ -18,8 +18,9 @@ from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found, Prices
 from fugu.channels.program import INFINITE, Answer, Matrix, Program, Triplets
 
-_LARGEST_RATIO = 1e13
-"""e^epsilon in a row of the program: beyond it the entries differ by more than doubles hold."""
+_LARGEST_RATIO = 1e8
+"""e^epsilon in a row of the program: a cell that hides another one e^epsilon times as heavy must stand out from the
+tolerance of the solver. A smaller ratio promises more, and costs about 1e-8 of the largest loss."""
 
 
 def solve_grid(laws: PointLaws, method: str = "simplex") -> Found:
@@ -119,19 +120,22 @@ class _Grid:
     def found(self, method: str) -> Found:
         """Solve, and read the channel and its prices."""
         cost, scale = self._cost()
+        floor = np.zeros(self.columns)
+        if self.worst is not None:
+            floor[self.largest] = -INFINITE  # so that the weights of the laws sum to 1 even at a loss of 0
         program = Program(
             cost,
             Matrix.of(self.rows.entries, self.rows.count, self.columns),
             np.concatenate(self.rows.low),
             np.concatenate(self.rows.high),
-            np.zeros(self.columns),
+            floor,
             np.full(self.columns, INFINITE),
         )
         answer = program.solve(method)
         matrix = np.zeros((self.laws.problem.n, self.m))
         matrix[self.kept] = answer.x[self.cells]
         matrix = self.laws.completed(matrix)
-        prices = self._prices(answer, scale)
+        prices = self.laws.best(self._prices(answer, scale))
         return Found(matrix, prices, self.laws.gap(matrix, prices))
 
     def _cost(self) -> tuple[NDArray[np.float64], float]:

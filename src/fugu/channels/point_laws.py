@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -110,6 +110,11 @@ class PointLaws:
         if prices.rise is not None:
             cells += _pull(prices.rise)
         return float(cells.min(axis=1).sum()) - paid
+
+    def best(self, prices: Prices) -> Prices:
+        """These prices, or none at all if that bounds better: where e^epsilon is huge, rounding spoils them."""
+        nothing = replace(prices, ratio=np.zeros((len(self.ordered), self.problem.m)))
+        return prices if self.bound(prices) >= self.bound(nothing) else nothing
 
     def gap(self, matrix: NDArray[np.float64], prices: Prices) -> float:
         """How far the loss is above the bound, in doubles."""

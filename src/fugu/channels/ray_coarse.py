@@ -32,12 +32,12 @@ def merged(pair: Pair) -> Pair:
     share = weight / np.repeat(np.where(sums > 0, sums, 1.0), 2)[: pair.n]
     share[np.repeat(sums == 0, 2)[: pair.n]] = 0.5
     rate, law = (np.add.reduceat(rows, groups, axis=1) for rows in (pair.rate, pair.law))
-    own = None if pair.weight is None else sums
+    own, mass = None if pair.weight is None else sums, np.add.reduceat(pair.mass, groups)
     if pair.points is not None:
         points = np.add.reduceat(share * pair.points, groups)
-        return Pair(rate, np.abs(points[:, None] - points), law, own, pair.delta, points, True)
+        return Pair(rate, np.abs(points[:, None] - points), law, own, mass, pair.delta, points, True)
     loss = np.add.reduceat(share[:, None] * pair.loss[:, ::2], groups, axis=0)
-    return Pair(rate, loss, law, own, pair.delta, None, True)
+    return Pair(rate, loss, law, own, mass, pair.delta, None, True)
 
 
 def spread(price: Floats, outputs: int) -> Floats:

@@ -54,6 +54,7 @@ class Master:
         pair, n = self.pair, self.pair.n
         if pair.weight is None:
             self._add(np.ones(1), [(self.worst, np.zeros(self.worst.size, dtype=np.int64), -np.ones(self.worst.size))])
+            self.solver.changeColBounds(0, -INFINITE, INFINITE)  # so that the weights of the laws sum to 1
         self.unit_points = np.concatenate([pair.free, *(pair.tellers if self.spent.size else ())])
         self.first_unit = self.columns
         entries = [(self.unit_points, np.arange(self.unit_points.size), np.ones(self.unit_points.size))]

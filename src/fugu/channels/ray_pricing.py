@@ -66,29 +66,28 @@ class _Best:
 
 
 def prices(pair: Pair, state: State) -> Floats:
-    """alpha and beta of every output (2, outputs) from the potentials: the most that the partners can pay.
+    """alpha and beta of every output (2, outputs) from the potentials; any prices >= 0 bound the optimum.
 
-    Any prices >= 0 bound the optimum. At feasible potentials the telling points need alpha >= max_h -R(h, y) / a_h, and
-    the partners can pay alpha <= min_x R(x, y) / |a_x|; where the potentials are not quite feasible the partners decide,
-    since telling points are lighter.
+    The telling points need alpha >= max_h -R(h, y) / a_h, and the partners can pay alpha <= min_x R(x, y) / |a_x|. At
+    feasible potentials the first is not above the second, and only one of alpha, beta is positive (both would need
+    alpha >= e^epsilon beta and the reverse). Where rounding says otherwise the better of need and limit is kept.
     """
     m = pair.loss.shape[1]
-    found = np.zeros((2, m))
+    need, limit = np.zeros((2, m)), np.full((2, m), np.inf)
     step = max(1, _BLOCK // pair.n)
-    up, down = np.clip(pair.rate, 0, None), np.clip(-pair.rate, 0, None)
     for first in range(0, m, step):
         columns = slice(first, min(first + step, m))
         r = state.weight[:, None] * pair.loss[:, columns] - state.u[:, None]
-        need = np.zeros((2, r.shape[1]))
-        for _ in range(3):
-            for side in (0, 1):
-                tell = pair.tellers[side]
-                if tell.size:
-                    left = r[tell] - down[1 - side, tell][:, None] * need[1 - side]
-                    need[side] = np.clip(-np.min(left / up[side, tell][:, None], axis=0), 0.0, None)
-        found[:, columns] = need
-    limit = state.eta if pair.delta > 0 else np.full(2, np.inf)
-    return np.minimum(found, limit[:, None])
+        for side in (0, 1):
+            tell, hide = pair.tellers[side], pair.partners[side]
+            if tell.size and hide.size:
+                need[side, columns] = -np.min(r[tell] / pair.rate[side, tell][:, None], axis=0)
+                limit[side, columns] = np.min(r[hide] / -pair.rate[side, hide][:, None], axis=0)
+    need = np.clip(need, 0.0, state.eta[:, None] if pair.delta > 0 else np.inf)
+    moved = need * np.clip(pair.rate, 0, None).sum(axis=1)[:, None]
+    need[moved < moved.max(axis=0)] = 0.0
+    offers = [need, np.minimum(need, np.clip(limit, 0.0, None))]
+    return max(offers, key=lambda price: bound(pair, state, price)[0])
 
 
 def bound(pair: Pair, state: State, price: Floats) -> tuple[float, Floats]:

@@ -35,7 +35,7 @@ def solve_pair(laws: PointLaws, c: int) -> Found:
     matrix = laws.completed(matrix)
     ratio = np.zeros((len(laws.ordered), problem.m))
     ratio[c : c + 2] = prices(pair, state)
-    found = Prices(ratio=ratio, mix=state.mix)
+    found = laws.best(Prices(ratio=ratio, mix=state.mix))
     return Found(matrix, found, laws.gap(matrix, found))
 
 
@@ -87,7 +87,7 @@ class Search:
         raise NotProvable(f"no channel was found in {_ROUNDS} rounds")
 
     def _mass(self, rays: Rays) -> Floats:
-        mass = self.pair.mean / self.pair.mean.sum()
+        mass = self.pair.mass
         return np.maximum(rays.told * mass[rays.teller] + rays.hidden * mass[rays.partner], 1e-300)
 
     def _add(self, rays: Rays) -> None:

@@ -27,6 +27,7 @@ class Pair:
     - `rate`: a and b, one row each.
     - `loss`: (points, outputs).
     - `law`: (laws, points), for the worst of the laws; `weight` is None then.
+    - `mass`: the mean of the two laws of the pair.
     - `delta`: what each of the two sides may exceed in all.
     - `points`: the values of the points, if the outputs are the points and the loss is the distance; then the best
       output of a ray is the end that weighs more.
@@ -37,6 +38,7 @@ class Pair:
     loss: Floats
     law: Floats
     weight: Floats | None
+    mass: Floats
     delta: float
     points: Floats | None = None
     ordered: bool = False
@@ -56,6 +58,7 @@ class Pair:
             loss,
             laws.law[:, kept],
             weight,
+            laws.law[list(laws.ordered[c])][:, kept].mean(axis=0),
             float(problem.delta),
             x if line else None,
             ordered,
@@ -71,11 +74,6 @@ class Pair:
         """The unit of costs: about the largest that a point can cost."""
         heaviest = self.law.mean() if self.weight is None else self.weight.mean()
         return max(float(self.loss.max()) * float(heaviest), 1e-300)
-
-    @cached_property
-    def mean(self) -> Floats:
-        """The mean of the two laws, up to a factor that does not matter: -(a + b)."""
-        return -self.rate.sum(axis=0)
 
     @cached_property
     def tellers(self) -> tuple[Ints, Ints]:
