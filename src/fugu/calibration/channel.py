@@ -24,6 +24,7 @@ from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family
 from fugu.laws.items import Shape, shapes
 from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
@@ -36,12 +37,14 @@ from fugu.noise.channel import Channel
 from fugu.noise.kind import OBJECTIVES, finite_or_none
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, float_down, float_up
 
+Floats = NDArray[np.float64]
 POINT, ROBUST = "optimal-channel", "robust-channel"
 _THEOREM = (
     "linear programming over all channels with these outputs; made exact in whole numbers by mixing in a constant, "
     "with a bound on the loss of every other channel by duality"
 )
 _CONSTANT = "one output for every value: at epsilon 0 outputs must not depend on the secret"
+_UNSEEN = "a value that no stated law has is published as one that some law has: it has no row of its own"
 _FITTED = "the channel is fitted to the stated laws: nothing is promised for others"
 _WEIGHT = {
     "mean": "the expected error is a mean under the average of the stated laws",
@@ -112,7 +115,7 @@ class Solved:
         else:
             found = find(problem)
             prices = found.prices
-            rows, theta = repaired(problem, found.matrix)
+            rows, theta = repaired(problem, _for_all(problem, found.matrix, wishes.names is None))
         least = None if prices is None else max(Fraction(0), lower(problem, prices))
         assert problem.outputs is not None
         weight = None if problem.weight is None else problem.weight.tolist()
@@ -157,14 +160,37 @@ def sealed(solved: Solved, given: tuple[Shape, ...], budget: Guarantee, ask: Ask
         beliefs=beliefs_of(given),
         scales={},
         support=item.points.tolist(),
-        after=(_WEIGHT[solved.optimum.weighing], *(() if robust else (_FITTED,))),
+        after=(_WEIGHT[solved.optimum.weighing], *(() if robust else (_FITTED, *_said(item)))),
         errors={name: finite_or_none(errors.expected(name)) for name in OBJECTIVES},
         more={"optimum": solved.optimum.to_json()},
     ).seal(budget, context)
     return ChannelMechanism(certificate=certificate, context=context, noise=channel, support=item.points)
 
 
-def _mean(law: Masses | LawSet, each: NDArray[np.float64]) -> float:
+def _said(item: Family) -> tuple[str, ...]:
+    """What is said where some value has no mass under any law."""
+    return () if np.all(item.weights.max(axis=0) > 0) else (_UNSEEN,)
+
+
+def _for_all(problem: ChannelProblem, matrix: Floats, ordered: bool) -> Floats:
+    """The channel with a row of another value where no law has mass and no weight is put: nothing was asked there.
+
+    Of numbers the row of the nearest value below that has mass, else of the first; of categories without an order that
+    of the weightiest. So what nobody expects is published as something that is expected."""
+    if problem.robust:
+        return matrix
+    each = [law.floats() for law in problem.laws if isinstance(law, Masses)]
+    weight = np.sum(each, axis=0) if problem.weight is None else np.sum(each, axis=0) + problem.weight
+    held = weight > 0
+    if held.all():
+        return matrix
+    if not ordered:
+        return matrix[np.where(held, np.arange(problem.n), int(np.argmax(weight)))]
+    before = np.maximum.accumulate(np.where(held, np.arange(problem.n), -1))
+    return matrix[np.where(before < 0, int(np.argmax(held)), before)]
+
+
+def _mean(law: Masses | LawSet, each: Floats) -> float:
     return float(law.floats() @ each) if isinstance(law, Masses) else float(law.tops(each[None, :])[0])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,10 @@ from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
+
+
+_WORTHLESS = 20.0
+"""An epsilon beyond this protects nobody."""
 
 
 def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 def channel_warnings(certificate: Certificate) -> list[str]:
     """That a channel is fitted to its laws: what is left where beliefs are a little off, or wrong altogether."""
     most = any_belief(certificate.channel)
-    left = "no limit at all holds" if math.isinf(most) else f"only epsilon {most:.4g} holds"
+    left = "no limit worth the name holds" if most > _WORTHLESS else f"only epsilon {most:.4g} holds"
     found = []
     if any(item.shape != "sets" for item in certificate.laws):
         found.append(

@@ -62,4 +62,6 @@ class Release:
             what = f"{found:g}" if isinstance(found, float) else brief(np.asarray(found).tolist(), 80)
         else:
             what = f"{len(self.values)} {several}"
+        if self.values.dtype.kind == "U":
+            return f"Release({what})"
         return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"
