@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
 
-_WORTHLESS = 20.0
+WORTHLESS = 20.0
 """An epsilon beyond this protects nobody."""
 
 
@@ -36,8 +36,11 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 
 def channel_warnings(certificate: Certificate) -> list[str]:
     """That a channel is fitted to its laws: what is left where beliefs are a little off, or wrong altogether."""
+    running = certificate.parts or (certificate,)
+    if certificate.parts:
+        return list(dict.fromkeys(said for half in running for said in channel_warnings(half)))
     most = any_belief(certificate.channel)
-    left = "no limit worth the name holds" if most > _WORTHLESS else f"only epsilon {most:.4g} holds"
+    left = "no limit worth the name holds" if most > WORTHLESS else f"only epsilon {most:.4g} holds"
     found = []
     if any(item.shape != "sets" for item in certificate.laws):
         found.append(

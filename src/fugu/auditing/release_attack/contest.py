@@ -19,6 +19,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.components import Components
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
+from fugu.laws.set_family import SetFamily
 from fugu.noise.lattice import Lattice
 
 _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
@@ -217,6 +218,23 @@ def _(item: Family, certificate: Certificate) -> Contest:
     blurred = "the laws are known up to an error only; inputs follow the masses stated" if item.blurred(pair) else ""
     points = item.points[used]
     return Atoms(label, _values(points, certificate), (p[used], q[used]), channel_of(certificate), note=blurred)
+
+
+@_contest.register
+def _(item: SetFamily, certificate: Certificate) -> Contest:
+    """Of a channel: the members of the two sets between which its most telling output tells most."""
+    if certificate.kind != "channel":
+        raise UsageError("not attackable, because no worst laws within sets are drawn from here, but for channels")
+    ((i, j),), (label,) = item.pairs, item.labels
+    table = certificate.channel.conditional()[item.points]
+    ends = [(one.tops(table.T), -one.tops(-table.T)) for one in (item.sets[i], item.sets[j])]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = [np.nan_to_num(ends[a][0] / ends[b][1], nan=0.0) for a, b in ((0, 1), (1, 0))]
+    first = int(np.max(told[0]) < np.max(told[1]))
+    column = table[:, int(np.argmax(told[first]))] * (-1 if first else 1)
+    weights = item.sets[i].extreme(column), item.sets[j].extreme(-column)
+    note = "laws are sets: attacked between the two members that the most telling output tells apart best"
+    return Atoms(label, _values(item.points, certificate), weights, channel_of(certificate), note=note)
 
 
 @_contest.register

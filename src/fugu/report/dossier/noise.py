@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.weakness import WORTHLESS
 from fugu.laws.family import Family
+from fugu.loss.channel.any_belief import any_belief
 from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
@@ -42,6 +44,9 @@ def amounts(certificate: Certificate) -> Amounts:
     grid = float(part.lattice.grid) if part.lattice else None
     step = None if grid is None else grid * unit
     laws = [item for item in part.certificate.laws if isinstance(item, Family) and not item.translates]
+    if certificate.runs == "channel":
+        most = max(any_belief(part.certificate.channel) for part, _ in running)
+        return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
     if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
         return Amounts(error, half, None, None, None)
     spread = max(item.spread() for item in laws) * step
@@ -100,7 +105,7 @@ def _line(dossier: Dossier, mechanism: dict[str, object], head: list[str]) -> Ht
 
 def whatever_is_believed(dossier: Dossier) -> Html | None:
     """What is left if the beliefs are wrong altogether, in odds: for Laplace noise on a bounded range."""
-    known = [amounts(found).reach for found in dossier.laws.values() if found.kind in ("additive", "mixed")]
+    known = [amounts(found).reach for found in dossier.laws.values() if found.kind in ("additive", "mixed", "channel")]
     if not known or any(loss is None for loss in known) or len(known) != len(dossier.laws):
         said = (
             "Against observers whose beliefs differ from those stated, no limit on the odds is known from this page, "
@@ -109,7 +114,7 @@ def whatever_is_believed(dossier: Dossier) -> Html | None:
     else:
         factor = text.factor(max(loss for loss in known if loss is not None))
         said = (
-            "Against an observer with any other beliefs about one record, whatever they are, the noise alone still "
+            "Against an observer with any other beliefs about one record, whatever they are, what is drawn alone still "
             f"limits the change of the odds to a factor of {factor}, as long as records are independent."
         )
     return section("wrong-title", "If the beliefs are wrong", tag("p", said)) if dossier.laws else None

@@ -18,6 +18,7 @@ from fugu.verifier.given import laws_given
 from fugu.verifier.kinds.registry import Kind, kind, parsed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, checked
 
+REMAP = "remap"
 _SAME = 1e-9
 """Errors are summed in doubles: less than this part of them is rounding."""
 
@@ -51,7 +52,7 @@ class LawBased(Kind):
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
         says = "what is stated as proved is not below what is proved now"
         least = "outputs go where the stated loss is least for the stated weight"
-        yield checked("remap", least, lambda: is_least(certificate))
+        yield checked(REMAP, least, lambda: is_least(certificate))
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
 
 
