@@ -27,6 +27,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Item
 from fugu.laws.masses import Masses
+from fugu.laws.set_family import SetFamily
 from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.door import delta_bounds
 from fugu.loss.shifts.cost import ball_log_cost
@@ -99,7 +100,12 @@ def _smooth(item: Analytic) -> list[Apart] | None:
     return None if shift is None else [{math.ceil(abs(shift)): Fraction(1)}]
 
 
-_APART: dict[str, Callable[[Any], list[Apart] | None]] = {"line": _line, "smooth": _smooth}
+def _sets(item: SetFamily) -> list[Apart]:
+    """Whatever the two laws are, both values lie between the first and the last declared one."""
+    return [{int(item.points[-1] - item.points[0]): Fraction(1)}]
+
+
+_APART: dict[str, Callable[[Any], list[Apart] | None]] = {"line": _line, "smooth": _smooth, "sets": _sets}
 _VECTORS = ("space",)
 
 

@@ -20,6 +20,7 @@ from fugu.laws.components import Components
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.set_family import SetFamily
+from fugu.loss.sets.worst import worst_laws
 from fugu.noise.lattice import Lattice
 
 _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
@@ -222,19 +223,26 @@ def _(item: Family, certificate: Certificate) -> Contest:
 
 @_contest.register
 def _(item: SetFamily, certificate: Certificate) -> Contest:
-    """Of a channel: the members of the two sets between which its most telling output tells most."""
-    if certificate.kind != "channel":
-        raise UsageError("not attackable, because no worst laws within sets are drawn from here, but for channels")
-    ((i, j),), (label,) = item.pairs, item.labels
+    """The two laws of the sets that are worst at one output, the one that tells most."""
+    (label,) = item.labels
+    p, q = worst_exchanged(item, certificate) if certificate.kind == "channel" else worst_laws(item, certificate.noise)
+    used = (p > 0) | (q > 0)
+    note = "inputs follow two laws of the sets that are worst at one output; for all outputs together others may be"
+    atoms = _values(item.points[used], certificate)
+    return Atoms(label, atoms, (p[used], q[used]), channel_of(certificate), note=note)
+
+
+def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:
+    """The laws of the first pair between which the most telling output of a channel tells most."""
+    i, j = item.pairs[0]
     table = certificate.channel.conditional()[item.points]
     ends = [(one.tops(table.T), -one.tops(-table.T)) for one in (item.sets[i], item.sets[j])]
     with np.errstate(divide="ignore", invalid="ignore"):
-        told = [np.nan_to_num(ends[a][0] / ends[b][1], nan=0.0) for a, b in ((0, 1), (1, 0))]
-    first = int(np.max(told[0]) < np.max(told[1]))
-    column = table[:, int(np.argmax(told[first]))] * (-1 if first else 1)
-    weights = item.sets[i].extreme(column), item.sets[j].extreme(-column)
-    note = "laws are sets: attacked between the two members that the most telling output tells apart best"
-    return Atoms(label, _values(item.points, certificate), weights, channel_of(certificate), note=note)
+        told = [np.nan_to_num(ends[a][0] / np.maximum(ends[b][1], 0.0), nan=0.0) for a, b in ((0, 1), (1, 0))]
+    turned = bool(told[0].max() < told[1].max())
+    column = table[:, int(np.argmax(told[turned]))] * (-1 if turned else 1)
+    p, q = (np.maximum(law, 0.0) for law in (item.sets[i].extreme(column), item.sets[j].extreme(-column)))
+    return p / p.sum(), q / q.sum()
 
 
 @_contest.register

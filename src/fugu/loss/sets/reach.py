@@ -23,7 +23,9 @@ _ATTAINED = 400
 """Most declared values for which the extreme laws of boxes and bands together are kept, one for every output."""
 _GENERIC = 400
 """Most declared values for a ball in Kullback-Leibler divergence: every output is a search of its own."""
-_AT_POINTS: WeakKeyDictionary[SetFamily, tuple[Extremes, ...]] = WeakKeyDictionary()
+_KEPT = 2
+"""The declared values, and all lattice points between them: other outputs depend on the scale."""
+_KNOWN: WeakKeyDictionary[SetFamily, dict[tuple[int, int, int], tuple[Extremes, ...]]] = WeakKeyDictionary()
 
 
 def extremes(law_set: LawSet, points: Whole, outputs: Whole) -> Extremes:
@@ -33,11 +35,19 @@ def extremes(law_set: LawSet, points: Whole, outputs: Whole) -> Extremes:
 
 def at_points(family: SetFamily) -> tuple[Extremes, ...]:
     """N and D of every set of a family in lattice indices, at every declared value."""
-    found = _AT_POINTS.get(family)
-    if found is None:
+    return at_outputs(family, np.asarray(family.points, dtype=np.int64))
+
+
+def at_outputs(family: SetFamily, outputs: Whole) -> tuple[Extremes, ...]:
+    """N and D of every set at these outputs, the last ones remembered: they do not depend on the scale."""
+    known = _KNOWN.setdefault(family, {})
+    key = int(outputs[0]), int(outputs[-1]), len(outputs)
+    if key not in known:
+        if len(known) >= _KEPT:
+            del known[next(iter(known))]
         points = np.asarray(family.points, dtype=np.int64)
-        found = _AT_POINTS[family] = tuple(extremes(one, points, points) for one in family.sets)
-    return found
+        known[key] = tuple(extremes(one, points, outputs) for one in family.sets)
+    return known[key]
 
 
 def _ball(law_set: Ball, points: Whole, outputs: Whole) -> Extremes:
