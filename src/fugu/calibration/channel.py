@@ -41,9 +41,9 @@ Floats = NDArray[np.float64]
 POINT, ROBUST = "optimal-channel", "robust-channel"
 _THEOREM = (
     "linear programming over all channels with these outputs; made exact in whole numbers by mixing in a constant, "
-    "with a bound on the loss of every other channel by duality"
+    "with a bound on the loss of every other channel by duality (docs/proofs/channels.md)"
 )
-_CONSTANT = "one output for every value: at epsilon 0 outputs must not depend on the secret"
+_CONSTANT = "one output for every value: at epsilon 0 nothing may be told (docs/proofs/channels.md)"
 _UNSEEN = "a value that no stated law has is published as one that some law has: it has no row of its own"
 _FITTED = "the channel is fitted to the stated laws: nothing is promised for others"
 _WEIGHT = {

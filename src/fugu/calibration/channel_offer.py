@@ -104,7 +104,8 @@ class ChannelOffer(Offer):
             return refused(self.method, self.noise, self.refusal)
         optimum, most = self._solved.optimum, any_belief(self._solved.channel)
         least_of_all = "" if optimum.lower is None else f"no channel is below {optimum.lower:.6g}; "
-        note = f"{least_of_all}whatever is believed, epsilon {most:.4g}"
+        fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "
+        note = f"{fitted}{least_of_all}whatever is believed, epsilon {most:.4g}"
         epsilon = float(ask.epsilon)
         absolute, squared = self.errors.expected("absolute"), self.errors.expected("squared")
         return Row(self.method, self.noise, math.nan, absolute, squared, epsilon, True, "exact in whole numbers", note)

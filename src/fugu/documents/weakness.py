@@ -40,13 +40,14 @@ def channel_warnings(certificate: Certificate) -> list[str]:
     if certificate.parts:
         return list(dict.fromkeys(said for half in running for said in channel_warnings(half)))
     most = any_belief(certificate.channel)
-    left = "no limit worth the name holds" if most > WORTHLESS else f"only epsilon {most:.4g} holds"
+    left = (
+        "; no limit worth the name holds whatever is believed"
+        if most > WORTHLESS
+        else f" up to epsilon {most:.4g}, which holds whatever is believed"
+    )
     found = []
     if any(item.shape != "sets" for item in certificate.laws):
-        found.append(
-            f"the channel is fitted to the stated laws: beliefs a little off may lose everything; {left} whatever is "
-            "believed"
-        )
+        found.append(f"the channel is fitted to the stated laws: beliefs a little off may lose everything{left}")
     if holds_private_numbers(certificate.assumptions):
         found.append(
             "the beliefs, and the weights of the expected error, are from the private table itself: the channel and "

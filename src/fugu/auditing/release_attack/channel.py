@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.laws.places import nearest
+from fugu.laws.set_family import SetFamily
 from fugu.noise import LatticeNoise
 from fugu.noise.channel import Channel as Table
 from fugu.noise.gaussian import upper_sum
@@ -156,6 +157,19 @@ def channel_of(certificate: Certificate) -> Channel:
         assert certificate.support is not None
         return TableChannel(certificate.channel, certificate.support)
     return LatticeChannel(certificate.noise, certificate.lattice, certificate.support)
+
+
+def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:
+    """The laws of the first pair between which the most telling output of a channel tells most."""
+    i, j = item.pairs[0]
+    table = certificate.channel.conditional()[item.points]
+    ends = [(one.tops(table.T), -one.tops(-table.T)) for one in (item.sets[i], item.sets[j])]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = [np.nan_to_num(ends[a][0] / np.maximum(ends[b][1], 0.0), nan=0.0) for a, b in ((0, 1), (1, 0))]
+    turned = bool(told[0].max() < told[1].max())
+    column = table[:, int(np.argmax(told[turned]))] * (-1 if turned else 1)
+    p, q = (np.maximum(law, 0.0) for law in (item.sets[i].extreme(column), item.sets[j].extreme(-column)))
+    return p / p.sum(), q / q.sum()
 
 
 def _logs(hit: Flags) -> Floats:

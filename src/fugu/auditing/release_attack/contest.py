@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.curve import Curve
-from fugu.auditing.release_attack.channel import Channel, channel_of
+from fugu.auditing.release_attack.channel import Channel, channel_of, worst_exchanged
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
@@ -230,19 +230,6 @@ def _(item: SetFamily, certificate: Certificate) -> Contest:
     note = "inputs follow two laws of the sets that are worst at one output; for all outputs together others may be"
     atoms = _values(item.points[used], certificate)
     return Atoms(label, atoms, (p[used], q[used]), channel_of(certificate), note=note)
-
-
-def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:
-    """The laws of the first pair between which the most telling output of a channel tells most."""
-    i, j = item.pairs[0]
-    table = certificate.channel.conditional()[item.points]
-    ends = [(one.tops(table.T), -one.tops(-table.T)) for one in (item.sets[i], item.sets[j])]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        told = [np.nan_to_num(ends[a][0] / np.maximum(ends[b][1], 0.0), nan=0.0) for a, b in ((0, 1), (1, 0))]
-    turned = bool(told[0].max() < told[1].max())
-    column = table[:, int(np.argmax(told[turned]))] * (-1 if turned else 1)
-    p, q = (np.maximum(law, 0.0) for law in (item.sets[i].extreme(column), item.sets[j].extreme(-column)))
-    return p / p.sum(), q / q.sum()
 
 
 @_contest.register
