@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.channels.errors import mean_weight
 from fugu.channels.losses import STATED, LossName, named_loss, stated_loss
 from fugu.channels.problem import ChannelProblem
 from fugu.documents.optimum import protected
@@ -17,7 +18,6 @@ from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.laws.discrete import Discrete
 from fugu.laws.items import Shape
-from fugu.laws.masses import Masses
 from fugu.loss.atoms.slack import require_exact
 from fugu.loss.channel.outputs import law_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, number
@@ -93,8 +93,7 @@ class Asked:
             return None
         if self.weight != "mean":
             raise UnknownName("weight", self.weight, ("mean", "worst", "or a Discrete law"))
-        each = [law.floats() if isinstance(law, Masses) else _placed(law.centre(), points) for law in laws]
-        return _shares(np.mean(each, axis=0))
+        return mean_weight(laws)
 
 
 def one_item(given: tuple[Shape, ...]) -> Any:

@@ -11,13 +11,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.losses import named_loss
+from fugu.channels.losses import STATED, named_loss
 from fugu.errors import BadNoise
 from fugu.laws.masses import Masses
 from fugu.laws.sets import LawSet
 from fugu.noise.channel import Channel
 
 Floats = NDArray[np.float64]
+MEAN, WORST = "mean", "worst"
+WEIGHINGS = (MEAN, WORST, STATED)
+"""What expected losses are means under: the average of the laws, the worst of them, or weights that were stated."""
 _SLACK = 1e-12
 """More than the rounding of a sum of probabilities."""
 
@@ -91,3 +94,18 @@ class Errors:
 def _largest(law: Masses | LawSet, each: Floats) -> float:
     """The mean under a law, or the largest under any law of a set."""
     return float(law.floats() @ each) if isinstance(law, Masses) else float(law.tops(each[None, :])[0])
+
+
+def mean_weight(laws: Sequence[Masses | LawSet]) -> Floats:
+    """The average of the laws, or of the middles of sets of laws, with the sum 1."""
+    each = [law.floats() if isinstance(law, Masses) else _middle(law) for law in laws]
+    total = np.sum(each, axis=0)
+    found: Floats = total / total.sum()
+    return found
+
+
+def _middle(laws: LawSet) -> Floats:
+    law = laws.centre()
+    found = np.zeros(len(laws.values))
+    found[np.searchsorted(laws.values, law.values)] = law.weights
+    return found
