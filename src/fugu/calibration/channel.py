@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,7 +58,7 @@ def optimal_channel(
     scenario_or_pairs: PairsLike,
     budget: Guarantee,
     loss: LossName | MatrixLike | None = None,
-    outputs: VectorLike | None = None,
+    outputs: VectorLike | Sequence[str] | None = None,
     weight: WeightName | Discrete = "mean",
     *,
     cap: Real | None = None,
@@ -71,8 +72,8 @@ def optimal_channel(
     - `budget`: `Pure` or `Approx`. Epsilon 0 without a delta gives one constant output.
     - `loss`: "absolute", "squared", "zero-one", or a table with one row for each value of the laws and one column for
       each output, finite and not negative. None: "zero-one" for categories without an order, else "absolute".
-    - `outputs`: the numbers that may be published; None: the values of the laws, which lose nothing for the absolute
-      loss.
+    - `outputs`: the numbers (or names of categories) that may be published; None: the values of the laws, which lose
+      nothing for the absolute loss; for the squared loss also means of two of them, or a grid.
     - `weight`: what the expected loss is a mean under: "mean" (the average of the laws), "worst" (the largest of any),
       or a `Discrete` law that is public. The guarantee does not depend on it; one taken from the private table would
       make the channel a function of it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.channel_outputs import squared_outputs
 from fugu.channels.errors import mean_weight
 from fugu.channels.losses import STATED, LossName, named_loss, stated_loss
 from fugu.channels.problem import ChannelProblem
@@ -34,7 +36,7 @@ class Asked:
     """What a channel is asked for, beside the laws and the budget; `loss` None: the usual one for such values."""
 
     loss: LossName | MatrixLike | None = None
-    outputs: VectorLike | None = None
+    outputs: VectorLike | Sequence[str] | None = None
     weight: WeightName | Discrete = "mean"
     cap: Real | None = None
     monotone: bool = False
@@ -61,20 +63,32 @@ class Asked:
                 "Rényi divergence below epsilon too"
             )
         item = one_item(given)
-        points = item.points
-        outputs = points if self.outputs is None else _outputs(self.outputs)
+        points, laws = item.points, law_list(item)
+        weight = self._weight(points, laws)
+        if self.outputs is not None:
+            outputs = self._stated(self.outputs)
+        else:
+            outputs = squared_outputs(item, laws, ask, weight) if self.loss_name == "squared" else points
         return ChannelProblem(
-            laws=law_list(item),
+            laws=laws,
             pairs=protected(item.pairs),
             epsilon=ask.epsilon,
             delta=ask.delta,
             loss=self._loss(points, outputs),
-            weight=self._weight(points, law_list(item)),
+            weight=weight,
             cap=_cap(self.cap),
             monotone=bool(self.monotone),
             points=points,
             outputs=outputs,
         )
+
+    def _stated(self, outputs: VectorLike | Sequence[str]) -> Floats:
+        """Outputs as given: numbers, or names of categories that have no order."""
+        if self.names is None:
+            return _outputs(outputs)
+        if isinstance(outputs, str) or not all(name in self.names for name in outputs):
+            raise UsageError(f"outputs are some of the categories {', '.join(map(repr, self.names))}")
+        return _outputs([self.names.index(str(name)) for name in outputs])
 
     def _loss(self, points: Floats, outputs: Floats) -> Floats:
         if self.names is not None and (self.loss_name not in ("zero-one", STATED) or self.monotone):
@@ -117,7 +131,7 @@ def one_item(given: tuple[Shape, ...]) -> Any:
     return item
 
 
-def _outputs(given: VectorLike) -> Floats:
+def _outputs(given: VectorLike | Sequence[str]) -> Floats:
     try:
         shape = (array := np.array(given, dtype=np.float64) + 0.0).shape
         found = np.unique(array)
