@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fugu.auditing.release_attack import Audit as Audit
     from fugu.auditing.release_attack import audit as audit
     from fugu.calibration.calibrate import calibrate as calibrate
+    from fugu.calibration.channel import optimal_channel as optimal_channel
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
@@ -142,6 +143,7 @@ _ROOMS = {
     "guarantee_within": "auditing",
     "influence": "translation",
     "mix": "mechanism.mixed",
+    "optimal_channel": "calibration.channel",
     "plan": "calibration",
     "rows_needed": "calibration.rows",
     "property_attack": "auditing.property_attack",

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from rich.text import Text
 
+from fugu.calibration.comparison import shown
 from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
@@ -125,18 +126,19 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     table.add_column("method", no_wrap=True)
     for name in ("scale", "E |error|", "E error²", "true epsilon"):
         table.add_column(name, justify="right", no_wrap=True)
+    if comparison.limit:
+        table.add_column("x limit", justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
-    best = comparison.best
+    best, listed = comparison.best, (*comparison.rows, *comparison.beside)
     methods = [row.method for row in comparison.rows]
-    names = {
-        row: f"{row.method} ({row.noise})" if methods.count(row.method) > 1 else row.method for row in comparison.rows
-    }
-    for row in comparison.rows:
-        style = "bold green" if row == best else ""
-        numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(names[row], *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
-    remarks = [
-        f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
-    ]
+    names = {row: f"{row.method} ({row.noise})" if methods.count(row.method) > 1 else row.method for row in listed}
+    for row in listed:
+        style = "bold green" if row is best else "" if row in comparison.rows else "dim"
+        numbers = [shown(x, 6) for x in (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)]
+        numbers += [shown(comparison.times_limit(row) or math.nan, 4)] if comparison.limit else []
+        if row is (comparison.beside or (None,))[0]:
+            table.add_section()
+        table.add_row(names[row], *numbers, "yes" if row.proven else "no", style=style)
+    remarks = [f"{names[row]}: {row.note if row.proven else row.why}" for row in listed if row.note or not row.proven]
     table.caption = "\n".join(map(escape, remarks))
     return table

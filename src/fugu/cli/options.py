@@ -44,7 +44,28 @@ Confidence = Annotated[
 Shift = Annotated[
     str, typer.Option(help="With --confidence: total variation between the reference's population and the table's.")
 ]
-NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian (cauchy: Renyi analysis only).")]
+NoiseName = Annotated[
+    str,
+    typer.Option("--noise", help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis)."),
+]
+Remap = Annotated[
+    str | None,
+    typer.Option(
+        "--remap",
+        metavar="LOSS",
+        help="Move outputs to the value of least expected loss under the beliefs: absolute, squared, zero-one.",
+    ),
+]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", help="noise, or optimal: the channel of least error for exactly these beliefs.")
+]
+LossName = Annotated[
+    str | None,
+    typer.Option("--loss", help="With --mechanism optimal: the loss made least, absolute, squared or zero-one."),
+]
+Cap = Annotated[
+    str | None, typer.Option(help="With --mechanism optimal: an epsilon that must hold whatever is believed.")
+]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
     str,

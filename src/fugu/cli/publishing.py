@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
+from fugu.cli.channels import Wanted
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
@@ -40,12 +40,10 @@ class ColumnAsked:
     components: int | None
     level: dict[str, Any]
     """Confidence and shift."""
-    noise: str
-    method: str
-    grid: str
     schema: Schema | None
     allow_no_noise: bool
     public_reference: bool
+    wanted: Wanted
 
     def scenario(self) -> Scenario:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
@@ -63,9 +61,7 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
-        mechanism = fugu.calibrate(
-            scenario, asked.budget, noise=cast(Any, asked.noise), method=cast(Any, asked.method), grid=asked.grid
-        )
+        mechanism = asked.wanted.made(scenario, asked.budget)
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private = open_column(mechanism, asked.table)

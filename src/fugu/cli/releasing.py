@@ -9,6 +9,7 @@ import typer
 
 from fugu.cli import options
 from fugu.cli.answering import Asks, bounds_of, release_query
+from fugu.cli.channels import Wanted
 from fugu.cli.charging import UNCHARGED, account_of
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
@@ -51,6 +52,10 @@ def release(
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
+    remap: options.Remap = None,
+    mechanism: options.MechanismName = "noise",
+    loss: options.LossName = None,
+    cap: options.Cap = None,
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
@@ -107,12 +112,14 @@ def release(
     if not is_name(data):
         raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
     budget = options.budget(epsilon, delta, alpha)
+    wanted = Wanted(noise, method, grid, remap, mechanism, loss, cap)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
         "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
-        "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
+        "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
+        "order": order, "state": state, "smoothing": smoothing,
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
@@ -125,7 +132,7 @@ def release(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
-            grid=grid, allow_no_noise=allow_no_noise,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -148,7 +155,7 @@ def release(
         _refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
-            method=method, grid=grid,
+            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap,
         )  # fmt: skip
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
@@ -161,7 +168,7 @@ def release(
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
-        options.level(confidence, shift), noise, method, grid, reading, allow_no_noise, public_reference,
+        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 
@@ -173,6 +180,7 @@ _DEFAULTS: dict[str, object] = {
     "noise": "best",
     "method": "best",
     "grid": "auto",
+    "mechanism": "noise",
     "delta": "0",
     "shift": "0",
     "smoothing": 0.0,

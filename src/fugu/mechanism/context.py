@@ -63,6 +63,12 @@ class Context:
             empirical=source.empirical_pairs(),
         )
 
+    @property
+    def nominal(self) -> tuple[str, ...] | None:
+        """The categories that are published, if they have no order; None otherwise."""
+        stated = self.query or {}
+        return tuple(stated["categories"]) if stated.get("nominal") else None
+
     def parts(self) -> dict[str, Any]:
         """What a certificate holds of a property of the whole, and of the counts behind sets; nothing without them."""
         shares = {} if self.shares is None else {"property": self.shares}

@@ -210,8 +210,45 @@ class Correlated(Amount):
         return tuple(listed)
 
 
+class Exchanged(Amount):
+    """A channel: values are exchanged, most of them for themselves. Errors are under its weight, or the worst law."""
+
+    @property
+    def noise(self) -> Any:
+        return self.certificate.channel
+
+    @property
+    def scale(self) -> float:
+        return math.nan
+
+    @property
+    def told(self) -> str:
+        return "a channel, which exchanges values"
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return self.certificate.errors.expected("absolute")
+
+    @property
+    def half(self) -> float:
+        return self.certificate.errors.quantile(LEVEL)
+
+    @property
+    def unchanged(self) -> float:
+        return self.certificate.errors.unchanged
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        return (Coordinate("each", self.scale, self.error, self.half),)
+
+
 AMOUNTS: dict[str, type[Amount]] = {
-    "additive": Independent, "vector": Independent, "analysis": Analysed, "correlated": Correlated
+    "additive": Independent, "vector": Independent, "analysis": Analysed, "correlated": Correlated,
+    "channel": Exchanged,
 }  # fmt: skip
 
 

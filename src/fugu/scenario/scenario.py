@@ -129,7 +129,7 @@ class Scenario:
         *,
         schema: Schema | None = None,
         components: int | Literal["bic"] | None = None,
-        shift: Real = 0,
+        shift: Real | str = 0,
     ) -> Scenario:
         """Beliefs are the laws of the column `publish` given each secret of `protect` in a reference table.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,6 @@ from fugu.data.field import Field
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.errors import (
-    BadLaw,
     BadTable,
     CertificateError,
     ColumnNotFound,
@@ -25,12 +23,12 @@ from fugu.errors import (
     UnknownName,
     UsageError,
 )
-from fugu.fixed import Fixed
-from fugu.laws import Discrete, Law, Normal, NormalMixture
+from fugu.laws import Discrete
 from fugu.laws.sets.sampled import Sampled
-from fugu.numbers.checks import is_real
-from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.numbers.exact import Real
+from fugu.scenario.confident import level_of, moved_by, sampled_of_counts
 from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
+from fugu.scenario.fitted import fitted_laws
 from fugu.scenario.meaning import meaning
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
@@ -46,7 +44,6 @@ PRIORS = {
     "shared": "a shared Gaussian mixture, means adapted to each secret, fitted to the values",
 }
 _MIXTURES = {"mixture", "shared"}
-Columns = dict[str, NDArray[np.float64]]
 _OPTIONAL = {"public_prior", "components", "schema", "confidence", "shift"}
 _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
@@ -66,11 +63,12 @@ def from_table(
     *,
     schema: Schema | None = None,
     components: int | Literal["bic"] | None = None,
-    shift: Real = 0,
+    shift: Real | str = 0,
 ) -> Scenario:
     """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
     _check_prior(prior, components)
-    level = _level(confidence, prior, public_prior, shift)
+    moved = moved_by(shift)
+    level = level_of(confidence, prior, public_prior, moved)
     if level is not None:
         bins = declared_bins(bins, publish, schema)
     cells = (schema or Schema({})).open(reference)
@@ -81,7 +79,8 @@ def from_table(
         raise BadTable("the reference has no rows, so there is nothing to believe")
     reading = _schema(schema, cells, publish, unit)
     table = reading.read(cells)
-    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
+    declared = None if schema is None else schema.fields.get(publish)
+    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
     published = query.apply(table.exact(publish))
     known_values = None
     if level is None:
@@ -103,7 +102,7 @@ def from_table(
     covered = secrets.covered()
     if unit is not None:
         _check_unit(table.exact(unit), known & (covered > 0))
-    laws, skipped, values = _laws(published, known, secrets, publish, known_values)
+    laws, skipped, values = _laws(published, known, secrets, query, known_values)
     if len(laws) < 2:
         raise UsageError(
             f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
@@ -120,10 +119,10 @@ def from_table(
         overlapping=int((covered > 1).sum()),
         skipped=skipped,
     )
-    fitted = _fitted(laws, prior, publish, components)
+    fitted = fitted_laws(laws, prior, publish, components)
     sampled = None
     if level is not None and known_values is not None:
-        sampled = _sampled(level, laws, skipped, known_values, report.overlapping == 0, as_fraction(shift))
+        sampled = sampled_of_counts(level, laws, skipped, known_values, report.overlapping == 0, moved)
         fitted = sampled.sets
     return Scenario(
         fitted,
@@ -155,49 +154,6 @@ def _check_prior(prior: object, components: object = None) -> None:
         raise UnknownName("prior", prior, PRIORS)
     if components is not None and prior not in _MIXTURES:
         raise UsageError(f"components is for the priors 'mixture' and 'shared', not {prior!r}; leave it out")
-
-
-def _level(confidence: object, prior: str, public_prior: bool, shift: object) -> Fraction | None:
-    """The confidence as an exact number in (0, 1); None without one. Refused where it would mean nothing."""
-    if not is_real(shift) or not 0 <= shift < 1:
-        raise UsageError(f"shift is how far the protected rows may be from the reference's population, in total "
-                         f"variation: a number of at least 0 and below 1, got {shift!r}")  # fmt: skip
-    if confidence is None:
-        if shift:
-            raise UsageError("shift widens sets of beliefs, and without confidence there are none; give both, or none")
-        return None
-    if isinstance(confidence, str):
-        confidence = read_number(confidence)
-    if not is_real(confidence) or not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie strictly between 0 and 1, for instance 0.95, got {confidence!r}")
-    if prior != "empirical":
-        raise UsageError(f"confidence is for the counts of a reference, prior='empirical'; {prior!r} fits a shape")
-    if public_prior:
-        raise UsageError(
-            "confidence and public_prior exclude each other: a row that is protected is then in the counts, so the "
-            "statement about a fresh draw of the reference does not apply, and the counts would be published. Give a "
-            "reference that is independent of the table"
-        )
-    return as_fraction(confidence)
-
-
-def _sampled(
-    level: Fraction,
-    laws: Mapping[str, Discrete],
-    skipped: Sequence[tuple[str, str]],
-    declared: Declared,
-    disjoint: bool,
-    shift: Fraction,
-) -> Sampled:
-    """The counts of every secret on the declared values; a secret without rows is refused: it cannot be ruled out."""
-    if skipped:
-        raise BadTable(
-            f"secret {skipped[0][0]!r} has no rows in the reference, so at no confidence is anything known of its law: "
-            "add rows, join it with another secret, or leave confidence out"
-        )
-    counts = {secret: tuple(int(c) for c in law.masses.parts.tolist()) for secret, law in laws.items()}
-    values = tuple(declared.values.tolist())
-    return Sampled(level, values, Fixed(counts), declared.ordered, disjoint, shift, declared.words)
 
 
 def _schema(declared: Schema | None, cells: Table, publish: str, unit: str | None) -> Schema:
@@ -242,21 +198,25 @@ def _laws(
     published: NDArray[np.float64],
     known: NDArray[np.bool_],
     secrets: Secrets,
-    publish: str,
+    query: Query,
     declared: Declared | None,
 ) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:
-    """The law of each secret that has rows, the secrets that have none, and the number of different values."""
+    """The law of each secret that has rows, the secrets that have none, and the number of different values.
+
+    Categories without an order are all values, seen or not: one that nobody has is not near another one."""
     used = known & (secrets.covered() > 0)
     values, places = np.unique(published[used], return_inverse=True)
     if declared is not None:
         values, places = declared.values.copy(), np.searchsorted(declared.values, published[used])
+    elif query.nominal:
+        values, places = np.arange(float(len(query.categories or ()))), published[used].astype(np.int64)
     values.setflags(write=False)
     counts: dict[int, Counts] = {}
     for layer in secrets.layers:
         counts |= count_pairs(layer[used], places, len(values))
     shared = declared is not None or len(values) * len(counts) <= _SHARED_CELLS
     laws = {secrets.labels[i]: _law(values, *counts[i], shared) for i in sorted(counts)}
-    reason = f"no row with a value of {publish}"
+    reason = f"no row with a value of {query.publish}"
     return laws, tuple((label, reason) for label in secrets.labels if label not in laws), len(values)
 
 
@@ -268,39 +228,6 @@ def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray
     law = Discrete(values, spread)
     object.__setattr__(law, "values", values)  # equal already; one array for all laws saves memory and comparisons
     return law
-
-
-def _fitted(
-    laws: dict[str, Discrete], prior: str, publish: str, components: int | Literal["bic"] | None = None
-) -> Mapping[str, Law]:
-    """The empirical laws, or what `prior` makes of the values behind them."""
-    if prior not in _FITS:
-        return laws
-    columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
-    try:
-        return _FITS[prior](columns, components)
-    except BadLaw as error:
-        raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
-
-
-def _gaussian(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:  # noqa: ARG001
-    return {secret: Normal.fit(column) for secret, column in columns.items()}
-
-
-def _mixture(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
-    wanted: int | Literal["bic"] = "bic" if components is None else components
-    return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
-
-
-def _shared(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
-    return NormalMixture.fit_shared(columns, 3 if components is None else components)
-
-
-_FITS: dict[str, Callable[[Columns, int | Literal["bic"] | None], Mapping[str, Law]]] = {
-    "gaussian": _gaussian,
-    "mixture": _mixture,
-    "shared": _shared,
-}
 
 
 def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
@@ -326,6 +253,8 @@ def _assumptions(
         PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
+    if query.nominal:
+        found.append(f"the categories of {query.publish} have no order, and are declared: none is left out")
     if query.drops:
         found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
@@ -346,7 +275,7 @@ def _recipe(
 ) -> dict[str, Any] | None:
     if spec.json is None:
         return None
-    bins = query.edges or query.categories
+    bins = query.edges or (None if query.nominal else query.categories)
     return {
         "publish": query.publish,
         "protect": spec.json,

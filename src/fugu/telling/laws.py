@@ -8,6 +8,7 @@ from typing import Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
+from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.numbers.exact import read_number
 from fugu.telling.told import Told, tells
@@ -16,6 +17,7 @@ from fugu.visible import Json
 _PAGE = {
     "vector": "docs/proofs/vectors.md",
     "correlated": "docs/proofs/correlated.md",
+    "channel": "docs/proofs/channels.md",
     "mixed": "docs/proofs/renyi.md#11-a-coin-between-two-mechanisms",
 }
 _OF_NOISE = {"laplace": "docs/proofs/laplace.md", "gaussian": "docs/proofs/gaussian.md"}
@@ -23,7 +25,7 @@ _SETS = "docs/proofs/sets.md"
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
-@tells("additive", "vector", "correlated", "analysis")
+@tells("additive", "vector", "correlated", "analysis", "channel")
 def of_laws(certificate: Certificate) -> Told:
     """The names in its labels, and its noise in words."""
     return told_of_laws(certificate, noise_told(certificate))
@@ -77,6 +79,8 @@ def noise_told(certificate: Certificate) -> Json:
     if stated["kind"] == CorrelatedGaussian.name:
         words = f"Gaussian noise on {certificate.dimension} numbers together, correlated as the certificate says"
         return {"kind": stated["kind"], "words": words}
+    if stated["kind"] == Channel.name:
+        return channel_told(certificate)
     scale = read_number(stated["scale"]) * unit
     lattice = certificate.lattice
     step = None if lattice is None else lattice.grid * unit
@@ -87,6 +91,25 @@ def noise_told(certificate: Certificate) -> Json:
     each = f" on each of {certificate.dimension} numbers" if certificate.dimension > 1 else ""
     grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
     return {**figures, "words": f"{name} noise of scale {float(scale):.4g}{each}{grid}"}
+
+
+def channel_told(certificate: Certificate) -> Json:
+    """What a channel does to values, and how near the optimum it is proved to be."""
+    channel, optimum, errors = certificate.channel, certificate.optimum, certificate.errors
+    near = "" if optimum.lower is None else f", and no such channel is below {optimum.lower:.4g}"
+    return {
+        "kind": Channel.name,
+        "values": len(channel.rows),
+        "outputs": len(channel.outputs),
+        "loss": optimum.loss,
+        "expected loss": optimum.value,
+        "lower bound": optimum.lower,
+        "unchanged": errors.unchanged,
+        "words": (
+            f"a channel: each of {len(channel.rows)} values goes out as one of {len(channel.outputs)}, "
+            f"{100 * errors.unchanged:.3g} % of them unchanged; expected {optimum.loss} loss {optimum.value:.4g}{near}"
+        ),
+    }
 
 
 def published_unit(certificate: Certificate) -> Fraction:

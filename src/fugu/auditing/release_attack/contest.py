@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.curve import Curve
-from fugu.auditing.release_attack.channel import Channel, channel_of
+from fugu.auditing.release_attack.channel import Channel, channel_of, worst_exchanged
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
@@ -227,7 +227,8 @@ def _(item: SetFamily, certificate: Certificate) -> Contest:
     """The two laws of the sets that are worst at one output, the one that tells most."""
     (label,) = item.labels
     runs = certificate.parts[0] if certificate.parts else certificate
-    p, q = worst_laws(item, Kernel.of(runs.noise))
+    channel = runs.kind == "channel"
+    p, q = worst_exchanged(item, runs) if channel else worst_laws(item, Kernel.of(runs.noise))
     note = "inputs follow two laws of the sets that are worst at one output; for all outputs together others may be"
     return Atoms(label, _values(item.points, certificate), (p, q), channel_of(certificate), note=note)
 

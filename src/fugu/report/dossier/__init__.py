@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from fugu.report.dossier.books import books
 from fugu.report.dossier.bounds import bounds
+from fugu.report.dossier.channels import channels
 from fugu.report.dossier.cover import cover
 from fugu.report.dossier.dossier import Dossier as Dossier
 from fugu.report.dossier.noise import noise
@@ -27,7 +28,7 @@ def _drawn(section: Callable[[Story], Html | None]) -> Callable[[Dossier], Html 
 
 
 SECTIONS: tuple[Callable[[Dossier], Html | None], ...] = (
-    cover, people, noise, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, whatever_is_believed,
+    cover, people, noise, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, whatever_is_believed,
     _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
 )  # fmt: skip
 

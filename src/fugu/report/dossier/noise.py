@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.weakness import WORTHLESS
 from fugu.laws.family import Family
 from fugu.laws.set_family import SetFamily
+from fugu.loss.channel.any_belief import any_belief
 from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
@@ -45,6 +47,9 @@ def amounts(certificate: Certificate) -> Amounts:
     grid = float(part.lattice.grid) if part.lattice else None
     step = None if grid is None else grid * unit
     laws = [i for i in part.certificate.laws if isinstance(i, Family | SetFamily) and not i.translates]
+    if certificate.runs == "channel":
+        most = max(any_belief(part.certificate.channel) for part, _ in running)
+        return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
     if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
         return Amounts(error, half, None, None, None)
     spread = max(item.spread() for item in laws) * step
