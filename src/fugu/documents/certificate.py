@@ -31,6 +31,7 @@ from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.door import AnyNoise
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Noise, noise_from
 from fugu.noise.lattice import Lattice
@@ -119,6 +120,12 @@ class Certificate(Document):
         if not isinstance(noise, LatticeNoise):
             raise CertificateError(f"this is known for Laplace and Gaussian noise, not for {noise.name} noise")
         return noise
+
+    @property
+    def number_noise(self) -> LatticeNoise | AtomLaplace:
+        """The noise that one number is drawn with: added on a lattice, or on atoms."""
+        noise = self.released_noise
+        return noise if isinstance(noise, AtomLaplace) else self.noise
 
     @property
     def lattice(self) -> Lattice | None:

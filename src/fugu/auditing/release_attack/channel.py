@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.laws.places import nearest
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.gaussian import upper_sum
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 
@@ -126,7 +129,16 @@ def channel_of(certificate: Certificate) -> Channel:
     if certificate.kind == "mixed":
         first, second = map(channel_of, certificate.parts)
         return MixedChannel(first, second, float(read_number(certificate.body["share"])))
-    return LatticeChannel(certificate.noise, certificate.lattice, certificate.support)
+    from fugu.auditing.release_attack.on_atoms import TableChannel
+
+    if (remap := Remap.in_certificate(certificate)) is not None:
+        return TableChannel.remapped(remap)
+    noise = certificate.released_noise
+    if isinstance(noise, AtomLaplace) and certificate.lattice is not None:
+        return TableChannel.on_atoms(noise, certificate.lattice, certificate.support)
+    if isinstance(noise, AtomLaplace):  # without a lattice nothing is moved
+        noise = Laplace(0, noise.grid)
+    return LatticeChannel(noise if isinstance(noise, LatticeNoise) else certificate.noise, certificate.lattice, certificate.support)
 
 
 def _logs(hit: Flags) -> Floats:
