@@ -109,7 +109,7 @@ def rate_of(noise: AnyNoise) -> Fraction | None:
 
 
 _RATES: dict[str, Callable[[Any], Fraction]] = {name: lambda noise: noise.rate for name in ("laplace", "atoms")}
-"""Noise on atoms moves x and x' to each atom with chances within e^(rate steps) of each other, as Laplace noise does."""
+"""Noise on atoms moves x and x' to every atom with chances within e^(rate steps) of each other, as Laplace noise."""
 
 
 def pure_within(laws: Sequence[Shape], noise: AnyNoise, far: Reach) -> float:

@@ -15,6 +15,7 @@ from fugu.cli.console import comparison_table, escape, out, print_json, progress
 from fugu.cli.paging import Pages
 from fugu.documents.weakness import warnings_of
 from fugu.guarantee import weaknesses
+from fugu.noise.atoms import AtomLaplace
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.scenario import Scenario
 
@@ -202,7 +203,7 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
         "guarantee": str(mechanism.guarantee),
         "method": certificate.method,
         "theorem": certificate.theorem,
-        "noise": type(mechanism.noise).__name__.lower(),
+        "noise": "atoms" if isinstance(mechanism.noise, AtomLaplace) else type(mechanism.noise).__name__.lower(),
         "scale": float(mechanism.noise.scale),
         "empirical": certificate.body.get("empirical"),
         "grid": str(mechanism.noise.grid),
@@ -223,7 +224,7 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
 def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
     """The same in words."""
     certificate = mechanism.certificate
-    kind = type(mechanism.noise).__name__
+    kind = "Laplace-on-atoms" if isinstance(mechanism.noise, AtomLaplace) else type(mechanism.noise).__name__
     if mechanism.noise.scale == 0:
         out.print(
             f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under {mechanism.guarantee}: "

@@ -39,9 +39,7 @@ Components = Annotated[
 ]
 NoiseName = Annotated[
     str,
-    typer.Option(
-        "--noise", help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis)."
-    ),
+    typer.Option("--noise", help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis)."),
 ]
 Remap = Annotated[
     str | None,

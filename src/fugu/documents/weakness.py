@@ -31,7 +31,8 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 def exact_chance(certificate: Certificate) -> float:
     """P(N = 0): the probability that a value, or a coordinate, goes out as the lattice has it.
 
-    Of noise on atoms and of remapped outputs, for a value of their weight. Of noise that is never drawn it is 0. Correlated noise is at least eight steps wide, or none."""
+    Of noise on atoms and of remapped outputs, for a value of their weight. Of noise that is never drawn it is 0.
+    Correlated noise is at least eight steps wide, or none."""
     return _CHANCES.get(certificate.kind, _of_noise)(certificate)
 
 

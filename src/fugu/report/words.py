@@ -140,8 +140,8 @@ def coin(f: Facts) -> str:
 def after(f: Facts) -> str:
     """What was done with the released values afterwards, else nothing."""
     moved = (
-        f" Outputs are moved to the value of least expected {f.remap} loss, by a table in the certificate that looks at "
-        "the output alone, which cannot weaken the guarantee; errors here are after that, figures of the noise before."
+        f" Outputs are moved to the value of least expected {f.remap} loss, by a table in the certificate that looks "
+        "at the output alone, which cannot weaken the guarantee; errors here are after that, pictures before."
         if f.remap
         else ""
     )

@@ -134,11 +134,10 @@ def channel_of(certificate: Certificate) -> Channel:
     if (remap := Remap.in_certificate(certificate)) is not None:
         return TableChannel.remapped(remap)
     noise = certificate.released_noise
-    if isinstance(noise, AtomLaplace) and certificate.lattice is not None:
+    if isinstance(noise, AtomLaplace) and certificate.lattice is not None and not noise.silent:
         return TableChannel.on_atoms(noise, certificate.lattice, certificate.support)
-    if isinstance(noise, AtomLaplace):  # without a lattice nothing is moved
-        noise = Laplace(0, noise.grid)
-    return LatticeChannel(noise if isinstance(noise, LatticeNoise) else certificate.noise, certificate.lattice, certificate.support)
+    added = Laplace(0, noise.grid) if isinstance(noise, AtomLaplace) else certificate.noise  # without noise, the same
+    return LatticeChannel(added, certificate.lattice, certificate.support)
 
 
 def _logs(hit: Flags) -> Floats:
