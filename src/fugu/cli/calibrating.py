@@ -11,7 +11,7 @@ import typer
 import fugu
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
-from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
+from fugu.cli.console import comparison_table, escape, limit_table, out, print_json, progress, say, warn
 from fugu.cli.paging import Pages
 from fugu.documents.weakness import warnings_of
 from fugu.guarantee import weaknesses
@@ -75,6 +75,8 @@ def compare(
         print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said)})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
+    if (limits := limit_table(found)) is not None:
+        out.print(limits)
     out.print(str(scenario.report), markup=False)
     warn(said)
 
