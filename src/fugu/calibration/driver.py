@@ -21,6 +21,7 @@ SEARCHES = {
     "smooth": "fugu.calibration.scales",
     "space": "fugu.calibration.scales",
     "normal": "fugu.calibration.covariance.offers",
+    "sets": "fugu.calibration.scales",
 }
 
 

@@ -21,6 +21,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.places import spread
+from fugu.laws.set_family import SetFamily
 from fugu.loss.atoms.slack import require_room
 from fugu.loss.door import leakage
 from fugu.loss.search.laplace import delta_loss, pure_loss
@@ -37,6 +38,8 @@ _AMPLE = 2000
 """Steps in the scale and in the range of the values that make rounding negligible: it costs at most 0.05 % of both."""
 _LIGHTER = 4
 """The first coarser lattice that is tried has this many times fewer points than are allowed: points take time."""
+_COARSE_SETS = 200
+"""Steps in the scale that make rounding of declared values cost at most 0.5 % of it."""
 _ROUNDS = 40
 _EXCESS = 1.005
 _HALVINGS = 12
@@ -62,12 +65,12 @@ class Problem:
     @property
     def cells(self) -> int:
         """(pair, atom) cells: what a method has to look at."""
-        return sum(len(f.points) * len(f.pairs) for f in self.items if isinstance(f, Family))
+        return sum(len(f.points) * len(f.pairs) for f in self.items if isinstance(f, Family | SetFamily))
 
     @property
     def support(self) -> NDArray[np.float64] | None:
         """All stated atoms; None where some law is an unknown translate, or spreads over the whole line."""
-        atoms = [f.points for f in self.given if isinstance(f, Family) and not f.translates]
+        atoms = [f.points for f in self.given if isinstance(f, Family | SetFamily) and not f.translates]
         if len(atoms) < len(self.given):
             return None
         return atoms[0] if len(atoms) == 1 else np.unique(np.concatenate(atoms), axis=0)
@@ -187,6 +190,8 @@ def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "
     (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
     if grid != "auto":
         return on(given, Lattice(as_grid(grid)))
+    if isinstance(given[0], SetFamily):
+        return _sets(given[0], ask, kind)
     atoms = [item for item in given if isinstance(item, Family)]
     if len(atoms) < len(given):
         return _smooth(given, ask, kind)
@@ -203,6 +208,23 @@ def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "
         steps = _steps(found, ask, kind)
     parts = math.ceil(FINER / steps) if 0 < steps < FINER else 1
     return on(given, Lattice(lattice.grid / parts, lattice.origin))
+
+
+def _sets(given: SetFamily, ask: Ask, kind: Kind) -> Problem:
+    """The coarsest lattice that holds every declared value; where there is none, one so fine that rounding onto it
+    costs at most 0.5 % of the scale. Sets are pushed through rounding exactly."""
+    lattice = Lattice.holding([given.points])
+    if lattice is not None:
+        return replace(on((given,), lattice), free=True)
+    grid = short_step(float(given.points[-1] - given.points[0]) / _AMPLE)
+    found = on((given,), Lattice(grid))
+    for _ in range(_HALVINGS):
+        steps = _steps(found, ask, kind)
+        if steps == 0 or steps >= _COARSE_SETS:
+            break
+        grid = min(short_step(float(grid) * steps / _COARSE_SETS), grid / 2)
+        found = on((given,), Lattice(grid))
+    return replace(found, free=True)
 
 
 def _steps(found: Problem, ask: Ask, kind: Kind) -> float:

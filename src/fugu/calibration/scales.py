@@ -87,6 +87,8 @@ class Scales:
 
     def _wanted(self, where: Problem, kind: Kind, chosen: tuple[Method, ...] | None) -> list[Method]:
         known = suited(where.items, self.ask, kind)
+        if not known and (reason := kind.refusal(self.ask)) is not None:
+            raise NotProvable(reason)
         if chosen is None:
             return [m for m in known if where.cells <= m.largest]
         found = [m for m in chosen if m.suits(where.items, self.ask, kind)]

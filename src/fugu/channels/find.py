@@ -7,6 +7,7 @@ import numpy as np
 from fugu.channels.grid import solve_grid
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
+from fugu.channels.ray_search import solve_pair
 from fugu.channels.robust import solve_robust
 
 
@@ -23,6 +24,9 @@ def find(problem: ChannelProblem) -> Found:
     laws = PointLaws.of(problem)
     if not laws.binding.any() and not problem.monotone:
         return _best_outputs(laws)
+    pair = laws.only_pair
+    if pair is not None and not problem.monotone:
+        return solve_pair(laws, pair)
     return solve_grid(laws)
 
 

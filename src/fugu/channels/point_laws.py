@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,15 @@ class PointLaws:
     def binding(self) -> NDArray[np.bool_]:
         """Which ordered pairs can bind at all: some point says more than e^epsilon."""
         return np.any(self.excess > 0, axis=1)
+
+    @cached_property
+    def only_pair(self) -> int | None:
+        """The first row in `ordered` of the only pair that can bind; None if several can."""
+        first: dict[frozenset[int], int] = {}
+        for c, pair in enumerate(self.ordered):
+            first.setdefault(frozenset(pair), c)
+        able = {first[frozenset(self.ordered[c])] for c in np.flatnonzero(self.binding)}
+        return able.pop() if len(able) == 1 else None
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -101,6 +110,11 @@ class PointLaws:
         if prices.rise is not None:
             cells += _pull(prices.rise)
         return float(cells.min(axis=1).sum()) - paid
+
+    def best(self, prices: Prices) -> Prices:
+        """These prices, or none at all if that bounds better: where e^epsilon is huge, rounding spoils them."""
+        nothing = replace(prices, ratio=np.zeros((len(self.ordered), self.problem.m)))
+        return prices if self.bound(prices) >= self.bound(nothing) else nothing
 
     def gap(self, matrix: NDArray[np.float64], prices: Prices) -> float:
         """How far the loss is above the bound, in doubles."""

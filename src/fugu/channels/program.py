@@ -83,11 +83,17 @@ class Program:
         """A solution in doubles, by the simplex method or by interior points with crossover ("ipm").
 
         The tolerance of the solver is absolute and rare points have small costs: a second run goes on from the basis
-        of the first with costs 2^16 times as large.
+        of the first with costs 2^16 times as large. Where the first run fails (huge e^epsilon) it is tried once more
+        without simplifying the program first.
         """
         solver = new_solver(method)
         self.load(solver)
-        answer = run(solver)
+        try:
+            answer = run(solver)
+        except NotProvable:
+            solver.clearSolver()
+            solver.setOptionValue("presolve", "off")
+            answer = run(solver)
         solver.setOptionValue("solver", "simplex")
         return self._polished(solver, answer)
 

@@ -78,9 +78,7 @@ def publish_column(
             recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
             words=f"Publish column {asked.publish!r}, row by row.",
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
         kept = pages.before(going, as_json)
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}

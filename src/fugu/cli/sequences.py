@@ -89,9 +89,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
             },
             skipped=certificate["pufferfish"]["skipped"],
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )  # fmt: skip
         kept = pages.before(going, as_json)
     summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}

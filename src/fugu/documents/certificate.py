@@ -29,6 +29,7 @@ from fugu.laws.encoding import (
 from fugu.laws.family import Family
 from fugu.laws.items import Item, Shape
 from fugu.laws.multinormal import NormalPair
+from fugu.laws.set_family import SetFamily
 from fugu.loss.door import AnyNoise
 from fugu.noise import LatticeNoise
 from fugu.noise.atoms import AtomLaplace
@@ -174,7 +175,8 @@ class Certificate(Document):
         if stated != "lattice":
             return fixed(np.array(stated, dtype=np.float64))
         assert self.lattice is not None
-        return fixed(self.lattice.value(np.unique(np.concatenate([family.points for family in self.families]))))
+        points = [item.points for item in self.items if isinstance(item, Family | SetFamily)]
+        return fixed(self.lattice.value(np.unique(np.concatenate(points))))
 
     @property
     def dimension(self) -> int:

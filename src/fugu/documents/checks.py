@@ -54,7 +54,8 @@ def check_lattice(noise: Noise, lattice: Lattice | None) -> None:
 
 def check_support(certificate: Certificate) -> None:
     """Sorted finite numbers, or "lattice" where there is one."""
-    if certificate.body.get("support") == "lattice" and (certificate.lattice is None or not certificate.families):
+    placed = certificate.lattice is not None and any(item.atoms for item in certificate.items)
+    if certificate.body.get("support") == "lattice" and not placed:
         raise CertificateError("the certificate's support is on a lattice that it does not have")
     support = certificate.support
     if support is not None and (

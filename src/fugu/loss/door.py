@@ -26,6 +26,7 @@ SHAPES = {
     "smooth": "laws of one number with Gaussian components",
     "space": "discrete laws of vectors",
     "normal": "normal laws of vectors",
+    "sets": "sets of laws of one number",
 }
 
 

@@ -89,7 +89,7 @@ class Belief:
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
     """Read a certificate; names not given come from the recipe in it, if it has one."""
     promise = certificate.budget.simplest()
-    budget, divergences = _odds(promise), _renyi(promise)
+    budget, divergences = odds_of(promise), _renyi(promise)
     running = parts(certificate)
     named, amounts = running[0].certificate, [part.amount for part in running]
     items = [(part, item) for part in running for item in part.certificate.laws]
@@ -141,7 +141,7 @@ def _renyi(promise: Guarantee) -> tuple[tuple[float, float], ...]:
     return tuple((float(a), float(e)) for a, e in promise.orders if not math.isinf(a))
 
 
-def _odds(promise: Guarantee) -> Guarantee:
+def odds_of(promise: Guarantee) -> Guarantee:
     """What a promise says about odds: itself, or of a Rényi promise the best (epsilon, delta) that it implies.
 
     Outside the events that it leaves out, with a remainder of `REMAINDER`."""

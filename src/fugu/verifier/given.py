@@ -22,7 +22,7 @@ def laws_given(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[
 
 
 _SHAPES = {
-    "additive": {"line", "smooth"},
+    "additive": {"line", "smooth", "sets"},
     "analysis": {"line", "smooth"},
     "vector": {"space"},
     "correlated": {"normal"},
