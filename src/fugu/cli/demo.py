@@ -56,7 +56,6 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     budget = fugu.Pure(_EPSILON)
     with progress():
         comparison = fugu.compare(scenario, budget)
-        _ = comparison.beside
         mechanism = fugu.calibrate(scenario, budget)
     out.print(comparison_table(comparison, f"to hide smoking at epsilon = {_EPSILON}"))
     plain = next(row for row in comparison.rows if row.method == "l1")

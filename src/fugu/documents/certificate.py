@@ -35,6 +35,7 @@ from fugu.laws.set_family import SetFamily
 from fugu.loss.channel.outputs import law_list
 from fugu.loss.door import AnyNoise
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Noise, noise_from
@@ -127,6 +128,12 @@ class Certificate(Document):
         if not isinstance(noise, LatticeNoise):
             raise CertificateError(f"this is known for Laplace and Gaussian noise, not for {noise.name} noise")
         return noise
+
+    @property
+    def number_noise(self) -> LatticeNoise | AtomLaplace:
+        """The noise that one number is drawn with: added on a lattice, or on atoms."""
+        noise = self.released_noise
+        return noise if isinstance(noise, AtomLaplace) else self.noise
 
     @property
     def lattice(self) -> Lattice | None:

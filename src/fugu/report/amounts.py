@@ -6,10 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.noise.kind import noise_from
 from fugu.report.kernels import CORRELATED, kernel_of
 
@@ -136,6 +138,62 @@ class Independent(Amount):
         return float(self.dimension * type(self.noise)(scale, self.noise.grid).expected_error())
 
 
+class OnAtoms(Independent):
+    """Noise on atoms: what it moves depends on the value, so errors are those of its weight, and ends those of all."""
+
+    @property
+    def noise(self) -> Any:
+        return self.certificate.number_noise
+
+    @property
+    def name(self) -> str:
+        return "Atoms"
+
+    @property
+    def unchanged(self) -> float:
+        return float(self.noise.exact_chance())
+
+    def at(self, scale: float) -> float:
+        noise = self.noise
+        return float(type(noise)(scale, noise.grid, noise.atoms, noise.weight).expected_error())
+
+
+class Remapped(OnAtoms):
+    """Outputs that a table moves: what is published is the table's."""
+
+    @cached_property
+    def remap(self) -> Remap:
+        """The table."""
+        found = Remap.in_certificate(self.certificate)
+        assert found is not None
+        return found
+
+    @property
+    def name(self) -> str:
+        return str(self.noise.name).capitalize()
+
+    @property
+    def error(self) -> float:
+        return self.remap.expected_error()
+
+    @property
+    def half(self) -> float:
+        return self.remap.quantile(LEVEL)
+
+    @property
+    def unchanged(self) -> float:
+        return self.remap.exact_chance()
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        return (Coordinate("each", self.scale, self.error, self.half),)
+
+    def at(self, scale: float) -> float | None:  # type: ignore[override]
+        """Not known: another scale has another table."""
+        del scale
+        return None
+
+
 class Analysed(Independent):
     """Continuous noise that is never drawn."""
 
@@ -254,4 +312,8 @@ AMOUNTS: dict[str, type[Amount]] = {
 
 def amount_of(certificate: Certificate) -> Amount:
     """The noise of a certificate that is not a mixture."""
+    if certificate.body.get("remap") is not None:
+        return Remapped(certificate)
+    if certificate.runs == "additive" and certificate.number_noise.on_atoms:
+        return OnAtoms(certificate)
     return AMOUNTS[certificate.runs](certificate)

@@ -71,6 +71,8 @@ class Facts:
     """Whether this noise is ever drawn; an analysis is on paper only."""
     coordinates: tuple[tuple[Coordinate, ...], ...] = ()
     """For each noise that may run, its coordinates; one line where all have the same."""
+    remap: str = ""
+    """The loss by which outputs are moved to the value where it is least; "" where they are not."""
     covariances: tuple[tuple[tuple[float, ...], ...], ...] = ()
     """For each correlated noise that may run, its covariance."""
 
@@ -119,8 +121,15 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         dimension=certificate.dimension,
         released=all(amount.released for amount in amounts),
         coordinates=tuple(amount.coordinates for amount in amounts),
+        remap=_remapped(running),
         covariances=tuple(amount.covariance for amount in amounts if amount.covariance),
     )
+
+
+def _remapped(running: Sequence[Part]) -> str:
+    """The losses by which outputs are moved, in words; "" where they are not."""
+    stated = (part.certificate.body.get("remap") for part in running)
+    return " or ".join(dict.fromkeys(str(found["loss"]) for found in stated if found is not None))
 
 
 def _weighed(part: Part, amount: float) -> float:
