@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     from fugu.laws.multinormal import MultivariateNormal as MultivariateNormal
     from fugu.laws.normal import Normal as Normal
     from fugu.laws.normal import NormalMixture as NormalMixture
+    from fugu.laws.sets.ball import Ball as Ball
+    from fugu.laws.sets.band import Band as Band
+    from fugu.laws.sets.box import Box as Box
+    from fugu.laws.sets.hull import Hull as Hull
+    from fugu.laws.sets.intersection import Intersection as Intersection
     from fugu.ledger import Charge as Charge
     from fugu.ledger import Ledger as Ledger
     from fugu.loss import delta as delta
@@ -84,7 +89,10 @@ _ROOMS = {
     "Approx": "guarantee",
     "AttackReport": "auditing",
     "Audit": "auditing",
+    "Ball": "laws.sets",
+    "Band": "laws.sets",
     "BayesianNetwork": "priors",
+    "Box": "laws.sets",
     "Certificate": "documents.certificate",
     "ChainSet": "priors",
     "Charge": "ledger",
@@ -95,8 +103,10 @@ _ROOMS = {
     "GaussianField": "priors.gaussian_field",
     "GeneralizedCauchy": "noise",
     "HiddenMarkov": "priors.hidden",
+    "Hull": "laws.sets",
     "IndependentBlocks": "priors",
     "InfluenceCurve": "priors.curve",
+    "Intersection": "laws.sets",
     "JointTable": "priors.joint",
     "Laplace": "noise",
     "LawPair": "laws",

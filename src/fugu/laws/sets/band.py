@@ -1,0 +1,209 @@
+"""`Band`: limits of the distribution function."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw
+from fugu.fixed import fixed
+from fugu.laws.discrete import Discrete
+from fugu.laws.sets.law_set import Floats, LawSet, hexed, law_of
+from fugu.laws.sets.reading import declared, groups, limits, member, radius_up, vector, whole
+from fugu.numbers.exact import Real, VectorLike, as_fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Levels of probability, and between which declared values the quantile of each level may lie.
+
+    On level j, of width `mass[j]` (integers over `total`), the quantile is any of values[first[j]], ...,
+    values[last[j]]. Both ends do not decrease with the level."""
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    mass: list[int]
+    total: int
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The widths as doubles."""
+        return np.array([m / self.total for m in self.mass])
+
+
+@final
+class Band(LawSet):
+    """The laws with lower(x) <= P(X <= x) <= upper(x) at every declared value x.
+
+    - `values`: the declared values, strictly increasing.
+    - `lower`, `upper`: one number in [0, 1] per value, rounded outward; those at the last value are 1 for every law, so
+      its `upper` must be 1 and its `lower` is taken as 1.
+
+    Raises `BadLaw` if no law lies between. Limits are carried over by monotonicity (`lower` to the right, `upper` to
+    the left), which changes no law of the band.
+
+    The maximum is exact. A law is in the band iff its quantile function lies, level by level, between the inverse of
+    `upper` and the inverse of `lower`: a window of values that only moves to the right. Taking in each window the
+    leftmost value with the largest v gives a quantile function that does not decrease (whatever lies to the left of
+    the last choice was in the last window too, and smaller), so sum p v <= integral of the window maxima is attained.
+
+    >>> band = Band([0, 1, 2], [0.25, 0.5, 1], [0.5, 0.75, 1])
+    >>> band.top([1, 0, 0]), band.top([0, 1, 0]), band.bottom([0, 1, 0])
+    (Fraction(1, 2), Fraction(1, 2), Fraction(0, 1))
+    """
+
+    kind: ClassVar[str] = "band"
+    lower: Floats
+    upper: Floats
+
+    def __init__(self, values: VectorLike, lower: VectorLike, upper: VectorLike) -> None:
+        there = declared(values)
+        low = limits(lower, len(there), "lower", up=False)
+        self._narrow(there, low, limits(upper, len(there), "upper", up=True))
+
+    def _narrow(self, values: Floats, lower: Floats, upper: Floats) -> None:
+        if upper[-1] != 1:
+            raise BadLaw("the upper limit at the last declared value must be 1: every law has all its mass there")
+        low = np.maximum.accumulate(lower)
+        low[-1] = 1.0
+        high = np.minimum.accumulate(upper[::-1])[::-1]
+        crossed = np.flatnonzero(low > high)
+        if crossed.size:
+            raise BadLaw(f"the limits of the band cross at position {crossed[0]}: no law lies between them")
+        self._hold(values=values, lower=fixed(low), upper=fixed(high))
+
+    @classmethod
+    def exactly(cls, values: Floats, lower: Floats, upper: Floats) -> Band:
+        """A band whose limits are these doubles, as the binary numbers that they are."""
+        made = cls.__new__(cls)
+        made._narrow(fixed(values), lower, upper)
+        return made
+
+    @cached_property
+    def windows(self) -> Windows:
+        """The levels between two neighbouring limits, with the values that their quantiles may take."""
+        levels = np.unique(np.concatenate([self.lower, self.upper]))
+        levels = levels[levels > 0]
+        (row,), total = whole(levels)
+        mass = [b - a for a, b in zip([0, *row[:-1]], row, strict=True)]
+        return Windows(np.searchsorted(self.upper, levels), np.searchsorted(self.lower, levels), mass, total)
+
+    def top(self, v: Sequence[Fraction | int]) -> Fraction:
+        """max_p sum p v, exactly. `v`: one rational per declared value."""
+        numbers, common = vector(v, self.size)
+        best = _maxima(numbers, self.windows)
+        mass = self.windows.mass
+        return Fraction(sum(m * numbers[j] for m, j in zip(mass, best, strict=True)), self.windows.total * common)
+
+    def tops(self, v: Floats) -> Floats:
+        """max_p sum p v in doubles, for every row of `v` (m, n)."""
+        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
+        first, last = self.windows.first, self.windows.last
+        found = np.empty((len(rows), len(first)))
+        level = np.frexp(last - first + 1)[1] - 1  # windows of length 2^level to 2^(level + 1) - 1
+        table = rows
+        for step in range(int(level.max()) + 1):
+            here = np.flatnonzero(level == step)
+            found[:, here] = np.maximum(table[:, first[here]], table[:, last[here] + 1 - 2**step])
+            table = np.maximum(table[:, : -(2**step)], table[:, 2**step :])
+        return found @ self.windows.weights
+
+    def extreme(self, v: Floats) -> Floats:
+        """A law of the band that attains max_p sum p v, in doubles. `v`: (n,)."""
+        best = _maxima(np.asarray(v, dtype=np.float64).tolist(), self.windows)
+        law: Floats = np.bincount(best, self.windows.weights, minlength=self.size).astype(np.float64)
+        return law
+
+    def at(self, places: NDArray[np.int64], values: VectorLike) -> Band:
+        """Values joined: the limits at the last value of each group. Exact: limits in between can be kept by a law
+        whose distribution function rises, within each group, no earlier than it must."""
+        index, onto = groups(places, values, self.size)
+        ends = np.append(np.flatnonzero(np.diff(index)), self.size - 1)
+        return Band.exactly(onto, self.lower[ends], self.upper[ends])
+
+    def contains(self, weights: Sequence[Fraction | int]) -> bool:
+        """Whether the law with these exact probabilities lies between the limits."""
+        law = member(weights, self.size)
+        if law is None:
+            return False
+        total = Fraction(0)
+        for p, low, high in zip(law, self.lower.tolist(), self.upper.tolist(), strict=True):
+            total += p
+            if not Fraction(low) <= total <= Fraction(high):
+                return False
+        return True
+
+    def centre(self) -> Discrete:
+        """The law midway between the limits."""
+        (low, high), total = whole(self.lower, self.upper)
+        middle = [a + b for a, b in zip(low, high, strict=True)]
+        return law_of(self.values, [b - a for a, b in zip([0, *middle[:-1]], middle, strict=True)], 2 * total)
+
+    def to_json(self) -> dict[str, Any]:
+        """Values and limits, in hexadecimal."""
+        rows = {"values": self.values, "lower": self.lower, "upper": self.upper}
+        return {"kind": self.kind, **{name: hexed(row) for name, row in rows.items()}}
+
+    def _key(self) -> tuple[object, ...]:
+        return self.values.tobytes(), self.lower.tobytes(), self.upper.tobytes()
+
+    def __repr__(self) -> str:
+        return f"Band({self.size} values)"
+
+
+def _maxima(v: list[int] | list[float], windows: Windows) -> list[int]:
+    """The leftmost largest entry in every window: a queue of those that nothing after them beats."""
+    found: list[int] = []
+    queue: list[int] = []
+    head, reached = 0, -1
+    for first, last in zip(windows.first.tolist(), windows.last.tolist(), strict=True):
+        for j in range(reached + 1, last + 1):
+            while len(queue) > head and v[queue[-1]] < v[j]:
+                queue.pop()
+            queue.append(j)
+        reached = max(reached, last)
+        while queue[head] < first:
+            head += 1
+        found.append(queue[head])
+    return found
+
+
+def winf_ball(law: Discrete, radius: Real, values: VectorLike) -> Band:
+    """The laws on the declared values within a distance of `law`: W_inf(p, law) <= radius.
+
+    P(X <= x - r) <= F(x) <= P(X <= x + r): mass may move by at most r, so the laws are those of this band, exactly.
+
+    - `law`: the centre, without error; its atoms need not be among the values.
+    - `radius`: how far mass may move, at least 0.
+    - `values`: the declared values, strictly increasing; at least one must be within the radius of each atom.
+
+    >>> winf_ball(Discrete([0, 1, 2, 3]), 1, [0, 1, 2, 3]).upper
+    array([0.5 , 0.75, 1.  , 1.  ])
+    """
+    there, reach = declared(values), as_fraction(radius)
+    radius_up(radius, "the radius of a W_inf ball", None)
+    if law.dimension != 1 or law.error:
+        raise BadLaw("a W_inf ball here needs a law of numbers that is known without error")
+    masses, total = law.masses.whole()
+    atoms = [as_fraction(x) for x in law.values.tolist()]
+    sums = [0]
+    for mass in masses:
+        sums.append(sums[-1] + mass)
+    exact = [as_fraction(x) for x in there.tolist()]
+    for atom, mass in zip(atoms, masses, strict=True):
+        if mass and not any(abs(atom - x) <= reach for x in exact):
+            raise BadLaw("no declared value is within the radius of some atom of the centre: the ball is empty")
+    low, high = [], []
+    for i, x in enumerate(exact):
+        nxt = exact[i + 1] if i + 1 < len(exact) else None
+        must = bisect_left(atoms, nxt - reach) if nxt is not None else len(atoms)  # those that reach no later value
+        low.append(Fraction(sums[must], total))
+        high.append(Fraction(sums[bisect_right(atoms, x + reach)], total))
+    return Band(there, low, [*high[:-1], Fraction(1)])

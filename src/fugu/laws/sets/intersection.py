@@ -1,0 +1,148 @@
+"""`Intersection`: the laws that several sets share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw
+from fugu.laws.discrete import Discrete
+from fugu.laws.sets.band import Band
+from fugu.laws.sets.box import Box
+from fugu.laws.sets.law_set import Floats, LawSet, law_of
+from fugu.laws.sets.path import Path
+from fugu.numbers.exact import VectorLike
+
+
+@final
+class Intersection(LawSet):
+    """The laws that lie in every one of several sets with the same declared values.
+
+    `sets`: `Box`, `Band`, `Ball`, `Hull` or `Intersection`, at least one. Raises `BadLaw` if boxes and bands leave no
+    law.
+
+    Boxes and bands together are one set of paths (`Path`), whose maximum is exact. With balls and hulls the least of
+    the parts' maxima is taken, which is an upper bound: a law of the intersection is in each part.
+
+    >>> both = Intersection([Box([0, 1], [0, 0.25], [1, 1]), Band([0, 1], [0.5, 1], [1, 1])])
+    >>> both.top([1, 0]), both.bottom([1, 0])
+    (Fraction(3, 4), Fraction(1, 2))
+    """
+
+    kind: ClassVar[str] = "intersection"
+    sets: tuple[LawSet, ...]
+
+    def __init__(self, sets: Iterable[LawSet]) -> None:
+        given = tuple(sets)
+        if not given:
+            raise BadLaw("an intersection needs at least one set of laws")
+        for each in given:
+            if not isinstance(each, LawSet):
+                raise BadLaw(f"an intersection holds sets of laws (Box, Band, Ball, Hull), got {type(each).__name__}")
+            if not np.array_equal(each.values, given[0].values):
+                raise BadLaw("the sets of an intersection must declare the same values")
+        flat = tuple(part for each in given for part in (each.sets if isinstance(each, Intersection) else (each,)))
+        self._hold(values=given[0].values, sets=flat)
+        _ = self.path  # refuses limits that contradict each other
+
+    @cached_property
+    def boxes(self) -> tuple[Box, ...]:
+        """The boxes among the sets."""
+        return tuple(part for part in self.sets if isinstance(part, Box))
+
+    @cached_property
+    def bands(self) -> tuple[Band, ...]:
+        """The bands among the sets."""
+        return tuple(part for part in self.sets if isinstance(part, Band))
+
+    @cached_property
+    def others(self) -> tuple[LawSet, ...]:
+        """The balls and hulls among the sets."""
+        return tuple(part for part in self.sets if not isinstance(part, Box | Band))
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The laws in all boxes and bands; None if there are neither."""
+        if not self.boxes and not self.bands:
+            return None
+        zero, one = np.zeros(self.size), np.ones(self.size)
+        end = zero.copy()
+        end[-1] = 1.0
+        lower = np.maximum.reduce([zero, *(box.lower for box in self.boxes)])
+        upper = np.minimum.reduce([one, *(box.upper for box in self.boxes)])
+        low = np.maximum.reduce([end, *(band.lower for band in self.bands)])
+        high = np.minimum.reduce([one, *(band.upper for band in self.bands)])
+        crossed = np.flatnonzero(lower > upper)
+        if crossed.size:
+            raise BadLaw(f"the intersection is empty: its boxes do not meet at position {crossed[0]}")
+        return Path.of(lower, upper, low, high)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether `top` is the maximum itself, not only a bound: boxes and bands only, or one set."""
+        return not self.others or len(self.sets) == 1
+
+    def top(self, v: Sequence[Fraction | int]) -> Fraction:
+        """The maximum for boxes and bands; with others the least of the maxima. `v`: one rational per value."""
+        found = [part.top(v) for part in self.others]
+        return min([self.path.top(v), *found] if self.path is not None else found)
+
+    def tops(self, v: Floats) -> Floats:
+        """The same in doubles, for every row of `v` (m, n)."""
+        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
+        found = [part.tops(rows) for part in self.others]
+        if self.path is not None:
+            alone = self.sets[0] if len(self.boxes) + len(self.bands) == 1 and not self.others else self.path
+            found.append(alone.tops(rows))
+        best: Floats = np.minimum.reduce(found)
+        return best
+
+    def top_ball(self, v: Sequence[arb]) -> arb:
+        """A proved upper bound for every vector in the balls."""
+        if self.path is None:
+            return min((part.top_ball(v) for part in self.others), key=lambda x: x.upper())
+        return super().top_ball(v)
+
+    def extreme(self, v: Floats) -> Floats:
+        """A law that attains the maximum over boxes and bands; with others that of the set whose maximum is least,
+        which need not lie in all of them. `v`: (n,)."""
+        row = np.asarray(v, dtype=np.float64)
+        found = [part.extreme(row) for part in self.others]
+        if self.path is not None:
+            found.append(self.path.extreme(row))
+        return min(found, key=lambda law: float(law @ row))
+
+    def at(self, places: NDArray[np.int64], values: VectorLike) -> Intersection:
+        """Values joined in every set: at least the image of the intersection."""
+        return Intersection([part.at(places, values) for part in self.sets])
+
+    def contains(self, weights: Sequence[Fraction | int]) -> bool:
+        """Whether the law with these exact probabilities is in every set."""
+        return all(part.contains(weights) for part in self.sets)
+
+    def centre(self) -> Discrete:
+        """A law of the intersection: the centre of a part that lies in all, or a law between the limits."""
+        tries = [part.centre() for part in self.others]
+        if self.path is not None:
+            tries.append(law_of(self.values, self.path.middle, self.path.total))
+        for law in tries:
+            parts, total = law.masses.whole()
+            if self.contains([Fraction(p, total) for p in parts]):
+                return law
+        raise BadLaw("no law was found that lies in all sets of the intersection; it may be empty")
+
+    def to_json(self) -> dict[str, Any]:
+        """The sets, one by one."""
+        return {"kind": self.kind, "sets": [part.to_json() for part in self.sets]}
+
+    def _key(self) -> tuple[object, ...]:
+        return self.sets
+
+    def __repr__(self) -> str:
+        return f"Intersection({', '.join(map(repr, self.sets))})"
