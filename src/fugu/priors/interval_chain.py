@@ -68,7 +68,7 @@ class IntervalChain(Belief):
         assumptions: tuple[str, ...] = (),
     ) -> None:
         rows = _outward(_limits(lower, "lower"), _limits(upper, "upper"))
-        self._make(rows, length, *_beginning(initial), states, assumptions, None)
+        self._make(rows, length, *beginning(initial), states, assumptions, None)
 
     @classmethod
     def between(
@@ -120,6 +120,11 @@ class IntervalChain(Belief):
     @classmethod
     def example(cls) -> IntervalChain:
         return cls([[0.5, 0.3], [0.15, 0.75]], [[0.7, 0.5], [0.25, 0.85]], 8, states=["well", "ill"])
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
 
     def __repr__(self) -> str:
         confidence = "" if self.counted is None else f", confidence {float(self.counted.confidence):.10g}"
@@ -199,7 +204,7 @@ _BEGINS = {
 }
 
 
-def _beginning(initial: Any) -> tuple[Limits | None, Literal["any", "stationary", "given"]]:
+def beginning(initial: Any) -> tuple[Limits | None, Literal["any", "stationary", "given"]]:
     """The limits of the law of the first entry, if any, and how they are known."""
     if isinstance(initial, str):
         if initial not in ("any", "stationary"):

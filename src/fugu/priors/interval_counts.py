@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class Counted:
         return both, Limits(np.array(low), np.array(high))
 
     def _row(self, counts: tuple[int, ...]) -> tuple[list[float], list[float]]:
+        from fugu.laws.sets.mixture import mixture_interval  # priors without counts need no sets of laws
+
         total = sum(counts)
         found = [mixture_interval(count, total, self.error) for count in counts]
         return [low for low, _ in found], [high for _, high in found]
@@ -87,41 +89,3 @@ def read_confidence(given: Any) -> Fraction:
     if not is_number(given) or not 0 < given < 1:
         raise UsageError(f"confidence must lie between 0 and 1, both excluded, such as 0.95; got {given!r}")
     return as_fraction(given)
-
-
-@lru_cache(maxsize=4096)
-def mixture_interval(count: int, n: int, error: Fraction) -> tuple[float, float]:
-    """Placeholder until laws.sets has it."""
-    import math
-
-    from flint import arb
-
-    from fugu.numbers import balls
-
-    if n == 0:
-        return 0.0, 1.0
-    with balls.precision(128):
-        h = arb(1) / 2
-        c, d = arb(count), arb(n - count)
-        bound = balls.of(error).log() + (c + h).lgamma() + (d + h).lgamma() - (c + d + 1).lgamma() - arb.pi().log()
-
-        def outside(p: float) -> bool:
-            value = (c * arb(p).log() if count else arb(0)) + (d * (1 - arb(p)).log() if n > count else arb(0))
-            return bool(value < bound)
-
-        ends = []
-        for side in (0.0, 1.0):
-            if (side == 0.0 and count == 0) or (side == 1.0 and count == n):
-                ends.append(side)
-                continue
-            out, inn = side, count / n
-            while abs(inn - out) > 1e-15 * max(out, 1e-3):
-                mid = (out + inn) / 2
-                if mid in (out, inn):
-                    break
-                if 0 < mid < 1 and outside(mid):
-                    out = mid
-                else:
-                    inn = mid
-            ends.append(out)
-    return ends[0], ends[1]

@@ -40,7 +40,7 @@ def highest(box: Limits, weights: Array) -> Array:
     over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
     more, less = (box.upper * over).sum(-1), (box.lower * under).sum(-1)
     found = s[..., 0] + more - less + (2 * k + 16) * UNIT * (s[..., 0] + more + less)
-    return np.minimum(found, weights.max(axis=-1))
+    return np.asarray(np.minimum(found, weights.max(axis=-1)))
 
 
 def lowest(box: Limits, weights: Array) -> Array:
@@ -51,7 +51,7 @@ def lowest(box: Limits, weights: Array) -> Array:
     over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
     more, less = (box.lower * over).sum(-1), (box.upper * under).sum(-1)
     found = s[..., 0] + more - less - (2 * k + 16) * UNIT * (s[..., 0] + more + less)
-    return np.maximum(found, weights.min(axis=-1))
+    return np.asarray(np.maximum(found, weights.min(axis=-1)))
 
 
 def _last(box: Limits, weights: Array, order: NDArray[np.intp]) -> Array:
@@ -140,7 +140,7 @@ def diameters(rows: Limits, possible: NDArray[np.bool_] | None = None) -> Array:
                 both = row + np.swapaxes(others, 1, 2).max(axis=0)
             found = np.maximum(found, np.where(np.isnan(both), -np.inf, both))
     np.fill_diagonal(found, 0.0)
-    return np.maximum(0.0, np.nextafter(found, np.inf))
+    return np.asarray(np.maximum(0.0, np.nextafter(found, np.inf)))
 
 
 def everything(k: int) -> Limits:

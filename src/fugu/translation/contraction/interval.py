@@ -39,7 +39,7 @@ from fugu.translation.contraction.side import Levels
 from fugu.translation.contraction.start import through_any
 
 Mask = NDArray[np.bool_]
-_MOST_STEPS = 4_000
+_MOST_STEPS = 1_500
 _FEW_PLACES = 6
 """Laws of how many entries are told apart where there are many values; the last serves for all beyond."""
 _MANY_PLACES = 200

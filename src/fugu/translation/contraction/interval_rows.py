@@ -159,7 +159,8 @@ class Spread:
         alpha = float(losses.max())
         if alpha > 600:
             return np.where(self.eta > 0, alpha, 0.0)
-        return np.minimum(alpha, np.log1p(np.expm1(alpha) * self.eta) * (1 + 16 * U) + 4e-323 * (self.eta > 0))
+        found = np.log1p(np.expm1(alpha) * self.eta) * (1 + 16 * U) + 4e-323 * (self.eta > 0)
+        return np.asarray(np.minimum(alpha, found))
 
 
 def _subsets(k: int) -> NDArray[np.bool_]:
