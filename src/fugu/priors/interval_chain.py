@@ -108,8 +108,8 @@ class IntervalChain(Belief):
             if first.lower.shape != (size,) or first.upper.shape != (size,):
                 raise BadLaw(f"initial must be 'any', 'stationary', a law over the {size} states, or two limits of it")
             _check(Limits(first.lower[None], first.upper[None]), "the limits of initial", ("",))
-        for limit in (*rows, *(first or ())):
-            limit.flags.writeable = False
+            _fixed(first)
+        _fixed(rows)
         known = "every step of the chain lies between the limits stated, and steps may differ from entry to entry"
         vars(self).update(
             lower=rows.lower, upper=rows.upper, length=read_length(length), size=size, states=names, start=start,
@@ -153,7 +153,7 @@ class IntervalChain(Belief):
     @cached_property
     def rows(self) -> Limits:
         """The same rows between limits that some of them reach."""
-        return tightened(Limits(self.lower, self.upper))
+        return _fixed(tightened(Limits(self.lower, self.upper)))
 
     @cached_property
     def diameter(self) -> float:
@@ -202,6 +202,12 @@ _BEGINS = {
     "stationary": "the law of every entry is one that a step between the limits keeps: the chain has run for long",
     "given": "the law of the first entry lies between the limits stated",
 }
+
+
+def _fixed(limits: Limits) -> Limits:
+    for limit in limits:
+        limit.flags.writeable = False
+    return limits
 
 
 def beginning(initial: Any) -> tuple[Limits | None, Literal["any", "stationary", "given"]]:

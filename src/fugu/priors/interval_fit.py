@@ -14,9 +14,8 @@ from fugu.priors.interval_chain import IntervalChain, beginning
 from fugu.priors.interval_counts import Counted, read_confidence
 from fugu.priors.interval_limits import Limits
 
-
 _ENOUGH = 10
-"""Reference sequences for each state below which their first entries say too little to be worth a share of the error."""
+"""Reference sequences for each state: the first entries of fewer are not worth a share of the error."""
 
 
 def fitted_limits(
