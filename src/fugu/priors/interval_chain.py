@@ -180,6 +180,14 @@ class IntervalChain(Belief):
         beyond = np.tile(self.supports[-1], (self.length - len(self.supports), 1))
         return of_supports(self.states, np.vstack([self.supports, beyond]), self.length)
 
+    @property
+    def centre(self) -> Array:
+        """One step between the limits, as far in each row from the lower ones as from the upper ones; to show."""
+        room = self.upper - self.lower
+        share = (1 - self.lower.sum(-1)) / np.maximum(room.sum(-1), 1e-300)
+        found = self.lower + room * np.clip(share, 0.0, 1.0)[:, None]
+        return np.asarray(found / found.sum(-1, keepdims=True))
+
     def contains(self, transition: MatrixLike) -> bool:
         """Whether each row of `transition`, a (k, k) table, lies between its limits; of a stack, every table."""
         given = np.asarray(transition, dtype=np.float64)
