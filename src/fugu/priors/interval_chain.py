@@ -23,6 +23,8 @@ from fugu.priors.skipped import of_supports
 
 Beginning = Literal["stationary", "any"] | VectorLike | tuple[VectorLike, VectorLike]
 """The law of the first entry: any at all, one that a step keeps, this law, or any law between these limits."""
+Start = Literal["any", "stationary", "given"]
+GIVEN: Start = "given"
 _NEAR = 1e-9
 
 
@@ -53,7 +55,7 @@ class IntervalChain(Belief):
     length: int
     size: int
     states: tuple[Hashable, ...]
-    start: Literal["any", "stationary", "given"]
+    start: Start
     counted: Counted | None
     assumptions: tuple[str, ...]
     _first: Limits | None
@@ -76,7 +78,7 @@ class IntervalChain(Belief):
         rows: Limits,
         length: int,
         first: Limits | None,
-        start: Literal["any", "stationary", "given"],
+        start: Start,
         states: Iterable[Hashable] | None,
         assumptions: tuple[str, ...] = (),
         counted: Counted | None = None,
@@ -94,7 +96,7 @@ class IntervalChain(Belief):
         rows: Limits,
         length: int,
         first: Limits | None,
-        start: Literal["any", "stationary", "given"],
+        start: Start,
         states: Iterable[Hashable] | None,
         assumptions: tuple[str, ...],
         counted: Counted | None,
@@ -218,7 +220,7 @@ def _fixed(limits: Limits) -> Limits:
     return limits
 
 
-def beginning(initial: Any) -> tuple[Limits | None, Literal["any", "stationary", "given"]]:
+def beginning(initial: Any) -> tuple[Limits | None, Start]:
     """The limits of the law of the first entry, if any, and how they are known."""
     if isinstance(initial, str):
         if initial not in ("any", "stationary"):
@@ -226,8 +228,8 @@ def beginning(initial: Any) -> tuple[Limits | None, Literal["any", "stationary",
         return None, initial  # type: ignore[return-value]
     found = _limits(initial, "initial")
     if found.ndim == 2 and len(found) == 2:
-        return _outward(found[0], found[1]), "given"
-    return _outward(found, found), "given"
+        return _outward(found[0], found[1]), GIVEN
+    return _outward(found, found), GIVEN
 
 
 def _limits(given: Any, name: str) -> Array:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real
 from fugu.priors.chain_fit import FITTED, counted
-from fugu.priors.interval_chain import IntervalChain, beginning
+from fugu.priors.interval_chain import GIVEN, IntervalChain, Start, beginning
 from fugu.priors.interval_counts import Counted, read_confidence
 from fugu.priors.interval_limits import Limits
 
@@ -60,8 +60,8 @@ def limited(
     """The chains between the limits of what was counted; `start` counts where no first entries were counted."""
     rows, fitted = evidence.limits()
     first: Limits | None
-    kind: Literal["any", "stationary", "given"]
-    first, kind = (fitted, "given") if fitted is not None else beginning(start)
+    kind: Start
+    first, kind = (fitted, GIVEN) if fitted is not None else beginning(start)
     return IntervalChain.between(rows, length, first, kind, states, (*evidence.words(), *assumptions), evidence)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.priors.chain import MarkovChain
-from fugu.priors.interval_chain import IntervalChain
+from fugu.priors.interval_chain import GIVEN, IntervalChain, beginning
 from fugu.priors.interval_counts import Counted, read_confidence
 from fugu.priors.interval_fit import limited
 from fugu.priors.interval_limits import Limits
@@ -98,9 +98,8 @@ def chain_from(stated: Mapping[str, Any]) -> Chain:
         return MarkovChain(stated["transition"], length, stated["initial"], states)
     rows, begins = _limits(stated["limits"]), stated["initial"]
     if "confidence" not in stated:
-        if isinstance(begins, str) and begins in ("any", "stationary"):
-            return IntervalChain.between(rows, length, None, begins, states)
-        return IntervalChain.between(rows, length, _limits(begins), "given", states)
+        known, kind = beginning(begins) if isinstance(begins, str) else (_limits(begins), GIVEN)
+        return IntervalChain.between(rows, length, known, kind, states)
     found = limited(_counted(stated["confidence"]), length, begins, states)
     same = np.array_equal(found.lower, rows.lower) and np.array_equal(found.upper, rows.upper)
     fitted = found.counted is not None and found.counted.first is not None
