@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from fugu.priors import ChainSet as ChainSet
     from fugu.priors import DependentGroups as DependentGroups
     from fugu.priors import IndependentBlocks as IndependentBlocks
+    from fugu.priors import IntervalChain as IntervalChain
     from fugu.priors import MarkovChain as MarkovChain
     from fugu.priors.curve import InfluenceCurve as InfluenceCurve
     from fugu.priors.gaussian_field import GaussianField as GaussianField
@@ -109,6 +110,7 @@ _ROOMS = {
     "IndependentBlocks": "priors",
     "InfluenceCurve": "priors.curve",
     "Intersection": "laws.sets",
+    "IntervalChain": "priors",
     "JointTable": "priors.joint",
     "Laplace": "noise",
     "LawPair": "laws",

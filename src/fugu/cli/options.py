@@ -80,6 +80,13 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
+Confidence = Annotated[
+    str | None,
+    typer.Option(
+        help="Beliefs that the reference does not rule out, all of them: their limits hold the truth with this "
+        "probability over the draw of the reference (say 0.95)."
+    ),
+]
 Start = Annotated[
     str,
     typer.Option(help="Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary."),
@@ -121,6 +128,16 @@ def number(name: str, text: str) -> Real:
         raise BadBudget(f"{name} is beyond the range of double precision: {text[:40]!r}")
     nearest = float(exact)
     return nearest if as_fraction(nearest) == exact else exact
+
+
+def confidence(text: str | None) -> Real | None:
+    """A number between 0 and 1, both excluded; None if it is not given."""
+    if text is None:
+        return None
+    value = number("--confidence", text)
+    if not 0 < value < 1:
+        raise UsageError(f"--confidence must lie between 0 and 1, both excluded, such as 0.95; got {text[:40]!r}")
+    return value
 
 
 def positive(name: str, text: str) -> Real:
