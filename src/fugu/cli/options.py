@@ -80,13 +80,6 @@ _state = typer.Option(help="Sequences: the column of states, the entries of a se
 State = Annotated[str, _state]
 StateIfAny = Annotated[str | None, _state]
 Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
-Confidence = Annotated[
-    str | None,
-    typer.Option(
-        help="Beliefs that the reference does not rule out, all of them: their limits hold the truth with this "
-        "probability over the draw of the reference (say 0.95)."
-    ),
-]
 Start = Annotated[
     str,
     typer.Option(help="Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary."),
@@ -148,10 +141,9 @@ def positive(name: str, text: str) -> Real:
     return value
 
 
-def level(confidence: str | None, shift: str) -> dict[str, Real | None]:
+def level(text: str | None, shift: str) -> dict[str, Real | None]:
     """The confidence of sets of beliefs, and how far the table's population may be from the reference's."""
-    return {"confidence": None if confidence is None else number("confidence", confidence),
-            "shift": number("shift", shift)}  # fmt: skip
+    return {"confidence": confidence(text), "shift": number("--shift", shift)}
 
 
 def target(path: str, *read: str | None) -> Path:

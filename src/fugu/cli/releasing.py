@@ -63,7 +63,6 @@ def release(
     state: options.StateIfAny = None,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
-    confidence: options.Confidence = None,
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
@@ -122,7 +121,6 @@ def release(
         "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
         "order": order, "state": state, "smoothing": smoothing,
         "start": start,
-        **({} if confidence is None else {"confidence": confidence}),
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
     }  # fmt: skip
@@ -149,7 +147,7 @@ def release(
         return
     _refuse(
         "for sequences only (--order and --state)",
-        smoothing=smoothing, length=length, other=other, start=start, confidence=confidence,
+        smoothing=smoothing, length=length, other=other, start=start,
     )  # fmt: skip
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
