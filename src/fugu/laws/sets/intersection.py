@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb
@@ -137,7 +137,7 @@ class Intersection(LawSet):
                 return law
         raise BadLaw("no law was found that lies in all sets of the intersection; it may be empty")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The sets, one by one."""
         return {"kind": self.kind, "sets": [part.to_json() for part in self.sets]}
 
