@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb
@@ -151,7 +151,7 @@ class Intersection(LawSet):
         parts, total = law.masses.whole()
         return self.contains([Fraction(p, total) for p in parts])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The sets, one by one, and the middle if one is stated."""
         stated = {} if self.middle is None else {"middle": law_json(self.middle)}
         return {"kind": self.kind, "sets": [part.to_json() for part in self.sets], **stated}
