@@ -151,7 +151,7 @@ class Intersection(LawSet):
         parts, total = law.masses.whole()
         return self.contains([Fraction(p, total) for p in parts])
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         """The sets, one by one, and the middle if one is stated."""
         stated = {} if self.middle is None else {"middle": law_json(self.middle)}
         return {"kind": self.kind, "sets": [part.to_json() for part in self.sets], **stated}

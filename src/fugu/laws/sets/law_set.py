@@ -135,7 +135,7 @@ def hexed(row: Floats) -> list[str]:
     return [float(x).hex() for x in row.tolist()]
 
 
-def law_json(law: Discrete) -> Json:
+def law_json(law: Discrete) -> dict[str, object]:
     """The masses of a law over their total, as whole numbers in hexadecimal."""
     parts, total = law.masses.whole()
     return {"parts": [hex(p) for p in parts], "total": hex(total)}
