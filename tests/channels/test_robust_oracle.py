@@ -8,10 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem
-from hunting import search
-
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
@@ -21,6 +20,7 @@ from fugu.channels.robust.program import WholeProgram
 from fugu.channels.robust.promises import Promises
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets import Ball, Box, Intersection
+from hunting import search
 
 
 def solved(problem):
@@ -178,7 +178,9 @@ def test_large_budgets_and_single_points():
 def test_an_intersection_with_a_ball_is_held_to_what_its_top_proves():
     x, points = np.arange(3), np.arange(3.0)
     laws = tuple(
-        Intersection([Box(x, np.clip(p - 0.1, 0, 1), p + 0.1), Ball(Discrete(x, (20 * p).round().astype(int)), 0.05, kind)])
+        Intersection(
+            [Box(x, np.clip(p - 0.1, 0, 1), p + 0.1), Ball(Discrete(x, (20 * p).round().astype(int)), 0.05, kind)]
+        )
         for p, kind in ((np.array([0.5, 0.3, 0.2]), "tv"), (np.array([0.2, 0.3, 0.5]), "kl"))
     )
     problem = ChannelProblem(laws, ((0, 1),), Fraction(1, 2), np.abs(points[:, None] - points), np.full(3, 1 / 3))
