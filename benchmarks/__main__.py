@@ -1,6 +1,7 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topics `growth`, `dimensions` and `figure` run only if named; they write docs/scaling.*, growth.*, training.svg."""
+The topics `growth`, `dimensions`, `figure` and `limits` run only if named; they write docs/scaling.*, growth.*,
+training.svg and limits.*."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from benchmarks import (
     influence,
     iterate,
     ledger,
+    limits,
     memory,
     pairs,
     renyi,
@@ -56,10 +58,11 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "growth": (growth.growth,),
     "dimensions": (growth_dimensions.dimensions,),
     "figure": (training_figure.figure,),
+    "limits": (limits.figure,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-_WRITING = ("growth", "dimensions", "figure")
+_WRITING = ("growth", "dimensions", "figure", "limits")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
+    from fugu.calibration.rows import rows_needed as rows_needed
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from fugu.priors import ChainSet as ChainSet
     from fugu.priors import DependentGroups as DependentGroups
     from fugu.priors import IndependentBlocks as IndependentBlocks
+    from fugu.priors import IntervalChain as IntervalChain
     from fugu.priors import MarkovChain as MarkovChain
     from fugu.priors.curve import InfluenceCurve as InfluenceCurve
     from fugu.priors.gaussian_field import GaussianField as GaussianField
@@ -108,6 +110,7 @@ _ROOMS = {
     "IndependentBlocks": "priors",
     "InfluenceCurve": "priors.curve",
     "Intersection": "laws.sets",
+    "IntervalChain": "priors",
     "JointTable": "priors.joint",
     "Laplace": "noise",
     "LawPair": "laws",
@@ -144,6 +147,7 @@ _ROOMS = {
     "mix": "mechanism.mixed",
     "optimal_channel": "calibration.channel",
     "plan": "calibration",
+    "rows_needed": "calibration.rows",
     "property_attack": "auditing.property_attack",
     "publish": "report.publish",
     "read_table": "data",

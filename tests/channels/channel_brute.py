@@ -78,7 +78,7 @@ def least_loss(problem, itself=False):
 
     for c, (p, q) in enumerate(pairs):
         for y in range(m):
-            limit([(y, p - ratio * q)], [(slack + c * m + y, -1.0)] if delta else [], 0.0)
+            limit([(y, p / ratio - q)], [(slack + c * m + y, -1 / ratio)] if delta else [], 0.0)
         if delta:
             limit([], [(slack + c * m + y, 1.0) for y in range(m)], delta)
     if problem.cap is not None:

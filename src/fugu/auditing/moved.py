@@ -25,7 +25,7 @@ from fugu.auditing.moved_vectors import vector_moved_delta, vector_moved_renyi
 from fugu.auditing.reach import Reach
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Number
 from fugu.laws.masses import Masses
 from fugu.laws.set_family import SetFamily
 from fugu.loss.atoms.slack import largest_slack
@@ -84,7 +84,7 @@ def mean_renyi(cells: Apart, noise: LatticeNoise, alpha: Fraction, reach: Reach)
         return max(0.0, balls.upper(sum(costs, arb(0)).log() / balls.of(alpha - 1)))
 
 
-def apart(item: Item) -> list[Apart] | None:
+def apart(item: Number) -> list[Apart] | None:
     """For each pair of an item how far apart a coupling keeps the two values; None if there is no bounded one.
 
     A pair whose laws are equal under the assumed belief need not be so once they are moved, so it is listed too."""

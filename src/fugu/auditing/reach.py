@@ -66,8 +66,8 @@ def reach(certificate: Certificate, distance: Real) -> Reach:
     """The reach of a release whose raw values lie within `distance` of the assumed ones."""
     if certificate.runs == "channel":
         raise NotProvable(
-            "a channel exchanges values wherever they lie, so beliefs within a distance of the stated ones have no bound "
-            "but the one for beliefs of any kind; state sets of laws, or a cap, or the other beliefs themselves "
+            "a channel exchanges values wherever they lie, so beliefs within a distance of the stated ones have no "
+            "bound but the one for beliefs of any kind; state sets of laws, or a cap, or the other beliefs themselves "
             "(guarantee_against)"
         )
     if certificate.runs not in _REACHES:

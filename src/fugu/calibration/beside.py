@@ -101,6 +101,5 @@ def _remapped(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Row:
 def _limit(given: tuple[Shape, ...], ask: Ask) -> Row:
     found = limit_of(given, ask)
     epsilon = 0.0 if one_family(given).same else float(ask.epsilon)
-    return Row(
-        LIMIT, "channel", math.nan, found.error, found.squared, epsilon, True, found.told, f"{found.told}; {_WARNING}"
-    )
+    note = f"{found.told}; {_WARNING}"
+    return Row(LIMIT, "channel", math.nan, found.error, found.squared, epsilon, True, found.told, note)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fugu.calibration.channel_problem import Asked, WeightName, one_item
 from fugu.calibration.comparison import above
 from fugu.calibration.driver import asked
-from fugu.calibration.lattice import beliefs_of
+from fugu.calibration.problem import beliefs_of
 from fugu.calibration.sealing import Proved
 from fugu.channels.bounds import lower, value
 from fugu.channels.errors import Errors

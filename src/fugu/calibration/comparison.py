@@ -58,6 +58,11 @@ class Comparison:
         """The least expected absolute error of any mechanism for exactly these laws, from above; None if not known."""
         return next((row.expected_absolute for row in self.beside if row.method == "limit" and row.proven), None)
 
+    @property
+    def against(self) -> tuple[Row, ...]:
+        """What is held against the limit: the proved rows that can be released, then those beside."""
+        return (*(r for r in self.rows if r.proven and r.released), *self.beside)
+
     def times_limit(self, row: Row) -> float | None:
         """How many times the error of the limit a row has; None where no limit is known, or it is 0.
 
@@ -93,14 +98,23 @@ class Comparison:
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")
-        last = f"{'x limit':>10}" if self.limit else ""
-        lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + last + "  proven  note"]
-        for r in (*self.rows, *self.beside):
+        lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
+        for r in self.rows:
             numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
-            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{shown(x):>14}" for x in numbers)
-            row += f"{shown(self.times_limit(r) or math.nan, 4):>10}" if self.limit else ""
+            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14.8g}" for x in numbers)
             lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._to_the_limit()])
+
+    def _to_the_limit(self) -> list[str]:
+        """Every way that is proved, with a constant and the limit, and how many times the limit each has."""
+        if not self.beside:
+            return []
+        lines = ["", f"{'how far from the limit':<24}{'noise':<9}{'E|error|':>14}{'x limit':>14}  note"]
+        for r in self.against:
+            numbers = (shown(r.expected_absolute), shown(self.times_limit(r) or math.nan, 4))
+            note = r.note if r in self.beside and r.proven else r.why if not r.proven else ""
+            lines.append((f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14}" for x in numbers) + f"  {note}").rstrip())
+        return lines
 
 
 def shown(x: float, digits: int = 8) -> str:

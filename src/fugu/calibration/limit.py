@@ -39,8 +39,7 @@ class Limit:
         """The bracket in words."""
         if self.error == 0:
             return "nothing needs to change"
-        gap = self.error - self.lower
-        return f"no mechanism is below {self.lower:.9g}" + (f", {gap:.1g} less" if gap > 0 else "")
+        return f"no mechanism is below {self.lower:.9g}"
 
 
 def one_family(given: Sequence[Shape]) -> Family:

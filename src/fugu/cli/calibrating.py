@@ -13,11 +13,12 @@ from fugu.calibration.channel_plan import plan_channel
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.channels import Wanted, channel_figures, describe_channel
-from fugu.cli.console import comparison_table, escape, out, print_json, progress, say, warn
+from fugu.cli.console import comparison_table, escape, limit_table, out, print_json, progress, say, warn
 from fugu.cli.paging import Pages
 from fugu.documents.weakness import warnings_of
 from fugu.guarantee import weaknesses
 from fugu.mechanism.channel import ChannelMechanism
+from fugu.noise.atoms import AtomLaplace
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.scenario import Scenario
 
@@ -53,6 +54,8 @@ def compare(
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     grid: options.Grid = "auto",
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
@@ -70,7 +73,7 @@ def compare(
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
-            schema=options.schema(schema, no_header),
+            schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         found = wanted.beside(fugu.compare(scenario, budget, grid=grid), scenario, budget)
         _ = found.beside  # worked out while progress is shown
@@ -81,6 +84,8 @@ def compare(
         print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said)})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
+    if (limits := limit_table(found)) is not None:
+        out.print(limits)
     out.print(str(scenario.report), markup=False)
     warn(said)
 
@@ -110,6 +115,8 @@ def plan(
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
     cap: options.Cap = None,
@@ -120,7 +127,7 @@ def plan(
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
-            schema=options.schema(schema, no_header),
+            schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         found = plan_channel(scenario, error, wanted.asked) if wanted.optimal else fugu.plan(scenario, error)
         made = wanted.made(scenario, found)
@@ -157,6 +164,8 @@ def calibrate(
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -180,7 +189,7 @@ def calibrate(
     with progress():
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
-            schema=options.schema(schema, no_header),
+            schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         made = wanted.made(scenario, options.budget(epsilon, delta, alpha))
         if report is not None or attack:
@@ -233,7 +242,8 @@ def _of_noise(mechanism: Calibrated) -> dict[str, Any]:
     if isinstance(mechanism, ChannelMechanism):
         return channel_figures(mechanism)
     noise = mechanism.noise
-    return {"noise": type(noise).__name__.lower(), "scale": float(noise.scale), "grid": str(noise.grid)}
+    name = "atoms" if isinstance(noise, AtomLaplace) else type(noise).__name__.lower()
+    return {"noise": name, "scale": float(noise.scale), "grid": str(noise.grid)}
 
 
 def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
@@ -268,7 +278,8 @@ def _describe_noise(mechanism: Calibrated, publish: str) -> None:
             "the beliefs alone suffice."
         )
     else:
-        grid, kind = mechanism.noise.grid, type(mechanism.noise).__name__
+        grid = mechanism.noise.grid
+        kind = "Laplace-on-atoms" if isinstance(mechanism.noise, AtomLaplace) else type(mechanism.noise).__name__
         where = "without a lattice, for analysis only," if grid is None else f"on a lattice of step {grid}"
         out.print(
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {where} "

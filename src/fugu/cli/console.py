@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from fugu.calibration import Comparison
 
 
+WEIGHED = "errors are for a value of the mean of the beliefs; noise that is added has the same for every value"
+
+
 class Screen(Console):
     """A console on which no text moves the cursor, sets a colour or turns the writing around, whoever wrote it."""
 
@@ -126,19 +129,37 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     table.add_column("method", no_wrap=True)
     for name in ("scale", "E |error|", "E error²", "true epsilon"):
         table.add_column(name, justify="right", no_wrap=True)
-    if comparison.limit:
-        table.add_column("x limit", justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
-    best, listed = comparison.best, (*comparison.rows, *comparison.beside)
+    best = comparison.best
     methods = [row.method for row in comparison.rows]
-    names = {row: f"{row.method} ({row.noise})" if methods.count(row.method) > 1 else row.method for row in listed}
-    for row in listed:
-        style = "bold green" if row is best else "" if row in comparison.rows else "dim"
-        numbers = [shown(x, 6) for x in (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)]
-        numbers += [shown(comparison.times_limit(row) or math.nan, 4)] if comparison.limit else []
-        if row is (comparison.beside or (None,))[0]:
-            table.add_section()
-        table.add_row(names[row], *numbers, "yes" if row.proven else "no", style=style)
-    remarks = [f"{names[row]}: {row.note if row.proven else row.why}" for row in listed if row.note or not row.proven]
+    names = {
+        row: f"{row.method} ({row.noise})" if methods.count(row.method) > 1 else row.method for row in comparison.rows
+    }
+    for row in comparison.rows:
+        style = "bold green" if row == best else ""
+        numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
+        table.add_row(names[row], *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
+    remarks = [
+        f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
+    ]
     table.caption = "\n".join(map(escape, remarks))
+    return table
+
+
+def limit_table(comparison: Comparison) -> Table | None:
+    """How far each way is from the least error that any mechanism can have; None where nothing is known of it."""
+    if not comparison.beside:
+        return None
+    table = Table(title="How far from the limit", title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("way", no_wrap=True)
+    table.add_column("noise", no_wrap=True)
+    for name in ("E |error|", "x limit"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in comparison.against:
+        if row is comparison.beside[0]:
+            table.add_section()
+        numbers = shown(row.expected_absolute, 6), shown(comparison.times_limit(row) or math.nan, 4)
+        table.add_row(row.method, row.noise, *numbers)
+    notes = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.beside]
+    table.caption = "\n".join(escape(note) for note in [*notes, WEIGHED] if not note.endswith(": "))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fugu.cli.calibrating import describe, figures, scenario_of
 from fugu.cli.channels import Wanted
@@ -37,6 +38,8 @@ class ColumnAsked:
     unit: str | None
     prior: str
     components: int | None
+    level: dict[str, Any]
+    """Confidence and shift."""
     schema: Schema | None
     allow_no_noise: bool
     public_reference: bool
@@ -47,6 +50,7 @@ class ColumnAsked:
         return scenario_of(
             self.reference or self.table, self.publish, self.protect, self.pairs, self.bins, self.missing, self.unit,
             prior=self.prior, components=self.components, public_prior=self.reference is None, schema=self.schema,
+            **self.level,
         )  # fmt: skip
 
 
@@ -71,9 +75,7 @@ def publish_column(
             recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
             words=f"Publish column {asked.publish!r}, row by row.",
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
         kept = pages.before(going, as_json)
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}

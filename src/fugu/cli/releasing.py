@@ -47,6 +47,8 @@ def release(
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
@@ -115,7 +117,7 @@ def release(
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
-        "components": components,
+        "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
         "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
         "order": order, "state": state, "smoothing": smoothing,
         "start": start,
@@ -129,8 +131,8 @@ def release(
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
-            remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -139,10 +141,14 @@ def release(
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
             bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
+            options.confidence(confidence),
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
-    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
+    _refuse(
+        "for sequences only (--order and --state)",
+        smoothing=smoothing, length=length, other=other, start=start,
+    )  # fmt: skip
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     if (publish is None) == (query is None):
@@ -152,8 +158,8 @@ def release(
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
             "for columns only, not with --query",
-            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid, remap=remap,
-            mechanism=mechanism, loss=loss, cap=cap,
+            pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
+            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap,
         )  # fmt: skip
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
@@ -165,8 +171,8 @@ def release(
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
-        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, reading,
-        allow_no_noise, public_reference, wanted,
+        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
+        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 
@@ -180,6 +186,7 @@ _DEFAULTS: dict[str, object] = {
     "grid": "auto",
     "mechanism": "noise",
     "delta": "0",
+    "shift": "0",
     "smoothing": 0.0,
     "start": "fitted",
     "allow_no_noise": False,

@@ -30,12 +30,13 @@ from fugu.laws.encoding import (
     vectors_from,
 )
 from fugu.laws.family import Family
-from fugu.laws.items import Item, Shape
+from fugu.laws.items import Number, Shape
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.set_family import SetFamily
 from fugu.loss.channel.outputs import law_list
 from fugu.loss.door import AnyNoise
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Noise, noise_from
@@ -43,7 +44,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
+Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...]
 
 
 class Certificate(Document):
@@ -130,13 +131,19 @@ class Certificate(Document):
         return noise
 
     @property
+    def number_noise(self) -> LatticeNoise | AtomLaplace:
+        """The noise that one number is drawn with: added on a lattice, or on atoms."""
+        noise = self.released_noise
+        return noise if isinstance(noise, AtomLaplace) else self.noise
+
+    @property
     def lattice(self) -> Lattice | None:
         """Where values are rounded before noise is added; None if the value itself goes out."""
         found = self.body.get("lattice")
         return None if found is None else Lattice(read_number(found["grid"]), read_number(found["origin"]))
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[Number, ...]:
         """The laws as they were proved: families of atoms on lattice indices, and pairs with Gaussian components."""
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 

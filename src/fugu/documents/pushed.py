@@ -75,10 +75,10 @@ def _in_values(certificate: Certificate) -> tuple[Shape, ...] | None:
     """The laws of a certificate on the values themselves; None if it only says how they are ordered."""
     lattice, support, laws = certificate.lattice, certificate.support, certificate.laws
     if lattice is not None:
-        return tuple(replace(f, points=lattice.value(f.points)) if isinstance(f, Family) else f for f in laws)
-    if support is None or len(laws) != 1 or not isinstance(laws[0], Family) or len(laws[0].points) != len(support):
+        return tuple(f.placed(lattice.value(f.points)) if isinstance(f, Family | SetFamily) else f for f in laws)
+    if support is None or len(laws) != 1 or not isinstance(laws[0], Family | SetFamily):
         return None
-    return (replace(laws[0], points=support),)
+    return (laws[0].placed(support),) if len(laws[0].points) == len(support) else None
 
 
 def _same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
@@ -89,6 +89,8 @@ def one_law(a: Shape, b: Shape) -> bool:
     """Whether two items state the same laws, exactly, for the same pairs."""
     if isinstance(a, Analytic) and isinstance(b, Analytic):
         return a.label == b.label and a.exact == b.exact
+    if isinstance(a, SetFamily) and isinstance(b, SetFamily):
+        return np.array_equal(a.points, b.points) and (a.pairs, a.labels, a.sets) == (b.pairs, b.labels, b.sets)
     if not isinstance(a, Family) or not isinstance(b, Family):
         return False
     alike = (a.pairs, a.labels, a.errors) == (b.pairs, b.labels, b.errors) and len(a.laws) == len(b.laws)

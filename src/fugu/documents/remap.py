@@ -70,6 +70,11 @@ class Remap:
         each = (self.chances() * (apart if objective == "absolute" else apart**2)).sum(axis=1)
         return float(self.channel.shares @ each)
 
+    def exact_chance(self) -> float:
+        """The probability that a value of the weight is published as it is."""
+        same = self.to[None, :] == self.channel.shown[:, None]
+        return float(self.channel.shares @ (self.chances() * same).sum(axis=1))
+
     def quantile(self, level: float) -> float:
         """The least h with P(|Y - x| <= h) >= `level` for every point x, from above."""
         worst = 0.0

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.remap import Remap
 from fugu.guarantee.weakness import weaknesses
 from fugu.loss.channel.any_belief import any_belief
+from fugu.noise.atoms import AtomLaplace
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
@@ -59,12 +61,16 @@ def channel_warnings(certificate: Certificate) -> list[str]:
 def exact_chance(certificate: Certificate) -> float:
     """P(N = 0): the probability that a value, or a coordinate, goes out as the lattice has it.
 
-    Of noise that is never drawn it is 0. Correlated noise is at least eight steps wide, or none."""
+    Of noise on atoms and of remapped outputs, for a value of their weight. Of noise that is never drawn it is 0.
+    Correlated noise is at least eight steps wide, or none."""
     return _CHANCES.get(certificate.kind, _of_noise)(certificate)
 
 
 def _of_noise(certificate: Certificate) -> float:
-    return 1 - certificate.noise.tail(0.0)
+    if (moved := Remap.in_certificate(certificate)) is not None:
+        return moved.exact_chance()
+    noise = certificate.released_noise
+    return noise.exact_chance() if isinstance(noise, AtomLaplace) else 1 - certificate.noise.tail(0.0)
 
 
 def _of_halves(certificate: Certificate) -> float:

@@ -98,17 +98,16 @@ def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> We
     families = certificate.families if certificate.kind == "additive" else ()
     if not isinstance(noise, Laplace | Gaussian | AtomLaplace) or lattice is None or noise.silent:
         raise UsageError("a remap is for one number with lattice noise or noise on atoms; here nothing would change")
-    if not families or len(families) < len(certificate.items) or any(family.translates for family in families):
+    support = certificate.support
+    if not families or len(families) < len(certificate.items) or support is None:
         raise UsageError("a remap needs laws whose values are known; these have spread, or are translates")
     points, mean = mean_law(families)
     if weight is not None and (len(weight) != len(points) or min(weight) < 0 or not any(weight)):
         raise CertificateError("the weight of a remap must be whole numbers >= 0, one for each point, not all 0")
     if isinstance(noise, AtomLaplace) and tuple(points.tolist()) != noise.atoms:
         raise UsageError("a remap needs the atoms of the noise to be those of the laws")
-    shown, support = lattice.value(points), certificate.support
-    return Weighed(
-        noise, points, shown if support is None else nearest(support, shown), tuple(mean if weight is None else weight)
-    )
+    shown = nearest(support, lattice.value(points))
+    return Weighed(noise, points, shown, tuple(mean if weight is None else weight))
 
 
 def weight_on(law: Discrete, points: Places, support: Floats | None, lattice: Lattice) -> list[int]:

@@ -181,8 +181,11 @@ class AtomLaplace(Noise):
         return float(self._beyond(error).max())
 
     def exact_chance(self) -> float:
-        """The largest probability of any atom that it goes out as it is."""
-        return float(self.masses().max())
+        """The probability that a value of the declared weight goes out as it is; without one, of the likeliest atom."""
+        if self.weight is None:
+            return float(self.masses().max())
+        total = sum(self.weight)
+        return float(self.masses() @ np.array([w / total for w in self.weight]))
 
     def _beyond(self, error: float) -> Floats:
         """P(|Y - x| > error) of every atom x, from the telescoped sums on both sides."""

@@ -141,10 +141,16 @@ def coin(f: Facts) -> str:
 
 def after(f: Facts) -> str:
     """What was done with the released values afterwards, else nothing."""
+    moved = (
+        f" Outputs are moved to the value of least expected {f.remap} loss, by a table in the certificate that looks "
+        "at the output alone, which cannot weaken the guarantee; errors here are after that, pictures before."
+        if f.remap
+        else ""
+    )
     if not f.post:
-        return ""
+        return moved
     steps = clean(", ".join(f.post), 300)
-    return (
+    return moved + (
         f" Afterwards the released values went through {steps}, which cannot weaken the guarantee; numbers and figures "
         "here are for the values before that."
     )

@@ -20,7 +20,12 @@ _PAGE = {
     "channel": "docs/proofs/channels.md",
     "mixed": "docs/proofs/renyi.md#11-a-coin-between-two-mechanisms",
 }
-_OF_NOISE = {"laplace": "docs/proofs/laplace.md", "gaussian": "docs/proofs/gaussian.md"}
+_OF_NOISE = {
+    "laplace": "docs/proofs/laplace.md",
+    "gaussian": "docs/proofs/gaussian.md",
+    "atoms": "docs/proofs/atoms.md",
+}
+_SETS = "docs/proofs/sets.md"
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
@@ -63,7 +68,9 @@ def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
     if certificate.kind in _PAGE:
         return _PAGE[certificate.kind]
-    if certificate.budget.renyi:
+    if any(item.shape == "sets" for item in certificate.laws):
+        return _SETS
+    if certificate.budget.renyi and certificate.body["noise"]["kind"] != "atoms":
         return _RENYI
     smooth = not all(item.atoms for item in certificate.laws)
     kind = certificate.body["noise"]["kind"]
@@ -84,10 +91,13 @@ def noise_told(certificate: Certificate) -> Json:
     figures: Json = {"kind": stated["kind"], "scale": float(scale), "step": None if step is None else float(step)}
     if scale == 0:
         return {**figures, "words": "no noise: the beliefs alone suffice"}
-    name = {"laplace": "Laplace", "gaussian": "Gaussian"}.get(stated["kind"], str(stated["kind"]))
+    names = {"laplace": "Laplace noise", "gaussian": "Gaussian noise", "atoms": "Laplace noise on the known values"}
+    name = names.get(stated["kind"], f"{stated['kind']} noise")
     each = f" on each of {certificate.dimension} numbers" if certificate.dimension > 1 else ""
     grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
-    return {**figures, "words": f"{name} noise of scale {float(scale):.4g}{each}{grid}"}
+    if (remap := certificate.body.get("remap")) is not None:
+        figures, grid = {**figures, "remap": remap["loss"]}, f", moved to the least expected {remap['loss']} loss"
+    return {**figures, "words": f"{name} of scale {float(scale):.4g}{each}{grid}"}
 
 
 def channel_told(certificate: Certificate) -> Json:

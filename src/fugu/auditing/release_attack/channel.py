@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.laws.places import nearest
 from fugu.laws.set_family import SetFamily
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.channel import Channel as Table
 from fugu.noise.gaussian import upper_sum
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 
@@ -153,10 +156,18 @@ def channel_of(certificate: Certificate) -> Channel:
     if certificate.kind == "mixed":
         first, second = map(channel_of, certificate.parts)
         return MixedChannel(first, second, float(read_number(certificate.body["share"])))
+    from fugu.auditing.release_attack import on_atoms
+
     if certificate.kind == "channel":
         assert certificate.support is not None
         return TableChannel(certificate.channel, certificate.support)
-    return LatticeChannel(certificate.noise, certificate.lattice, certificate.support)
+    if (remap := Remap.in_certificate(certificate)) is not None:
+        return on_atoms.TableChannel.remapped(remap)
+    noise = certificate.released_noise
+    if isinstance(noise, AtomLaplace) and certificate.lattice is not None and not noise.silent:
+        return on_atoms.TableChannel.on_atoms(noise, certificate.lattice, certificate.support)
+    added = Laplace(0, noise.grid) if isinstance(noise, AtomLaplace) else certificate.noise  # without noise, the same
+    return LatticeChannel(added, certificate.lattice, certificate.support)
 
 
 def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:

@@ -20,7 +20,8 @@ from fugu.laws.components import Components
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.set_family import SetFamily
-from fugu.loss.sets.worst import worst_laws
+from fugu.loss.search.sets_pure import worst_laws
+from fugu.loss.sets.kernels import Kernel
 from fugu.noise.lattice import Lattice
 
 _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
@@ -225,11 +226,11 @@ def _(item: Family, certificate: Certificate) -> Contest:
 def _(item: SetFamily, certificate: Certificate) -> Contest:
     """The two laws of the sets that are worst at one output, the one that tells most."""
     (label,) = item.labels
-    p, q = worst_exchanged(item, certificate) if certificate.kind == "channel" else worst_laws(item, certificate.noise)
-    used = (p > 0) | (q > 0)
+    runs = certificate.parts[0] if certificate.parts else certificate
+    channel = runs.kind == "channel"
+    p, q = worst_exchanged(item, runs) if channel else worst_laws(item, Kernel.of(runs.noise))
     note = "inputs follow two laws of the sets that are worst at one output; for all outputs together others may be"
-    atoms = _values(item.points[used], certificate)
-    return Atoms(label, atoms, (p[used], q[used]), channel_of(certificate), note=note)
+    return Atoms(label, _values(item.points, certificate), (p, q), channel_of(certificate), note=note)
 
 
 @_contest.register

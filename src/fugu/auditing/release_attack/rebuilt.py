@@ -11,6 +11,7 @@ import numpy as np
 
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
@@ -59,7 +60,10 @@ def rebuilt(certificate: Certificate) -> Mechanism:
             certificate=certificate, context=context, noise=certificate.noise, lattice=lattice,
             dimension=certificate.dimension, support=support,
         )  # fmt: skip
-    return Additive(certificate=certificate, context=context, noise=certificate.noise, lattice=lattice, support=support)
+    noise, remap = certificate.number_noise, Remap.in_certificate(certificate)
+    return Additive(
+        certificate=certificate, context=context, noise=noise, lattice=lattice, support=support, remap=remap
+    )
 
 
 def bare(mechanism: Mechanism) -> Mechanism:

@@ -78,7 +78,9 @@ class ColumnRoute(Route):
             write_csv(folder / "published.csv", {name: drawn})
             return _parsed(folder / "published.csv", name)
         write_csv(folder / "published.csv", {name: [ways[int(place)] for place in drawn]})
-        return _parsed(folder / "published.csv", name, {way: float(place) for place, way in enumerate(ways)}.__getitem__)
+        return _parsed(
+            folder / "published.csv", name, {way: float(place) for place, way in enumerate(ways)}.__getitem__
+        )
 
 
 @dataclass(frozen=True, eq=False)

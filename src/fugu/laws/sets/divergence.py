@@ -81,7 +81,10 @@ def _gaps(centre: Floats, radius: float, shares: Floats) -> Floats:
             there = np.where(centre > 0, t, 0.0)
             one = np.log1p(there) @ centre
             two = np.log1p(-((there / (1.0 + there)) @ centre))
-            found: Floats = one + two - radius
+            direct = np.where(centre > 0, np.log(gap[:, None] + shares), 0.0) @ centre
+            direct = direct + np.log(np.where(centre > 0, 1.0 / (gap[:, None] + shares), 0.0) @ centre)
+            far = np.abs(there).max(axis=1) < 0.5  # where logarithms near 0 would cancel
+            found: Floats = np.where(far, one + two, direct) - radius
         return np.where(np.isnan(found), np.inf, found)
 
     unseen = excess(np.zeros(len(shares))) <= 0  # the maximum has no mass in the centre, and the radius reaches it

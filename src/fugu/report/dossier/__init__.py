@@ -9,9 +9,10 @@ from fugu.report.dossier.bounds import bounds
 from fugu.report.dossier.channels import channels
 from fugu.report.dossier.cover import cover
 from fugu.report.dossier.dossier import Dossier as Dossier
-from fugu.report.dossier.noise import noise, whatever_is_believed
+from fugu.report.dossier.noise import noise
 from fugu.report.dossier.people import people
 from fugu.report.dossier.signing import checking, end, rests, sign
+from fugu.report.dossier.wrong_beliefs import whatever_is_believed
 from fugu.report.html import Html
 from fugu.report.sections.beyond import beyond
 from fugu.report.sections.choice import choice

@@ -7,7 +7,7 @@ from fugu.documents.weakness import channel_warnings
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.facts import _odds as odds_of
+from fugu.report.facts import odds_of
 from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.shell import defined, listed, note
 
