@@ -143,8 +143,11 @@ def test_a_recipe_leads_to_the_same_beliefs(scenario):
 def test_published_files_hold_names_and_verify(tmp_path, scenario):
     private = table(60, seed=9)
     write_csv(tmp_path / "private.csv", private)
+    write_csv(tmp_path / "ref.csv", table())
     released = fugu.release_column(fugu.calibrate(scenario, Pure(0.5)), tmp_path / "private.csv")
-    document = fugu.publish(tmp_path / "out.csv", released, table=tmp_path / "private.csv")
+    document = fugu.publish(
+        tmp_path / "out.csv", released, table=tmp_path / "private.csv", reference=tmp_path / "ref.csv"
+    )
     assert document is not None
     with (tmp_path / "out.csv").open(encoding="utf-8") as lines:
         cells = [row["job"] for row in csv.DictReader(lines)]
