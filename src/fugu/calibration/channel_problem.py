@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.channel_outputs import squared_outputs
 from fugu.channels.errors import mean_weight
 from fugu.channels.losses import STATED, LossName, named_loss, stated_loss
 from fugu.channels.problem import ChannelProblem
+from fugu.channels.squared import squared_outputs, with_outputs
 from fugu.documents.optimum import protected
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import Ask
@@ -65,11 +65,8 @@ class Asked:
         item = one_item(given)
         points, laws = item.points, law_list(item)
         weight = self._weight(points, laws)
-        if self.outputs is not None:
-            outputs = self._stated(self.outputs)
-        else:
-            outputs = squared_outputs(item, laws, ask, weight) if self.loss_name == "squared" else points
-        return ChannelProblem(
+        outputs = points if self.outputs is None else self._stated(self.outputs)
+        found = ChannelProblem(
             laws=laws,
             pairs=protected(item.pairs),
             epsilon=ask.epsilon,
@@ -81,6 +78,8 @@ class Asked:
             points=points,
             outputs=outputs,
         )
+        free = self.outputs is None and self.loss_name == "squared" and ask.epsilon > 0
+        return with_outputs(found, squared_outputs(found)) if free else found
 
     def _stated(self, outputs: VectorLike | Sequence[str]) -> Floats:
         """Outputs as given: numbers, or names of categories that have no order."""

@@ -7,6 +7,7 @@ is never taken from the file: `fugu.verify` computes it anew."""
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -101,7 +102,7 @@ class Certificate(Document):
         if stated["kind"] == CorrelatedGaussian.name:
             return CorrelatedGaussian.from_json(stated, read_whole(self.body["dimension"]))
         if stated["kind"] == Channel.name:
-            return Channel.from_json(stated)
+            return self.channel
         noise = noise_from(stated)
         return noise if lattice is None else noise.in_steps(lattice.grid)
 
@@ -161,12 +162,12 @@ class Certificate(Document):
         """The correlated noise that is drawn."""
         return CorrelatedGaussian.from_json(self.body["noise"], read_whole(self.body["dimension"]))
 
-    @property
+    @cached_property
     def channel(self) -> Channel:
         """The channel that published values are drawn from."""
         return Channel.from_json(self.body["noise"])
 
-    @property
+    @cached_property
     def errors(self) -> Errors:
         """How far the channel takes values, under its weight or the worst of the laws."""
         laws = [law for item in self.laws for law in law_list(item)]  # type: ignore[arg-type]

@@ -81,6 +81,8 @@ def from_table(
     table = reading.read(cells)
     declared = None if schema is None else schema.fields.get(publish)
     query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
+    if query.nominal and prior != "empirical":
+        raise UsageError(f"the categories of {publish!r} have no order, so no bell curve is fitted: prior='empirical'")
     published = query.apply(table.exact(publish))
     known_values = None
     if level is None:
