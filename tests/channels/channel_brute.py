@@ -78,7 +78,7 @@ def least_loss(problem, itself=False):
 
     for c, (p, q) in enumerate(pairs):
         for y in range(m):
-            limit([(y, p - ratio * q)], [(slack + c * m + y, -1.0)] if delta else [], 0.0)
+            limit([(y, p / ratio - q)], [(slack + c * m + y, -1 / ratio)] if delta else [], 0.0)
         if delta:
             limit([], [(slack + c * m + y, 1.0) for y in range(m)], delta)
     if problem.cap is not None:
@@ -90,7 +90,9 @@ def least_loss(problem, itself=False):
     if problem.monotone:
         for x in range(n - 1):
             for j in range(m - 1):
-                limit([], [((x + 1) * m + y, 1.0) for y in range(j + 1)] + [(x * m + y, -1.0) for y in range(j + 1)], 0.0)
+                limit(
+                    [], [((x + 1) * m + y, 1.0) for y in range(j + 1)] + [(x * m + y, -1.0) for y in range(j + 1)], 0.0
+                )
     cost = np.zeros(size)
     if problem.weight is None:
         cost[top] = 1.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.grid import solve_grid
+from fugu.channels.cells.sift import solve_sifted
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
-from fugu.channels.ray_search import solve_pair
+from fugu.channels.rays.search import solve_pair
 from fugu.channels.robust import solve_robust
 
 
@@ -27,7 +27,7 @@ def find(problem: ChannelProblem) -> Found:
     pair = laws.only_pair
     if pair is not None and not problem.monotone:
         return solve_pair(laws, pair)
-    return solve_grid(laws)
+    return solve_sifted(laws)
 
 
 def _best_outputs(laws: PointLaws) -> Found:
@@ -39,5 +39,4 @@ def _best_outputs(laws: PointLaws) -> Found:
     if problem.weight is None:
         mix = np.zeros(len(laws.law))
         mix[np.argmax(laws.law @ problem.loss.min(axis=1))] = 1.0
-    prices = Prices(ratio=np.zeros((len(laws.ordered), problem.m)), mix=mix)
-    return Found(matrix, prices, laws.gap(matrix, prices))
+    return laws.found(matrix, Prices(ratio=np.zeros((len(laws.ordered), problem.m)), mix=mix))

@@ -9,12 +9,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.problem import ChannelProblem, Prices
+from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.errors import UsageError
 from fugu.laws.masses import Masses
 
 _LARGEST = 300.0
 """Above this epsilon e^epsilon leaves the range of doubles; less is safe, and dearer by less than e^-300."""
+_BLOCK = 1 << 22
+"""Cells looked at together."""
+_SPOILT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class PointLaws:
     @cached_property
     def binding(self) -> NDArray[np.bool_]:
         """Which ordered pairs can bind at all: some point says more than e^epsilon."""
-        return np.any(self.excess > 0, axis=1)
+        return np.asarray(np.any(self.excess > 0, axis=1))
 
     @cached_property
     def only_pair(self) -> int | None:
@@ -85,40 +88,44 @@ class PointLaws:
         paired = sorted({s for pair in self.problem.pairs for s in pair})
         return np.any(self.law[paired] > 0, axis=0) if paired else np.zeros(self.problem.n, dtype=np.bool_)
 
-    def cost(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """w_x loss(x, y): (points, outputs)."""
-        return weight[:, None] * self.problem.loss
-
     def loss(self, matrix: NDArray[np.float64]) -> float:
         """The expected loss of a channel, or the largest under any law."""
         rows = np.einsum("xy,xy->x", matrix, self.problem.loss)
         weight = self.problem.weight
         return float(np.max(self.law @ rows)) if weight is None else float(weight @ rows)
 
-    def bound(self, prices: Prices) -> float:
-        """The lower bound D of Theorem 3 that the prices give, in doubles; `bounds.lower` is its proof."""
+    def priced(self, prices: Prices, columns: slice = slice(None)) -> NDArray[np.float64]:
+        """w_x loss(x, y) + sum_c alpha_{c,y} a_c(x): what the cells of some outputs cost with their promises."""
         weight = self.problem.weight
         if weight is None:
             assert prices.mix is not None
             weight = prices.mix @ self.law / prices.mix.sum()
-        cells, paid = self.cost(weight), 0.0
-        if prices.shares is not None:
-            cells += self.law.T @ prices.shares
-        elif prices.ratio is not None and prices.ratio.size:
-            cells += self.excess.T @ prices.ratio
-            paid = float(self.problem.delta) * float(prices.ratio.max(axis=1).sum())
+        cells = weight[:, None] * self.problem.loss[:, columns]
+        if prices.ratio is not None and prices.ratio.size:
+            cells += self.excess.T @ prices.ratio[:, columns]
         if prices.rise is not None:
-            cells += _pull(prices.rise)
-        return float(cells.min(axis=1).sum()) - paid
+            cells += _pull(prices.rise)[:, columns]
+        return cells
 
-    def best(self, prices: Prices) -> Prices:
-        """These prices, or none at all if that bounds better: where e^epsilon is huge, rounding spoils them."""
-        nothing = replace(prices, ratio=np.zeros((len(self.ordered), self.problem.m)))
-        return prices if self.bound(prices) >= self.bound(nothing) else nothing
+    def bound(self, prices: Prices) -> float:
+        """The lower bound of Theorem 3 that the prices give, in doubles; `bounds.lower` is its proof:
+        sum_x min_y [w_x loss(x, y) + sum_c alpha_{c,y} a_c(x)] - delta sum_c max_y alpha_{c,y}."""
+        least, step = np.full(self.problem.n, np.inf), max(1, _BLOCK // self.problem.n)
+        for first in range(0, self.problem.m, step):
+            np.minimum(least, self.priced(prices, slice(first, first + step)).min(axis=1), out=least)
+        paid = 0.0 if prices.ratio is None else float(self.problem.delta) * float(prices.ratio.max(axis=1).sum())
+        return float(least.sum()) - paid
 
-    def gap(self, matrix: NDArray[np.float64], prices: Prices) -> float:
-        """How far the loss is above the bound, in doubles."""
-        return max(0.0, self.loss(matrix) - self.bound(prices))
+    def found(self, matrix: NDArray[np.float64], prices: Prices) -> Found:
+        """What a solver hands back: rows that sum to 1, the prices (none at all where rounding spoilt them, which
+        happens at huge e^epsilon), and how far the loss is above the bound."""
+        whole = self.completed(matrix)
+        loss, bound = self.loss(whole), self.bound(prices)
+        if loss - bound > _SPOILT * loss:
+            nothing = replace(prices, ratio=np.zeros((len(self.ordered), self.problem.m)))
+            if self.bound(nothing) > bound:
+                prices, bound = nothing, self.bound(nothing)
+        return Found(whole, prices, max(0.0, loss - bound))
 
     def completed(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """The channel on all points: rows that sum to 1, and the best output for points that no law takes."""
@@ -126,10 +133,10 @@ class PointLaws:
         idle = ~self.active if not self.problem.monotone else np.zeros(self.problem.n, dtype=np.bool_)
         found[idle] = 0.0
         found[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
-        return found / found.sum(axis=1, keepdims=True)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the prices of F(j|x + 1) <= F(j|x) add to each cell (x, y): sum over j >= y of rise[x - 1] - rise[x]."""
     tails = np.pad(np.cumsum(rise[:, ::-1], axis=1)[:, ::-1], ((1, 1), (0, 1)))
-    return tails[:-1] - tails[1:]
+    return np.asarray(tails[:-1] - tails[1:])

@@ -49,15 +49,6 @@ class Matrix:
         """How many columns there are."""
         return self.start.size - 1
 
-    def times(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The product with a vector over the columns."""
-        return np.bincount(self.index, self.value * np.repeat(x, np.diff(self.start)), self.rows)
-
-    def against(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The product with a vector over the rows: one number for each column."""
-        owner = np.repeat(np.arange(self.columns), np.diff(self.start))
-        return np.bincount(owner, self.value * y[self.index], self.columns)
-
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -125,7 +116,7 @@ def new_solver(method: str = "simplex") -> highspy.Highs:
     """A silent solver at the least tolerances; the same calls give the same answers."""
     import highspy
 
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.silent()
     for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
         solver.setOptionValue(name, TOLERANCE)

@@ -20,7 +20,7 @@ _BITS = 96
 _NUDGES = range(1, 24)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=65536, typed=True)
 def clopper_pearson(count: int, n: int, error: Real) -> tuple[float, float]:
     """Limits l, u with P(l <= p <= u) >= 1 - error for a Binomial(n, p) count, whatever p (Clopper, Pearson 1934).
 

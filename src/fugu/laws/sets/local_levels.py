@@ -34,7 +34,7 @@ _ALL_RANKS, _MIDDLE, _ENDS = 1000, 400, 30
 _DIGITS = 6
 _SHARP = 100_000
 """Up to so many rows eta is found to six digits; above, where each try takes a third of a second, within 0.2 %."""
-_MARGIN = 1e-9
+_MARGIN = Fraction(1, 10**9)
 """What the level is proved to leave over when it is chosen, so that another machine proves it too."""
 _WIDEN = 1e-12
 """Limits are stated this much wider, relatively: quantiles in doubles differ between machines."""
@@ -96,7 +96,7 @@ def levels(n: int, error: Fraction) -> Levels:
         if abs(gap) < near:
             break
     eta = _rounded_down(math.exp(x))
-    while _coverage(n, eta) < 1.0 - error_float * (1.0 - _MARGIN):
+    while _coverage(n, eta) < 1 - error * (1 - _MARGIN):
         eta = _rounded_down(eta * (1.0 - 1e-6))
     return _levels(n, eta)
 

@@ -22,7 +22,7 @@ from fugu.numbers.exact import Real, as_fraction, is_whole
 _BITS = 128
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096, typed=True)
 def mixture_interval(count: int, n: int, error: Real) -> tuple[float, float]:
     """The p with p^c (1-p)^(n-c) >= error B(c + 1/2, n - c + 1/2) / B(1/2, 1/2), as doubles at or outside its ends.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.ray_start import at_better_end
-from fugu.channels.rays import Floats, Pair, Rays
+from fugu.channels.rays.pair import Floats, Pair, Rays
+from fugu.channels.rays.start import at_better_end
 
 _LOOK = 16
 _KEPT = 0.2

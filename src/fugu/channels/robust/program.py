@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.channels.program import INFINITE, Matrix, Program, Triplets, new_solver
-from fugu.channels.robust_cone import Cone, Floats, Form, Places, Vector
-from fugu.channels.robust_promises import Promises
-from fugu.channels.robust_sets import Extreme, largest
+from fugu.channels.robust.cone import Cone, Floats, Form, Places, Vector
+from fugu.channels.robust.promises import Promises
+from fugu.channels.robust.sets import Extreme, largest
 from fugu.errors import NotProvable
 
 
@@ -82,7 +82,7 @@ class WholeProgram:
     def _worst(self) -> _Worst:
         """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1."""
         n, cone = self.problem.n, Cone()
-        means = cone.new(n)
+        means = cone.new_at(np.arange(n))
         top = cone.new(1)
         extremes, held = [], []
         for law in self.problem.laws:

@@ -6,11 +6,12 @@ import numpy as np
 
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found, Prices
-from fugu.channels.ray_coarse import is_far, lifted, merged, spread
-from fugu.channels.ray_master import Master, State
-from fugu.channels.ray_pricing import bound, cheapest, prices
-from fugu.channels.ray_start import nearest, once
-from fugu.channels.rays import Floats, Pair, Rays
+from fugu.channels.rays.coarse import is_far, lifted, merged, spread
+from fugu.channels.rays.master import Master, State
+from fugu.channels.rays.pair import Floats, Pair, Rays
+from fugu.channels.rays.pricing import bound, cheapest, prices
+from fugu.channels.rays.start import nearest, once
+from fugu.channels.rays.zero_one import is_zero_one, solve_zero_one
 from fugu.errors import NotProvable
 from fugu.progress import on_time, report
 
@@ -28,15 +29,15 @@ _ROUNDS = 1000
 def solve_pair(laws: PointLaws, c: int) -> Found:
     """The best channel where only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
     problem, pair = laws.problem, Pair.of(laws, c)
+    if is_zero_one(pair):
+        return solve_zero_one(laws, pair, c)
     search = Search(pair)
     state = search.run()
     matrix = np.zeros((problem.n, problem.m))
     matrix[laws.active] = search.master.matrix()
-    matrix = laws.completed(matrix)
     ratio = np.zeros((len(laws.ordered), problem.m))
     ratio[c : c + 2] = prices(pair, state)
-    found = laws.best(Prices(ratio=ratio, mix=state.mix))
-    return Found(matrix, found, laws.gap(matrix, found))
+    return laws.found(matrix, Prices(ratio=ratio, mix=state.mix))
 
 
 class Search:

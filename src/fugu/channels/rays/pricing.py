@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.ray_line import cheapest_on_line
-from fugu.channels.ray_master import State
-from fugu.channels.rays import Floats, Ints, Pair, Rays
+from fugu.channels.rays.line import cheapest_on_line
+from fugu.channels.rays.master import State
+from fugu.channels.rays.pair import Floats, Ints, Pair, Rays
 
 _BLOCK = 1 << 22
 """Cells looked at together."""

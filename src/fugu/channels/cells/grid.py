@@ -1,13 +1,13 @@
 """Every cell K(y|x) is a variable: one linear program for any problem with point laws, for up to a few hundred points.
 
-    min sum_x w_x sum_y K(y|x) loss(x, y),   sum_y K(y|x) = 1,   sum_x (p_s(x) - e^epsilon p_t(x)) K(y|x) <= 0.
+min sum_x w_x sum_y K(y|x) loss(x, y),   sum_y K(y|x) = 1,   sum_x (p_s(x) - e^epsilon p_t(x)) K(y|x) <= 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.grid_rows import GridRows
+from fugu.channels.cells.rows import GridRows
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found
 from fugu.channels.program import Matrix, Program
@@ -28,6 +28,4 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> Found:
     answer = program.solve(method)
     matrix = np.zeros((laws.problem.n, laws.problem.m))
     matrix[rows.kept] = answer.x[rows.columns :].reshape(rows.kept.size, -1)
-    matrix = laws.completed(matrix)
-    prices = laws.best(rows.prices(answer.y))
-    return Found(matrix, prices, laws.gap(matrix, prices))
+    return laws.found(matrix, rows.prices(answer.y))

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.robust_cone import Cone, Floats, Form, Places, Vector
-from fugu.channels.robust_sets import Extreme, largest, least
+from fugu.channels.robust.cone import Cone, Floats, Form, Places, Vector
+from fugu.channels.robust.sets import Extreme, largest, least
 
 _LARGEST_POWER = 30.0
 """e^30 in a row is as far as doubles go beside 1; a larger budget is held to it, which is sound and costs nothing."""
@@ -26,7 +26,7 @@ class Promises:
 
     def __init__(self, problem: ChannelProblem) -> None:
         self.problem, self.cone = problem, Cone()
-        self.k = self.cone.new(problem.n, positive=True)
+        self.k = self.cone.new_at(np.arange(problem.n), positive=True)
         self.column = Vector(((1.0, self.k),))
         self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
         ordered = problem.ordered()

@@ -1,6 +1,6 @@
 """The promises of one output as linear rows, the same for every output: G z >= 0, some z >= 0.
 
-The first n variables are the column k of the channel; others are added by the sets of laws (`robust_sets`). A promise
+The first n variables are the column k of the channel; others are added by the sets of laws (`sets`). A promise
 about every member of a set becomes linear by duality: max_p p.k is the least of a linear program in new variables.
 """
 
@@ -78,26 +78,40 @@ class Vector:
 
 @dataclass
 class Cone:
-    """Rows as they are gathered; `size` variables, of which those in `positive` are not negative."""
+    """Rows as they are gathered; `size` variables, of which those in `positive` are not negative.
+
+    `points` says to which point each variable belongs, `wide` which rows reach over many points: all others concern
+    one point or two neighbours, which `interior` makes use of."""
 
     size: int = 0
     count: int = 0
     positive: list[Places] = field(default_factory=list)
+    points: list[Places] = field(default_factory=list)
+    wide: list[int] = field(default_factory=list)
     rows: list[Places] = field(default_factory=list)
     places: list[Places] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
     ends: dict[tuple[tuple[float, bytes], ...], tuple[Places, Places]] = field(default_factory=dict)
 
     def new(self, count: int, positive: bool = False) -> Places:
-        """New variables."""
-        places = np.arange(self.size, self.size + count)
-        self.size += count
+        """New variables that belong to no point."""
+        return self._add(np.full(count, -1), positive)
+
+    def new_at(self, points: Places, positive: bool = False) -> Places:
+        """New variables, one for each of these points."""
+        return self._add(points, positive)
+
+    def _add(self, points: Places, positive: bool) -> Places:
+        places = np.arange(self.size, self.size + points.size)
+        self.size += points.size
+        self.points.append(points)
         if positive:
             self.positive.append(places)
         return places
 
     def require(self, form: Form) -> int:
         """form >= 0, as one row."""
+        self.wide.append(self.count)
         self._enter(np.full(form.place.size, self.count), form.place, form.value)
         self.count += 1
         return self.count - 1

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.ray_master import State
-from fugu.channels.ray_start import at_better_end
-from fugu.channels.rays import Floats, Ints, Pair, Rays
+from fugu.channels.rays.master import State
+from fugu.channels.rays.pair import Floats, Ints, Pair, Rays
+from fugu.channels.rays.start import at_better_end
 
 _BLOCK = 1 << 22
 

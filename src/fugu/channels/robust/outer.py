@@ -32,9 +32,7 @@ def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, .
     """The laws with sets around them whose `top` is exact: an intersection with balls or hulls proves no more than the
     best of its parts, so each part is tried. One entry if every set is such a set already."""
     choices = [_parts(law) for law in laws]
-    return [
-        tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))
-    ]
+    return [tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))]
 
 
 def _parts(law: Masses | LawSet) -> list[Masses | LawSet]:

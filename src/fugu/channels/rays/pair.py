@@ -67,7 +67,7 @@ class Pair:
     @property
     def n(self) -> int:
         """How many points there are."""
-        return self.loss.shape[0]
+        return int(self.loss.shape[0])
 
     @cached_property
     def scale(self) -> float:
@@ -93,7 +93,7 @@ class Pair:
     @cached_property
     def best(self) -> Ints:
         """The output of least loss of each point."""
-        return np.argmin(self.loss, axis=1)
+        return np.asarray(np.argmin(self.loss, axis=1))
 
     def matrix(self, rays: Rays, amount: Floats, units: Floats, constant: Floats) -> Floats:
         """The channel that gives `amount` of each ray, `units` of each point by itself, and the constant outputs."""
@@ -134,24 +134,30 @@ class Rays:
 
     def take(self, places: NDArray[np.bool_] | Ints) -> Rays:
         """Some of the rays."""
-        return Rays(*(part[places] for part in self._parts()))
+        side, teller, partner, output = (part[places] for part in self._places())
+        return Rays(side, teller, partner, output, self.told[places], self.hidden[places])
 
     def plus(self, other: Rays) -> Rays:
         """These and the others."""
-        return Rays(*(np.concatenate(two) for two in zip(self._parts(), other._parts(), strict=True)))
+        side, teller, partner, output = (
+            np.concatenate(two) for two in zip(self._places(), other._places(), strict=True)
+        )
+        told, hidden = (np.concatenate(two) for two in ((self.told, other.told), (self.hidden, other.hidden)))
+        return Rays(side, teller, partner, output, told, hidden)
 
     def keys(self, pair: Pair) -> Ints:
         """One whole number for each ray, the same for the same places."""
         n, m = pair.loss.shape
-        return ((self.side * n + self.teller) * n + self.partner) * m + self.output
+        return np.asarray(((self.side * n + self.teller) * n + self.partner) * m + self.output)
 
     def cost(self, pair: Pair, weight: Floats) -> Floats:
         """The expected loss of each ray at its output."""
         here = weight[self.teller] * self.told * pair.loss[self.teller, self.output]
-        return here + weight[self.partner] * self.hidden * pair.loss[self.partner, self.output]
+        there = weight[self.partner] * self.hidden * pair.loss[self.partner, self.output]
+        return np.asarray(here + there)
 
-    def _parts(self) -> tuple[Ints | Floats, ...]:
-        return self.side, self.teller, self.partner, self.output, self.told, self.hidden
+    def _places(self) -> tuple[Ints, Ints, Ints, Ints]:
+        return self.side, self.teller, self.partner, self.output
 
 
 def _is_distance(loss: Floats, points: Floats) -> bool:

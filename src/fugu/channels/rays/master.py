@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.channels.program import INFINITE, TOLERANCE, new_solver, run
-from fugu.channels.rays import Floats, Ints, Pair, Rays
+from fugu.channels.rays.pair import Floats, Ints, Pair, Rays
 
 _FINER = 2.0**12
 _STRAIN = 1e-9
@@ -18,7 +18,8 @@ _DUAL, _PRIMAL = 1, 4  # strategies of the solver
 @dataclass(frozen=True, eq=False)
 class State:
     """What the program answers: potentials `u` of the points, the price of delta on both sides, the weight of the
-    points (given, or that of the worst mixture of laws, with `mix`), the value, and which points strain at their box."""
+    points (given, or that of the worst mixture of laws, with `mix`), the value, and which points strain at their box.
+    """
 
     u: Floats
     eta: Floats

@@ -17,8 +17,8 @@ from functools import reduce
 
 import numpy as np
 
-from fugu.channels.robust_cone import Cone, Entries, Flags, Floats, Form, Places, Vector
-from fugu.channels.robust_outer import outer_sets
+from fugu.channels.robust.cone import Cone, Entries, Flags, Floats, Form, Places, Vector
+from fugu.channels.robust.outer import outer_sets
 from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull
 from fugu.laws.sets.law_set import LawSet
@@ -122,7 +122,7 @@ def _ball(weights: Floats, radius: float) -> Bound:
         top, level = cone.above(v), cone.new(1)
         form = v.dot(weights) + Form.of(top, radius) - Form.of(level, radius)
         seen = np.flatnonzero(weights)
-        below = cone.new(seen.size, positive=True)
+        below = cone.new_at(seen, positive=True)
         cone.require_all(v.at(seen), ((1.0, below), (-1.0, level)))
         return form + Form.of(below, weights[seen])
 
@@ -146,7 +146,7 @@ def _box(lower: Floats, upper: Floats) -> Bound:
 
     def bound(cone: Cone, v: Vector) -> Form:
         level, wide = cone.new(1), np.flatnonzero(width > 0)
-        over = cone.new(wide.size, positive=True)
+        over = cone.new_at(wide, positive=True)
         cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, level)))
         return v.dot(lower) + Form.of(level, free) + Form.of(over, width[wide])
 
@@ -158,9 +158,9 @@ def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
 
     def bound(cone: Cone, v: Vector) -> Form:
         n = v.size
-        other = cone.new(n)
+        other = cone.new_at(np.arange(n))
         wide, loose = np.flatnonzero(width > 0), np.flatnonzero(gap[:-1] > 0)
-        over, falls = cone.new(wide.size, positive=True), cone.new(loose.size, positive=True)
+        over, falls = cone.new_at(wide, positive=True), cone.new_at(loose, positive=True)
         cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, other[wide])))
         cone.require_all(Vector(((1.0, other[loose + 1]), (-1.0, other[loose]))), ((1.0, falls),))
         step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
@@ -172,7 +172,7 @@ def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
 
 def _both(one: Bound, two: Bound) -> Bound:
     def bound(cone: Cone, v: Vector) -> Form:
-        part = cone.new(v.size)
+        part = cone.new_at(np.arange(v.size))
         return one(cone, v.minus(part)) + two(cone, Vector(((1.0, part),)))
 
     return bound

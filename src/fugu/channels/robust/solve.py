@@ -14,13 +14,16 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.channels.problem import ChannelProblem, Found, Prices
-from fugu.channels.robust_cone import Floats
-from fugu.channels.robust_outer import provable
-from fugu.channels.robust_program import WholeProgram
-from fugu.channels.robust_promises import Promises
+from fugu.channels.robust.cone import Floats
+from fugu.channels.robust.interior import Interior
+from fugu.channels.robust.outer import provable
+from fugu.channels.robust.program import Solved, WholeProgram
+from fugu.channels.robust.promises import Promises
 from fugu.laws.masses import Masses
 from fugu.laws.sets.law_set import LawSet
 
+_NEAR = 1e-7
+"""Distance from the optimum, relative to the largest cost, at which an answer is taken."""
 _LEAST = 1e-9
 """Interior points leave outputs that hardly occur; those below this chance everywhere are dropped."""
 
@@ -41,7 +44,7 @@ def solve_robust(problem: ChannelProblem) -> Found:
 def _solved(problem: ChannelProblem, laws: tuple[Masses | LawSet, ...]) -> tuple[Found, float]:
     """The channel for sets that hold those of the problem, with its loss and its prices."""
     promises = Promises(dataclasses.replace(problem, laws=laws))
-    solved = WholeProgram(promises).solve()
+    solved = _near_optimum(promises)
     prices = Prices(
         ratio=promises.ratios(solved.duals),
         upper=promises.members(solved.duals, 1),
@@ -53,6 +56,17 @@ def _solved(problem: ChannelProblem, laws: tuple[Masses | LawSet, ...]) -> tuple
     )
     matrix = cleaned(solved.matrix)
     return Found(matrix, prices, _gap(problem, matrix, prices)), _value(problem, matrix)
+
+
+def _near_optimum(promises: Promises) -> Solved:
+    """By the method that knows the shape of the program; where it does not come near, or has no place for what is
+    asked, by a general solver."""
+    problem = promises.problem
+    if problem.weight is not None and not problem.monotone:
+        matrix, duals, error = Interior(promises).solve()
+        if error < _NEAR:
+            return Solved(matrix, duals)
+    return WholeProgram(promises).solve()
 
 
 def cleaned(matrix: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fugu.channels.rays import Floats, Ints, Pair, Rays
+from fugu.channels.rays.pair import Floats, Ints, Pair, Rays
 
 NEAR = 2
 """Neighbours on each side."""
@@ -22,8 +22,7 @@ def nearest(pair: Pair, weight: Floats, count: int = NEAR) -> Rays:
             found.append(_with_side(side, h, x))
     if not found:
         return Rays.none()
-    side, teller, partner = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return at_better_end(pair, weight, side, teller, partner)
+    return at_better_end(pair, weight, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def at_better_end(pair: Pair, weight: Floats, side: Ints, teller: Ints, partner: Ints) -> Rays:
