@@ -36,7 +36,7 @@ def highest(box: Limits, weights: Array) -> Array:
     """The largest <p, w> over the box, rounded up; weights (..., k) >= 0 against limits that broadcast with them."""
     k = weights.shape[-1]
     order = np.argsort(-weights, axis=-1, kind="stable")
-    s = _last(box, weights, order)
+    s = _last(box, weights, order, 1e-300)  # no mass left: the least weight, so that nothing is subtracted
     over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
     more, less = (box.upper * over).sum(-1), (box.lower * under).sum(-1)
     found = s[..., 0] + more - less + (2 * k + 16) * UNIT * (s[..., 0] + more + less)
@@ -47,18 +47,18 @@ def lowest(box: Limits, weights: Array) -> Array:
     """The least <p, w> over the box, rounded down, at least the least weight."""
     k = weights.shape[-1]
     order = np.argsort(weights, axis=-1, kind="stable")
-    s = _last(box, weights, order)
+    s = _last(box, weights, order, 0.0)
     over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
     more, less = (box.lower * over).sum(-1), (box.upper * under).sum(-1)
     found = s[..., 0] + more - less - (2 * k + 16) * UNIT * (s[..., 0] + more + less)
     return np.asarray(np.maximum(found, weights.min(axis=-1)))
 
 
-def _last(box: Limits, weights: Array, order: NDArray[np.intp]) -> Array:
+def _last(box: Limits, weights: Array, order: NDArray[np.intp], least: float) -> Array:
     """The weight at which the mass above the lower limits runs out, filled in this order; (..., 1)."""
     lower, upper = np.broadcast_to(box.lower, weights.shape), np.broadcast_to(box.upper, weights.shape)
     room = np.cumsum(np.take_along_axis(upper - lower, order, -1), axis=-1)
-    left = 1.0 - lower.sum(-1, keepdims=True)
+    left = np.maximum(1.0 - lower.sum(-1, keepdims=True), least)
     at = np.minimum((room < left).sum(-1, keepdims=True), weights.shape[-1] - 1)
     return np.take_along_axis(weights, np.take_along_axis(order, at, -1), -1)
 
