@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fugu.numbers.exact import UNIT
 
 Array = NDArray[np.float64]
-_ROUNDS = 10_000
+_ROUNDS = 2_000
 _SETTLED = 1e-14
 _WIDER = 1e-10
 
@@ -155,8 +155,7 @@ def kept(rows: Limits) -> Limits:
     law = everything(len(rows.lower))
     for _ in range(_ROUNDS):
         new = _inside(law, pushed(law, rows))
-        moved = max(float((new.lower - law.lower).max()), float((law.upper - new.upper).max()))
-        law = new
+        moved, law = _gap(law, new), new
         if moved <= _SETTLED:
             break
     return law
@@ -170,21 +169,18 @@ def marginals(start: Limits, rows: Limits, length: int, most: int, nested: bool)
     """Limits (n, k) of the laws of the first n entries; the last serve for every entry beyond. n <= `most`, `length`.
 
     `nested`: the start covers its own image (every law, or the laws that are kept), so the images only shrink."""
-    found = [start]
-    rest: Limits | None = None
-    far = kept(rows) if not nested else start
+    found, far = [start], start if nested else kept(rows)
     while len(found) < length:
         new = pushed(found[-1], rows)
         if nested:
             new = _inside(found[-1], new)
-            moved = max(float((new.lower - found[-1].lower).max()), float((found[-1].upper - new.upper).max()))
-            if moved <= _SETTLED or len(found) >= _ROUNDS:
+            if _gap(found[-1], new) <= _SETTLED or len(found) >= _ROUNDS:
                 break
         else:
-            rest = _ever(new, far, rows)
-            near = rest is not None and _gap(rest, new) <= 10 * _WIDER
-            if near or len(found) >= _ROUNDS:
-                found.append(rest if rest is not None else everything(len(start.lower)))
+            still = max(_gap(found[-1], new), _gap(new, found[-1])) <= _WIDER
+            rest = (_ever(new, new, rows) or _ever(new, far, rows)) if still else None
+            if rest is not None or len(found) >= _ROUNDS:
+                found.append(rest or everything(len(start.lower)))
                 break
         found.append(new)
     lower, upper = np.array([box.lower for box in found]), np.array([box.upper for box in found])
@@ -204,4 +200,5 @@ def _ever(law: Limits, far: Limits, rows: Limits) -> Limits | None:
 
 
 def _gap(outer: Limits, inner: Limits) -> float:
+    """How far the limits of `inner` lie inside those of `outer`, at most."""
     return max(float((inner.lower - outer.lower).max()), float((outer.upper - inner.upper).max()))
