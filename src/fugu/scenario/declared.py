@@ -63,8 +63,9 @@ def declared_values(query: Query, schema: Schema | None) -> Declared:
     if query.categories is not None:
         return Declared(
             np.arange(len(query.categories), dtype=np.float64),
-            ordered=True,
-            words=f"an ordering of {len(query.categories)} categories",
+            ordered=not query.nominal,
+            words=f"{'' if query.nominal else 'an ordering of '}{len(query.categories)} categories"
+            f"{' without an order' if query.nominal else ''}",
         )
     if known is None or not known.numeric or known.bounds is None or known.step is None:
         raise UsageError(
