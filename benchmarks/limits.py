@@ -1,6 +1,6 @@
 """Error against epsilon on three real columns, from a constant to the limit; writes docs/limits.json and limits.svg.
 
-All of it is worked out from examples/limits_counts.json. The robust channels take minutes, the other curves seconds."""
+All of it is worked out from benchmarks/limits_counts.json. Robust channels take minutes, the other curves seconds."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ from fugu.laws.sets.confidence import secret_error
 
 _ROOT = Path(__file__).resolve().parent.parent
 COUNTS, FIGURES, PICTURE = (
-    _ROOT / "examples" / "limits_counts.json", _ROOT / "docs" / "limits.json", _ROOT / "docs" / "limits.svg"
+    _ROOT / "benchmarks" / "limits_counts.json", _ROOT / "docs" / "limits.json", _ROOT / "docs" / "limits.svg"
 )  # fmt: skip
 EPSILONS = ("0.1", "0.2", "0.35", "0.5", "0.7", "1", "1.4", "2", "3")
-ROBUST_EPSILONS = ("0.2", "0.5", "1", "2")
 CONFIDENCE = Fraction(95, 100)
 CURVES = ("l1", "wasserstein", "relaxed", "exact", "atoms", "constant", "remapped", "robust", "limit")
 WORDS = {
@@ -82,7 +81,7 @@ def figure(size: Size) -> Iterator[Row]:
         for epsilon in EPSILONS:
             for name, error in points(pair, epsilon).items():
                 each[name][epsilon] = error
-            if epsilon in ROBUST_EPSILONS and not size.quick:
+            if not size.quick:
                 each["robust"][epsilon] = robust(column, epsilon)
         found.append({"name": column["name"], "words": column["words"], "curves": each})
         for name in ("exact", "remapped"):

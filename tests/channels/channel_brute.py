@@ -90,7 +90,9 @@ def least_loss(problem, itself=False):
     if problem.monotone:
         for x in range(n - 1):
             for j in range(m - 1):
-                limit([], [((x + 1) * m + y, 1.0) for y in range(j + 1)] + [(x * m + y, -1.0) for y in range(j + 1)], 0.0)
+                limit(
+                    [], [((x + 1) * m + y, 1.0) for y in range(j + 1)] + [(x * m + y, -1.0) for y in range(j + 1)], 0.0
+                )
     cost = np.zeros(size)
     if problem.weight is None:
         cost[top] = 1.0

@@ -95,6 +95,9 @@ def test_a_ball_around_another_law_or_in_the_wrong_divergence_fails():
             check_confidence(part, range(3), counts, 0.05, ordered=False)
     with pytest.raises(CertificateError, match="the stated ball is narrower"):  # KL says nothing of another population
         check_confidence(Ball(Discrete(range(3), counts), 9, "kl"), range(3), counts, 0.05, ordered=False, shift=0.1)
+    for tiny in (0.0, 1e-9, 1e-3):  # where Agrawal's expression is small again, and means nothing
+        with pytest.raises(CertificateError, match="the stated ball is narrower"):
+            check_confidence(Ball(Discrete(range(6), MANY), tiny, "kl"), range(6), MANY, 0.05, ordered=False)
     check_confidence(Ball(Discrete(range(3), [1, 2, 3]), 9, "kl"), range(3), counts, 0.05, ordered=False)
 
 

@@ -16,6 +16,8 @@ from fugu.laws.sets import confidence_set
 from fugu.laws.sets.clopper import clopper_box
 from fugu.laws.sets.kolmogorov import kolmogorov_band
 from fugu.laws.sets.local_levels import level_band, levels
+from fugu.laws.sets.mixture import mixture_radius
+from fugu.laws.sets.radii import divergence_radius
 from hunting import search
 
 
@@ -142,21 +144,19 @@ def simulated(rng, runs):
         counts = rng.multinomial(n, law).tolist()
         for ordered in missed:
             missed[ordered] += not holds(confidence_set(range(k), counts, 0.1, ordered=ordered), law)
-    return missed, runs
+    return missed
 
 
 @search("coverage of confidence sets by simulation")
-def sets_hold_their_laws(rng):
-    missed, runs = simulated(rng, 400)
-    most = binom.isf(1e-9, runs, 0.1)  # one false alarm in a thousand million
-    assert max(missed.values()) <= most
+def sets_hold_their_laws(rng, runs=400):
+    missed = simulated(rng, runs)
+    assert max(missed.values()) <= binom.isf(1e-9, runs, 0.1)  # one false alarm in a thousand million
     return runs
 
 
 def test_sets_hold_their_laws_in_short():
     for seed in range(3):
-        missed, runs = simulated(np.random.default_rng(seed), 60)
-        assert max(missed.values()) <= binom.isf(1e-6, runs, 0.1)
+        assert sets_hold_their_laws(np.random.default_rng(seed), runs=60) == 60
 
 
 def test_bins_laid_on_the_reference_are_unsound():
@@ -241,6 +241,20 @@ def test_half_of_the_error_goes_to_each_part():
     band, box = confidence_set(range(3), counts, error).sets
     assert band == level_band(range(3), counts, 0.025) != level_band(range(3), counts, error)
     assert box == clopper_box(range(3), counts, 0.025) != clopper_box(range(3), counts, error)
+
+
+def test_the_radius_is_chosen_by_numbers_never_by_counts():
+    """Both radii are valid, the smaller of them is not: one is taken above 20 rows per value, the other up to there."""
+    for counts, moments in (([20] * 4, False), ([21, 20, 20, 20], True), ([400, 0, 0, 0], True), ([3, 1, 0, 0], False)):
+        box, ball = confidence_set(range(4), counts, 0.1, ordered=False).sets
+        rule = divergence_radius(sum(counts), 4, 0.05) if moments else mixture_radius(counts, 0.05)
+        assert ball.distance == "kl" and ball.radius == rule and isinstance(box, Box)
+    few = [20] * 4
+    assert mixture_radius(few, 0.05) < divergence_radius(80, 4, 0.05), "which is smaller does change"
+    assert mixture_radius([1, 0, 79, 0], 0.05) > divergence_radius(80, 4, 0.05)
+    assert confidence_set(range(4), [1, 0, 79, 0], 0.1, ordered=False).sets[1].radius == mixture_radius(
+        [1, 0, 79, 0], 0.05
+    )
 
 
 def test_every_set_holds_the_observed_frequencies():

@@ -23,7 +23,7 @@ from fugu.noise.lattice import Lattice
 from fugu.report import page
 from hunting import search
 
-COUNTS = Path(__file__).resolve().parents[2] / "examples" / "limits_counts.json"
+COUNTS = Path(__file__).resolve().parents[2] / "benchmarks" / "limits_counts.json"
 PAIR = LawPair(Discrete([0, 1, 3, 7], [3, 1, 5, 2]), Discrete([0, 1, 3, 7], [1, 4, 2, 9]), "a vs b")
 
 

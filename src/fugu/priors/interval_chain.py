@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
-from fugu.numbers.exact import MatrixLike, VectorLike
-from fugu.priors.chain_check import read_length, read_states
+from fugu.numbers.exact import UNIT, MatrixLike, VectorLike
+from fugu.priors.chain_check import read_initial, read_length, read_states
 from fugu.priors.contracting import contracting_curve
 from fugu.priors.curve import InfluenceCurve
 from fugu.priors.interval_counts import Counted
@@ -36,8 +36,8 @@ class IntervalChain(Belief):
 
     Parameters:
 
-    - `lower`, `upper`: (k, k), limits of the transition probabilities. Each is moved outward to the next float, so that
-      the decimal written lies inside; 0 and 1 stay.
+    - `lower`, `upper`: (k, k), limits of the transition probabilities. Each is moved outward by a few roundings, so
+      that the decimals written, and rows that sum to 1 up to rounding, lie inside; 0 and 1 stay.
     - `length`: T, a whole number of at least 2.
     - `initial`: "any" covers every law of the first entry; "stationary" covers the laws that some step between the
       limits keeps, for chains that have run for long; or a law; or (lower, upper) limits of it.
@@ -229,7 +229,8 @@ def beginning(initial: Any) -> tuple[Limits | None, Start]:
     found = _limits(initial, "initial")
     if found.ndim == 2 and len(found) == 2:
         return _outward(found[0], found[1]), GIVEN
-    return _outward(found, found), GIVEN
+    law = read_initial(initial, len(found)) if found.ndim == 1 else found
+    return _outward(law, law), GIVEN
 
 
 def _limits(given: Any, name: str) -> Array:
@@ -249,8 +250,9 @@ def _limits(given: Any, name: str) -> Array:
 
 
 def _outward(lower: Array, upper: Array) -> Limits:
-    low = np.where((lower > 0) & (lower < 1), np.nextafter(lower, 0.0), lower)
-    return Limits(low, np.where((upper > 0) & (upper < 1), np.nextafter(upper, 1.0), upper))
+    slack = (lower.shape[-1] + 8) * UNIT
+    low = np.where(lower < 1, lower * (1 - slack), lower)
+    return Limits(low, np.where(upper < 1, np.minimum(upper * (1 + slack), 1.0), upper))
 
 
 def _check(box: Limits, what: str, names: tuple[Hashable, ...]) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fugu.numbers.exact import UNIT
 
 Array = NDArray[np.float64]
-_ROUNDS = 10_000
+_ROUNDS = 2_000
 _SETTLED = 1e-14
 _WIDER = 1e-10
 
@@ -36,7 +36,7 @@ def highest(box: Limits, weights: Array) -> Array:
     """The largest <p, w> over the box, rounded up; weights (..., k) >= 0 against limits that broadcast with them."""
     k = weights.shape[-1]
     order = np.argsort(-weights, axis=-1, kind="stable")
-    s = _last(box, weights, order)
+    s = _last(box, weights, order, 1e-300)  # no mass left: the least weight, so that nothing is subtracted
     over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
     more, less = (box.upper * over).sum(-1), (box.lower * under).sum(-1)
     found = s[..., 0] + more - less + (2 * k + 16) * UNIT * (s[..., 0] + more + less)
@@ -47,18 +47,18 @@ def lowest(box: Limits, weights: Array) -> Array:
     """The least <p, w> over the box, rounded down, at least the least weight."""
     k = weights.shape[-1]
     order = np.argsort(weights, axis=-1, kind="stable")
-    s = _last(box, weights, order)
+    s = _last(box, weights, order, 0.0)
     over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
     more, less = (box.lower * over).sum(-1), (box.upper * under).sum(-1)
     found = s[..., 0] + more - less - (2 * k + 16) * UNIT * (s[..., 0] + more + less)
     return np.asarray(np.maximum(found, weights.min(axis=-1)))
 
 
-def _last(box: Limits, weights: Array, order: NDArray[np.intp]) -> Array:
+def _last(box: Limits, weights: Array, order: NDArray[np.intp], least: float) -> Array:
     """The weight at which the mass above the lower limits runs out, filled in this order; (..., 1)."""
     lower, upper = np.broadcast_to(box.lower, weights.shape), np.broadcast_to(box.upper, weights.shape)
     room = np.cumsum(np.take_along_axis(upper - lower, order, -1), axis=-1)
-    left = 1.0 - lower.sum(-1, keepdims=True)
+    left = np.maximum(1.0 - lower.sum(-1, keepdims=True), least)
     at = np.minimum((room < left).sum(-1, keepdims=True), weights.shape[-1] - 1)
     return np.take_along_axis(weights, np.take_along_axis(order, at, -1), -1)
 
@@ -155,8 +155,7 @@ def kept(rows: Limits) -> Limits:
     law = everything(len(rows.lower))
     for _ in range(_ROUNDS):
         new = _inside(law, pushed(law, rows))
-        moved = max(float((new.lower - law.lower).max()), float((law.upper - new.upper).max()))
-        law = new
+        moved, law = _gap(law, new), new
         if moved <= _SETTLED:
             break
     return law
@@ -170,21 +169,18 @@ def marginals(start: Limits, rows: Limits, length: int, most: int, nested: bool)
     """Limits (n, k) of the laws of the first n entries; the last serve for every entry beyond. n <= `most`, `length`.
 
     `nested`: the start covers its own image (every law, or the laws that are kept), so the images only shrink."""
-    found = [start]
-    rest: Limits | None = None
-    far = kept(rows) if not nested else start
+    found, far = [start], start if nested else kept(rows)
     while len(found) < length:
         new = pushed(found[-1], rows)
         if nested:
             new = _inside(found[-1], new)
-            moved = max(float((new.lower - found[-1].lower).max()), float((found[-1].upper - new.upper).max()))
-            if moved <= _SETTLED or len(found) >= _ROUNDS:
+            if _gap(found[-1], new) <= _SETTLED or len(found) >= _ROUNDS:
                 break
         else:
-            rest = _ever(new, far, rows)
-            near = rest is not None and _gap(rest, new) <= 10 * _WIDER
-            if near or len(found) >= _ROUNDS:
-                found.append(rest if rest is not None else everything(len(start.lower)))
+            still = max(_gap(found[-1], new), _gap(new, found[-1])) <= _WIDER
+            rest = (_ever(new, new, rows) or _ever(new, far, rows)) if still else None
+            if rest is not None or len(found) >= _ROUNDS:
+                found.append(rest or everything(len(start.lower)))
                 break
         found.append(new)
     lower, upper = np.array([box.lower for box in found]), np.array([box.upper for box in found])
@@ -204,4 +200,5 @@ def _ever(law: Limits, far: Limits, rows: Limits) -> Limits | None:
 
 
 def _gap(outer: Limits, inner: Limits) -> float:
+    """How far the limits of `inner` lie inside those of `outer`, at most."""
     return max(float((inner.lower - outer.lower).max()), float((outer.upper - inner.upper).max()))

@@ -276,10 +276,6 @@ CORRELATED = "Gaussian noise, correlated between coordinates, with a standard de
 
 def kernel_of(noise: Any) -> Kernel:
     """The entry of a noise; that of no noise where it is silent."""
-    if noise.name == "atoms" and not noise.silent:
-        from fugu.report.on_atoms import OnAtoms
-
-        return OnAtoms()
     return SILENT if noise.silent else KERNELS[noise.name]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fugu.laws.family import Family
 from fugu.loss.atoms.on_atoms import spread_out
 from fugu.loss.search.on_atoms import fast_atom_delta, log_masses
-from fugu.report.kernels import REACH, Silent
+from fugu.report.kernels import KERNELS, REACH, Silent
 from fugu.report.sums import Floats, Indices, log_sums
-from fugu.report.views import View
+
+if TYPE_CHECKING:
+    from fugu.report.views import View
 
 
 class OnAtoms(Silent):
@@ -53,3 +55,6 @@ class OnAtoms(Silent):
         """sup_S P(S) - Q(S) after noise."""
         spread = spread_out(view.pair, view.noise)
         return min(1.0, fast_atom_delta(spread, self.steps(view.noise), 0.0) + 1e-12)
+
+
+KERNELS["atoms"] = OnAtoms()

@@ -28,7 +28,7 @@ class Margin(NamedTuple):
     noise: Any
     coordinate: int | None
     note: str = ""
-    """What the picture's title adds to the label of the pair."""
+    """What a caption adds, where these are two laws of many."""
 
 
 class Picture(ABC):

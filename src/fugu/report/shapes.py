@@ -31,6 +31,7 @@ from fugu.report.picture import LINE, Margin, Number, Picture
 from fugu.report.sums import Floats
 
 _NOTHING = 1e-280
+_WORST = "The beliefs are sets of laws, and the promise is for every law in them. Drawn are two, worst at one output."
 _COORDINATES = 64
 """Coordinates beyond these are not drawn."""
 
@@ -63,7 +64,7 @@ class Sets(Picture):
         laws = tuple(Masses(law, exact_sum(law)) for law in worst_laws(chosen, SetKernel.of(noise)))
         shown = Family(item.points, laws, ((0, 1),), chosen.labels)
         for margin in LINE.margins(shown, 0, noise, lattice):
-            yield margin._replace(note=", two laws of the sets that are worst at one output")
+            yield margin._replace(note=_WORST)
 
 
 class Smooth(Number):

@@ -70,6 +70,8 @@ class View:
     """Why `limit` is inf: "only", "tails" or "error" (see `shapes.why_unlimited`); "" where it is finite."""
     coordinate: int | None = None
     """Which coordinate of a vector this is."""
+    note: str = ""
+    """What a caption adds, where these are two laws of many."""
 
     @property
     def steps(self) -> float:
@@ -164,6 +166,6 @@ def _view(margin: Margin, label: str, part: Part, chance: str) -> View:
     most = number.limit(margin.item, margin.noise)
     which = "" if margin.coordinate is None else f", coordinate {margin.coordinate + 1}"
     return View(
-        chance + label + which + margin.note, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
-        endless=endless, limit=most, coordinate=margin.coordinate,
+        chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
+        endless=endless, limit=most, coordinate=margin.coordinate, note=margin.note,
         unlimited=number.why_unlimited(margin.item, margin.noise) if np.isinf(most) else "")  # fmt: skip

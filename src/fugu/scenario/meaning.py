@@ -16,7 +16,7 @@ _ROWS = (
 
 
 def meaning(sampled: Sampled) -> tuple[str, ...]:
-    """What must be true, and what is then true: docs/proofs/sets.md#1-what-confidence-means has the theorem.
+    """What must be true, and what is then true: docs/proofs/confidence.md#1-what-confidence-means has the theorem.
 
     If the reference is independent of the protected row and its secret, and the sets cover with probability at least
     1 - alpha, then P(A | s) <= e^epsilon P(A | t) + delta + alpha for every event A on (reference, output)."""

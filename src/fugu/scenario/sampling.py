@@ -43,6 +43,11 @@ def sampled_of(scenario: Scenario, confidence: Fraction = USUAL) -> Sampled | No
     return Sampled(confidence, tuple(values.tolist()), Fixed(counts), True, apart, Fraction(0), AS_SEEN)
 
 
+def counts_of_a_table(scenario: Scenario) -> bool:
+    """Whether the beliefs are the frequencies of a reference, taken as they are."""
+    return scenario.sampled is None and sampled_of(scenario) is not None
+
+
 def with_sets(scenario: Scenario, sampled: Sampled) -> Scenario:
     """The scenario with the sets of these counts as beliefs."""
     return replace(scenario, laws=sampled.sets, empirical=sampled.laws, sampled=sampled, report=scenario.report)

@@ -13,6 +13,7 @@ from fugu.report.kinds.promise import Promise, footer, limits, meaning, signatur
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections.exchange import exchange
 from fugu.report.sections.header import card
+from fugu.report.sections.sureness import sureness
 from fugu.report.shell import listed, note
 from fugu.report.views import parts
 
@@ -40,7 +41,8 @@ def of_channel(certificate: Certificate, said: Said) -> Iterable[Html | None]:
         "The certificate holds the laws, the channel, the promise, and the dual numbers that bound all other channels.",
         said.rows,
     )
-    told = [exchange(each, n) for n, each in enumerate(running)]
+    told: list[Html | None] = [exchange(each, n) for n, each in enumerate(running)]
+    told.append(sureness(certificate))
     last = (limits(promise), signature(promise), footer(promise))
     return [_header(certificate, running, said), meaning(promise), *told, *last]
 

@@ -1,7 +1,7 @@
-"""Count three real columns for docs/limits.md: `FUGU_DATA=FOLDER python examples/limits_counts.py` writes the counts.
+"""Count three real columns for docs/limits.md: `FUGU_DATA=FOLDER python -m benchmarks.limits_counts` writes the counts.
 
 They are facts about public tables (the UCI data sets Adult and Bank Marketing), counted here: how many rows have each
-value under each secret. The figure and its tests are made from examples/limits_counts.json alone."""
+value under each secret. The figure and its tests are made from benchmarks/limits_counts.json alone."""
 
 from __future__ import annotations
 
