@@ -66,8 +66,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-The topics `growth`, `channel-growth`, `dimensions`, `figure` and `limits` run only if named; they write docs/scaling.*,
-channel-growth.*, growth.*, training.svg and limits.*."""
+_WRITING = ("growth", "channel-growth", "dimensions", "figure", "limits")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 

@@ -144,11 +144,23 @@ def search(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> WithChannel:
                 "a robust channel is for sets of laws, and these are single laws; use method='optimal-channel'"
             )
         return WithChannel(None, ChannelOffer(given, ask, asked))
-    robust = ChannelOffer(given, ask, replace(asked, cap=_cap(given, ask)), None if named else MOST)
+    cap = _cap(given, ask) if wishes.names is None else _nominal_cap(given, ask)
+    robust = ChannelOffer(given, ask, replace(asked, cap=cap), None if named else MOST)
     if named or wishes.names is not None:
         return WithChannel(None, robust)
     beside = robust if wishes.method == wishes.noise == "best" else None
     return WithChannel(Scales(given, ask, wishes), beside)
+
+
+def _nominal_cap(given: tuple[Shape, ...], ask: Ask) -> float | None:
+    """The same for categories without an order: twice the t of randomised response, K(x|x) = e^t K(y|x), for laws in
+    the middle of the sets. (1 + s p) <= E (1 + s q), s = e^t - 1, asks for s (p - E q) <= E - 1 in every category."""
+    item = given[0]
+    if ask.finite or not isinstance(item, SetFamily):
+        return None
+    laws, e = [law.floats() for law in item.centres()], math.exp(min(float(ask.epsilon), 700.0))
+    most = max(float((laws[i] - e * laws[j]).max()) for a, b in item.pairs for i, j in ((a, b), (b, a)))
+    return 2 * math.log1p((e - 1) / most) if most > 0 and e > 1 else None
 
 
 def _cap(given: tuple[Shape, ...], ask: Ask) -> float | None:

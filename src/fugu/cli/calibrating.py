@@ -99,6 +99,8 @@ def _figure(
 
     beliefs = scenario.empirical or scenario.adversaries[0]
     laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
+    if scenario.query is not None and scenario.query.nominal:
+        laws = {}  # names have no totals
     write(path, trade_page(scenario, found, publish, protect, laws or None, said))
 
 
