@@ -133,3 +133,9 @@ def law_of(values: Floats, numerators: Sequence[int], total: int) -> Discrete:
 def hexed(row: Floats) -> list[str]:
     """Doubles as text, exactly."""
     return [float(x).hex() for x in row.tolist()]
+
+
+def law_json(law: Discrete) -> dict[str, object]:
+    """The masses of a law over their total, as whole numbers in hexadecimal."""
+    parts, total = law.masses.whole()
+    return {"parts": [hex(p) for p in parts], "total": hex(total)}
