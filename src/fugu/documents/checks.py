@@ -19,6 +19,7 @@ from fugu.noise.atoms import AtomLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
+from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
@@ -146,12 +147,21 @@ _LATTICE: Check = (
 PROPERTY = "property"
 """Named in a verdict where the secret is a property of the whole."""
 _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
+_ATOMS, _REMAP = "atoms", "remap table"
+
+
+def concerns(name: str, body: Json) -> bool:
+    """Whether a check has something to look at: no property, no noise on atoms and no remap pass by having none."""
+    there = {PROPERTY: PROPERTY in body, _REMAP: "remap" in body, _ATOMS: body.get("noise", {}).get("kind") == _ATOMS}
+    return there.get(name, True)
+
+
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
         ("support", "values are moved to increasing finite numbers, or to none", check_support),
-        ("atoms", "noise on atoms, if it is that, starts from atoms and ends there", check_atoms),
-        ("remap table", "outputs are moved, if they are, by a table of outputs alone", check_remap), _SHARES,
+        (_ATOMS, "noise on atoms starts from atoms and ends there", check_atoms),
+        (_REMAP, "outputs are moved by a table of outputs alone", check_remap), _SHARES,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,
