@@ -150,8 +150,15 @@ class Master:
         units[self.unit_points] = self.x[self.first_unit : self.first_unit + self.unit_points.size]
         constant = np.zeros(self.pair.loss.shape[1])
         constant[self.constant] = self.x[self.constant_at]
-        used = self.x[self.ray_columns]
-        return self.pair.matrix(self.rays.take(used > 0), used[used > 0], units, constant)
+        used, amount = self.used()
+        return self.pair.matrix(used, amount, units, constant)
+
+    def used(self) -> tuple[Rays, Floats]:
+        """The rays of the last solution and how much of each; rays that came after it are not in it."""
+        amount = np.zeros(len(self.rays))
+        solved = self.ray_columns < self.x.size
+        amount[solved] = self.x[self.ray_columns[solved]]
+        return self.rays.take(amount > 0), amount[amount > 0]
 
     def reduced(self, rays: Rays, state: State) -> Floats:
         """Cost of each ray less what the potentials pay for it."""

@@ -2,8 +2,10 @@
 
 With a = p - e^epsilon q and b = q - e^epsilon p, a column k >= 0 of a channel needs a.k <= 0 and b.k <= 0. Points with
 a > 0 tell p, those with b > 0 tell q, the rest are free. The extreme columns are single free points and pairs of a
-telling point h and any x with a_x < 0 in the proportion k_h : k_x = 1 / a_h : 1 / |a_x|, and the same with b; a channel
-of least loss gives each of them its best output (docs/proofs: extreme columns; Theorems 1 and 2 of the notes).
+telling point h and any x with a_x < 0 in the proportion k_h : k_x = 1 / a_h : 1 / |a_x|, and the same with b:
+a + b < 0 wherever a law has mass, so only one of the two rows can be tight, and one tight row leaves two points. Every
+column is a sum of such rays, and each at its own best output costs no more than all at one. So the least loss is that
+of the best rays that add up to 1 at every point.
 """
 
 from __future__ import annotations

@@ -23,8 +23,9 @@ def cheapest(pair: Pair, state: State) -> Rays:
     if pair.points is not None:
         return cheapest_on_line(pair, state, pair.points)
     found = [_cheapest_of_side(pair, state, side) for side in (0, 1) if pair.tellers[side].size]
-    places = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    return Rays.of(pair, *places)
+    if not found:
+        return Rays.none()
+    return Rays.of(pair, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def _cheapest_of_side(pair: Pair, state: State, side: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -94,7 +95,8 @@ def prices(pair: Pair, state: State) -> Floats:
 
 
 def bound(pair: Pair, state: State, price: Floats) -> tuple[float, Floats]:
-    """The lower bound of Theorem 3 at these prices, and its parts min_y [w_x loss + alpha_y a_x + beta_y b_x]."""
+    """What any prices prove: no channel loses less than the sum of min_y [w_x loss + alpha_y a_x + beta_y b_x] over the
+    points less what the prices ask for delta. Returns that bound and the parts of the sum."""
     m = pair.loss.shape[1]
     parts = np.full(pair.n, np.inf)
     step = max(1, _BLOCK // pair.n)
