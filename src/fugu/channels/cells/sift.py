@@ -47,7 +47,7 @@ class _Sift:
         rows, problem = self.rows, laws.problem
         self.shape = (rows.kept.size, problem.m)
         self.cells = np.zeros(0, dtype=np.int64)
-        self.finer = 1.0
+        self.turn, self.finer = 0, 1.0
         self.solver = new_solver()
         self.solver.setOptionValue("simplex_strategy", _DUAL)
         matrix = Matrix.of(rows.entries, rows.count, rows.columns) if rows.entries else _no_columns(rows.count)
@@ -105,9 +105,10 @@ class _Sift:
     def rounds(self, gap: float) -> Prices:
         """Solve and add the cells that pay, until none does."""
         rows, laws = self.rows, self.laws
-        for turn in range(_ROUNDS):
+        while self.turn < _ROUNDS:
             on_time()
-            report("cells of the channel", turn, max(turn + 1, 20))
+            report(f"cells of {self.shape[0]:,} points", self.turn, max(self.turn + 1, 20))
+            self.turn += 1
             answer = run(self.solver)
             self.solver.setOptionValue("simplex_strategy", _PRIMAL)
             self.x = answer.x
