@@ -128,12 +128,22 @@ class PointLaws:
         return Found(whole, prices, max(0.0, loss - bound))
 
     def completed(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The channel on all points: rows that sum to 1, and the best output for points that no law takes."""
-        found = np.clip(matrix, 0.0, None)
-        idle = ~self.active if not self.problem.monotone else np.zeros(self.problem.n, dtype=np.bool_)
-        found[idle] = 0.0
-        found[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        """The channel on all points, in place: rows that sum to 1, and the best output for points that no law takes."""
+        np.clip(matrix, 0.0, None, out=matrix)
+        if not self.problem.monotone:
+            idle = np.flatnonzero(~self.active)
+            matrix[idle] = 0.0
+            matrix[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return matrix
+
+    def spread(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows for the points that some law takes, as rows of all points."""
+        if self.active.all():
+            return rows
+        matrix = np.zeros((self.problem.n, self.problem.m))
+        matrix[self.active] = rows
+        return matrix
 
 
 def _pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -97,7 +97,9 @@ class Pair:
 
     def matrix(self, rays: Rays, amount: Floats, units: Floats, constant: Floats) -> Floats:
         """The channel that gives `amount` of each ray, `units` of each point by itself, and the constant outputs."""
-        found = np.tile(constant, (self.n, 1))
+        found = np.zeros(self.loss.shape)
+        if constant.any():
+            found += constant
         found[np.arange(self.n), self.best] += units
         np.add.at(found, (rays.teller, rays.output), amount * rays.told)
         np.add.at(found, (rays.partner, rays.output), amount * rays.hidden)

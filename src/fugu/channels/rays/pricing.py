@@ -15,6 +15,7 @@ from fugu.channels.rays.pair import Floats, Ints, Pair, Rays
 
 _BLOCK = 1 << 22
 """Cells looked at together."""
+_ROUNDING = 1e-12
 
 
 def cheapest(pair: Pair, state: State) -> Rays:
@@ -87,6 +88,8 @@ def prices(pair: Pair, state: State) -> Floats:
     moved = need * np.clip(pair.rate, 0, None).sum(axis=1)[:, None]
     need[moved < moved.max(axis=0)] = 0.0
     offers = [need, np.minimum(need, np.clip(limit, 0.0, None))]
+    if np.all(need - offers[1] <= _ROUNDING * need.max()):
+        return np.asarray(offers[1])
     return max(offers, key=lambda price: bound(pair, state, price)[0])
 
 

@@ -23,6 +23,8 @@ _WIDTH, _BASE, _GROWTH = 0.03, 0.01, 2.0
 strain."""
 _FEW = 0.04
 """Below this share of straining points the box is taken away."""
+_MANY, _PROGRESS = 6, 1e-9
+"""Rays for each point, above which the dearest half is forgotten if the value has fallen since."""
 _ROUNDS = 1000
 
 
@@ -33,8 +35,7 @@ def solve_pair(laws: PointLaws, c: int) -> Found:
         return solve_zero_one(laws, pair, c)
     search = Search(pair)
     state = search.run()
-    matrix = np.zeros((problem.n, problem.m))
-    matrix[laws.active] = search.master.matrix()
+    matrix = laws.spread(search.master.matrix())
     ratio = np.zeros((len(laws.ordered), problem.m))
     ratio[c : c + 2] = prices(pair, state)
     return laws.found(matrix, Prices(ratio=ratio, mix=state.mix))
@@ -47,6 +48,7 @@ class Search:
         self.pair, self.master = pair, Master(pair)
         self.far = is_far(pair) if far is None else far
         self.known = np.zeros(0, dtype=np.int64)
+        self.lowest_value = np.inf
 
     def run(self, gap: float = 0.0) -> State:
         """Add rays until none pays, or until the value is about this close to the optimum, relatively."""
@@ -84,12 +86,22 @@ class Search:
             if pair.n > 200:
                 report("rays", turn, turn + 1)
             self._ease(state)
+            if len(master.rays) > _MANY * pair.n and state.value < self.lowest_value:
+                self._forget(state)
             self._add(rays)
         raise NotProvable(f"no channel was found in {_ROUNDS} rounds")
 
     def _mass(self, rays: Rays) -> Floats:
         mass = self.pair.mass
         return np.maximum(rays.told * mass[rays.teller] + rays.hidden * mass[rays.partner], 1e-300)
+
+    def _forget(self, state: State) -> None:
+        """Leave out the dearest half of the rays, except those in use; only after progress, so that it ends."""
+        master, self.lowest_value = self.master, state.value * (1 - _PROGRESS)
+        reduced = master.reduced(master.rays, state)
+        idle = (reduced > np.median(reduced)) & (master.x[master.ray_columns] == 0)
+        self.known = self.known[~np.isin(self.known, master.rays.take(idle).keys(self.pair))]
+        master.forget(idle)
 
     def _add(self, rays: Rays) -> None:
         self.master.add(rays)
