@@ -1,12 +1,13 @@
 """Error against epsilon on three real columns, from a constant to the limit; writes docs/limits.json and limits.svg.
 
-All of it is worked out from benchmarks/limits_counts.json. Robust channels take minutes, the other curves seconds."""
+All of it is worked out from the counts in `fugu.examples`. Robust channels take minutes, the other curves seconds."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,8 @@ from fugu.laws.sets.clopper import clopper_box
 from fugu.laws.sets.confidence import secret_error
 
 _ROOT = Path(__file__).resolve().parent.parent
-COUNTS, FIGURES, PICTURE = (
-    _ROOT / "benchmarks" / "limits_counts.json", _ROOT / "docs" / "limits.json", _ROOT / "docs" / "limits.svg"
-)  # fmt: skip
+COUNTS = resources.files("fugu.examples") / "limits_counts.json"
+FIGURES, PICTURE = (_ROOT / "docs" / name for name in ("limits.json", "limits.svg"))
 EPSILONS = ("0.1", "0.2", "0.35", "0.5", "0.7", "1", "1.4", "2", "3")
 CONFIDENCE = Fraction(95, 100)
 CURVES = ("l1", "wasserstein", "relaxed", "exact", "atoms", "constant", "remapped", "robust", "limit")

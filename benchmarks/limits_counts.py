@@ -1,7 +1,7 @@
 """Count three real columns for docs/limits.md: `FUGU_DATA=FOLDER python -m benchmarks.limits_counts` writes the counts.
 
 They are facts about public tables (the UCI data sets Adult and Bank Marketing), counted here: how many rows have each
-value under each secret. The figure and its tests are made from benchmarks/limits_counts.json alone."""
+value under each secret. The figure and its tests are made from src/fugu/examples/limits_counts.json alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-OUT = Path(__file__).with_suffix(".json")
+OUT = Path(__file__).resolve().parent.parent / "src" / "fugu" / "examples" / "limits_counts.json"
 ADULT = ("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
          "race", "sex", "capital-gain", "capital-loss", "hours", "country", "income")  # fmt: skip
 COLUMNS = (

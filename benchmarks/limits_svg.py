@@ -84,6 +84,7 @@ def _panel(panel: Panel, left: float, style: dict[str, tuple[str, str, str]]) ->
             _line([(x, _TOP), (x, _TOP + _HIGH)], "#eeeeee"),
             _text(x, _TOP + _HIGH + 18, f"{tick:g}", 12, "#555555", "middle"),
         ]
+    parts.append(_text(left + _WIDE + 12, _TOP + _HIGH + 18, "ε", 14, "#222222"))
     for curve in panel.curves:
         colour, dashes, shape = style[curve.name]
         placed = [at(point) for point in curve.points]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from fugu.laws.items import shapes
 from fugu.noise.atoms import AtomLaplace
 from fugu.second.prove import prove_again
 
-COUNTS = Path(__file__).resolve().parents[2] / "benchmarks" / "limits_counts.json"
+COUNTS = resources.files("fugu.examples") / "limits_counts.json"
 PAIR = LawPair(Discrete([0, 1, 3, 7], [3, 1, 5, 2]), Discrete([0, 1, 3, 7], [1, 4, 2, 9]), "a vs b")
 BUDGETS = [Pure(0.5), Approx(0.5, 0.05), Renyi(2, 0.1), Renyi(2, 0.1, 0.01)]
 

@@ -45,7 +45,9 @@ def test_the_optimum_is_bracketed_in_rationals(case):
         assert loss >= Fraction(case["lower"]) * (1 - shown)
 
 
-@pytest.mark.parametrize(("name", "epsilon", "rising"), [("adult age|income", "1", 1.451), ("bank campaign|y", "1", 0.0823)])
+@pytest.mark.parametrize(
+    ("name", "epsilon", "rising"), [("adult age|income", "1", 1.451), ("bank campaign|y", "1", 0.0823)]
+)
 def test_monotone_channels_cost_what_the_notes_say(name, epsilon, rising):
     case = next(c for c in CASES if c["name"] == name and c["epsilon"] == epsilon)
     problem = on_line(case["points"], case["counts"], epsilon, monotone=True)

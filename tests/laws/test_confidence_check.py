@@ -63,12 +63,12 @@ def test_one_limit_moved_inward_is_seen(rng):
     if isinstance(part, Ball):
         edited = Ball(part.centre(), Fraction(part.radius) * (1 - Fraction(1, 10**8)), part.distance)
     else:
-        low, high = part.lower.copy(), part.upper.copy()
-        places = [i for i in range(k - isinstance(part, Band)) if low[i] > 0]
+        low, high, up = part.lower.copy(), part.upper.copy(), bool(rng.integers(2))
+        places = [i for i in range(k - isinstance(part, Band)) if (high[i] < 1 if up else low[i] > 0)]
         if not places:
             return 0
         i = places[int(rng.integers(len(places)))]
-        low[i] = min(low[i] * (1 + 1e-7), high[i])
+        low[i], high[i] = (low[i], high[i] * (1 - 1e-7)) if up else (low[i] * (1 + 1e-7), high[i])
         edited = type(part).exactly(part.values, low, high)
     check_confidence(found, range(k), counts, 0.05, ordered)
     with pytest.raises(CertificateError, match="is narrower"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from fugu.noise.lattice import Lattice
 from fugu.report import page
 from hunting import search
 
-COUNTS = Path(__file__).resolve().parents[2] / "benchmarks" / "limits_counts.json"
+COUNTS = resources.files("fugu.examples") / "limits_counts.json"
 PAIR = LawPair(Discrete([0, 1, 3, 7], [3, 1, 5, 2]), Discrete([0, 1, 3, 7], [1, 4, 2, 9]), "a vs b")
 
 

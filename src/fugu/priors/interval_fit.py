@@ -9,6 +9,7 @@ import numpy as np
 
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real
+from fugu.priors.chain_check import named
 from fugu.priors.chain_fit import FITTED, counted
 from fugu.priors.interval_chain import GIVEN, IntervalChain, Start, beginning
 from fugu.priors.interval_counts import Counted, read_confidence
@@ -49,6 +50,8 @@ def fitted_limits(
     longest = max(map(len, read))
     many = f"{len(read)} reference sequences" if len(read) > 1 else "1 reference sequence"
     said: tuple[str, ...] = (f"the limits were found on {many}, which count{'s' * (len(read) == 1)} as public",)
+    if (never := counts.sum(axis=1) == 0).any():
+        said = (*said, f"the reference never leaves {named(names, np.flatnonzero(never))}: anything may follow there")
     if length is None:
         said = (*said, f"sequences have length {longest}, that of the longest reference sequence")
     return limited(evidence, longest if length is None else length, "any" if start == FITTED else start, names, said)

@@ -22,7 +22,8 @@ from fugu.numbers.exact import UNIT
 Array = NDArray[np.float64]
 _ROUNDS = 2_000
 _SETTLED = 1e-14
-_WIDER = 1e-10
+_STILL, _LEAST = 1e-13, 1e-13
+_TRIES = 60
 
 
 class Limits(NamedTuple):
@@ -169,7 +170,7 @@ def marginals(start: Limits, rows: Limits, length: int, most: int, nested: bool)
     """Limits (n, k) of the laws of the first n entries; the last serve for every entry beyond. n <= `most`, `length`.
 
     `nested`: the start covers its own image (every law, or the laws that are kept), so the images only shrink."""
-    found, far = [start], start if nested else kept(rows)
+    found, far, tried = [start], start if nested else kept(rows), 0
     while len(found) < length:
         new = pushed(found[-1], rows)
         if nested:
@@ -177,8 +178,10 @@ def marginals(start: Limits, rows: Limits, length: int, most: int, nested: bool)
             if _gap(found[-1], new) <= _SETTLED or len(found) >= _ROUNDS:
                 break
         else:
-            still = max(_gap(found[-1], new), _gap(new, found[-1])) <= _WIDER
-            rest = (_ever(new, new, rows) or _ever(new, far, rows)) if still else None
+            still = max(_gap(found[-1], new), _gap(new, found[-1])) <= _STILL
+            rest = None
+            if still and len(found) >= 2 * tried:
+                rest, tried = _ever(new, rows) or _ever(_around(new, far), rows), len(found)
             if rest is not None or len(found) >= _ROUNDS:
                 found.append(rest or everything(len(start.lower)))
                 break
@@ -190,13 +193,19 @@ def marginals(start: Limits, rows: Limits, length: int, most: int, nested: bool)
     return Limits(lower, upper)
 
 
-def _ever(law: Limits, far: Limits, rows: Limits) -> Limits | None:
-    """A box around both that covers its own image: then it covers every later law; None if it does not."""
-    lower = np.minimum(law.lower, far.lower) * (1 - _WIDER)
-    around = Limits(lower, np.minimum(1.0, np.maximum(law.upper, far.upper) * (1 + _WIDER)))
-    image = pushed(around, rows)
-    covered = (image.lower >= around.lower).all() and (image.upper <= around.upper).all()
-    return around if covered else None
+def _ever(law: Limits, rows: Limits) -> Limits | None:
+    """A box around this one that covers its own image: then it covers every later law; None if none is found."""
+    around = Limits(np.where(law.lower < _LEAST, 0.0, law.lower), law.upper)  # a limit that falls and falls
+    for _ in range(_TRIES):
+        image = pushed(around, rows)
+        if (image.lower >= around.lower).all() and (image.upper <= around.upper).all():
+            return around
+        around = _around(around, image)
+    return None
+
+
+def _around(one: Limits, two: Limits) -> Limits:
+    return Limits(np.minimum(one.lower, two.lower), np.maximum(one.upper, two.upper))
 
 
 def _gap(outer: Limits, inner: Limits) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.bins import equal_bins, middles
-from fugu.data.field import Field
+from fugu.data.field import TRUTH, Field
 from fugu.data.schema import Schema
 from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction, is_whole
@@ -61,12 +61,11 @@ def declared_values(query: Query, schema: Schema | None) -> Declared:
     if query.edges is not None:
         return Declared(middles(query.edges), ordered=True, words=f"{len(query.edges) - 1} bins by their edges")
     if query.categories is not None:
-        return Declared(
-            np.arange(len(query.categories), dtype=np.float64),
-            ordered=not query.nominal,
-            words=f"{'' if query.nominal else 'an ordering of '}{len(query.categories)} categories"
-            f"{' without an order' if query.nominal else ''}",
-        )
+        count = len(query.categories)
+        what = f"{count} categories without an order" if query.nominal else f"an ordering of {count} categories"
+        return Declared(np.arange(float(count)), ordered=not query.nominal, words=what)
+    if known is not None and known.ordered and known.values == TRUTH:
+        return Declared(np.array([0.0, 1.0]), ordered=True, words="the truth values 0 and 1")
     if known is None or not known.numeric or known.bounds is None or known.step is None:
         raise UsageError(
             f"confidence needs to know every value that column {query.publish!r} may publish, and nothing declares it: "

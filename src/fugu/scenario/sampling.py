@@ -40,7 +40,8 @@ def sampled_of(scenario: Scenario, confidence: Fraction = USUAL) -> Sampled | No
         row[np.searchsorted(values, law.values)] = law.masses.parts
         counts[secret] = tuple(row.tolist())
     apart = scenario.report.overlapping == 0
-    return Sampled(confidence, tuple(values.tolist()), Fixed(counts), True, apart, Fraction(0), AS_SEEN)
+    ordered = not scenario.query.nominal
+    return Sampled(confidence, tuple(values.tolist()), Fixed(counts), ordered, apart, Fraction(0), AS_SEEN)
 
 
 def counts_of_a_table(scenario: Scenario) -> bool:
