@@ -14,7 +14,8 @@ from fugu.documents.labels import misnamed
 from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
 from fugu.errors import CertificateError
-from fugu.laws.family import reached
+from fugu.laws.family import Family, reached
+from fugu.laws.set_family import SetFamily
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
@@ -69,10 +70,10 @@ def check_atoms(certificate: Certificate) -> None:
     noise, lattice, support = certificate.drawn, certificate.lattice, certificate.support
     if not isinstance(noise, AtomLaplace):
         return
-    places = [family.points for family in certificate.families]
+    known = support is not None and all(item.atoms for item in certificate.items)
+    places = [item.points for item in certificate.items if isinstance(item, Family | SetFamily)]
     if support is not None and lattice is not None:
         places.append(lattice.index(support))
-    known = support is not None and len(certificate.families) == len(certificate.items)
     if not known or not set(np.concatenate(places).tolist()) <= set(noise.atoms):
         raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
 
