@@ -8,6 +8,7 @@ import math
 import os
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -147,7 +148,7 @@ def test_more_knowledge_never_costs_more():
     problem = line(points, both, 1, weight)
     chain = [replace(problem, cap=Fraction(cap, 2)) for cap in (1, 2, 4, 8)] + [problem]
     found = [bracket(each)[1] for each in chain]
-    assert all(a >= b * (1 - 1e-8) for a, b in zip(found, found[1:], strict=False)) and found[0] > 1.5 * found[-1]
+    assert all(a >= b * (1 - 1e-8) for a, b in pairwise(found)) and found[0] > 1.5 * found[-1]
     assert bracket(replace(problem, epsilon=Fraction(3, 2)))[1] < found[-1]
     fewer = replace(problem, loss=problem.loss[:, ::2].copy())
     assert bracket(fewer)[1] >= found[-1] * (1 - 1e-8)

@@ -150,6 +150,7 @@ def delta_within(laws: Sequence[Shape], noise: LatticeNoise | AtomLaplace, epsil
 _SHIFTS: dict[str, Callable[[int, Any, Any, Fraction], float]] = {
     "line": lambda _, noise, steps, by: shift_delta(noise, steps, by),
     "smooth": lambda _, noise, steps, by: shift_delta(noise, steps, by),
+    "sets": lambda _, noise, steps, by: shift_delta(noise, steps, by),
     "space": lambda d, noise, steps, by: vector_shift_delta(float_up(steps), d, noise, by),
 }
 """HS of a shift of d coordinates by that many steps, by the shape of the laws."""
@@ -215,6 +216,7 @@ def _diverged_renyi(
 _CONFINED: dict[str, Callable[[Any, Any, Fraction], float]] = {
     "line": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
     "smooth": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
+    "sets": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
     "space": vector_shift_renyi,
 }
 """D_alpha of a shift by at most that many steps, by the shape of the laws."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fugu.calibration.at_confidence import AT_95, at_confidence
 from fugu.calibration.comparison import Row, refused
 from fugu.calibration.driver import asked
 from fugu.calibration.limit import limit_of, one_family
@@ -27,6 +28,8 @@ from fugu.laws.mean import mean_law
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
+from fugu.scenario.sampling import counts_of_a_table
+from fugu.scenario.scenario import Scenario
 
 CONSTANT, ATOMS, REMAPPED, LIMIT = "constant", "atoms", "remapped", "limit"
 _REMAP = "a function of the output alone changes no guarantee (docs/limits.md)"
@@ -44,16 +47,19 @@ def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, .
     for name, way in ((ATOMS, _plain), (REMAPPED, _remapped)):
         found.append(_attempted(name, AtomLaplace.name, lambda way=way: way(given, ask, wishes)))  # type: ignore[misc]
     found.append(_attempted(LIMIT, "channel", lambda: _limit(given, ask)))
+    if isinstance(source, Scenario) and counts_of_a_table(source):
+        found.append(_attempted(AT_95, None, lambda: at_confidence(source, ask, wishes)))
     return tuple(found)
 
 
-def _attempted(name: str, noise: str, make: Callable[[], Row]) -> Row:
+def _attempted(name: str, noise: str | None, make: Callable[[], Row]) -> Row:
     try:
-        return replace(make(), method=name, noise=noise)
+        row = make()
+        return replace(row, method=name, noise=noise or row.noise)
     except ARITHMETIC as error:
-        return refused(name, noise, told(error))
+        return refused(name, noise or "none", told(error))
     except FuguError as error:
-        return refused(name, noise, str(error))
+        return refused(name, noise or "none", str(error))
 
 
 def _constant(given: Sequence[Shape]) -> Row:

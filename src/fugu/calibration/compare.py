@@ -11,6 +11,7 @@ from fugu.calibration.driver import table
 from fugu.calibration.offer import Wishes
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike
+from fugu.mechanism.context import Context
 from fugu.numbers.exact import Real
 
 
@@ -41,4 +42,6 @@ def compare(
     model = getattr(scenario_or_pairs, "property", None)
     wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)
     found = table(scenario_or_pairs, budget, wishes)
+    if Context.of(scenario_or_pairs).nominal is not None:
+        return found  # no distances, so nothing to set beside
     return replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))

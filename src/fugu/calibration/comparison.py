@@ -101,7 +101,7 @@ class Comparison:
         lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
         for r in self.rows:
             numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
-            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14.8g}" for x in numbers)
+            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{shown(x):>14}" for x in numbers)
             lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
         return "\n".join([*lines, *self._to_the_limit()])
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from fugu.calibration.comparison import Row, above, refused
-from fugu.calibration.lattice import MOST_STEPS, Problem
+from fugu.calibration.lattice import MOST_STEPS
 from fugu.calibration.offer import Calibrated, Offer
+from fugu.calibration.problem import Problem
 from fugu.calibration.registry import (
     ARITHMETIC,
     Method,
@@ -41,6 +42,10 @@ _NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 """Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
 _COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
 _REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
+_SETS = (
+    "beliefs are sets of laws on declared values: the guarantee is for every law in the set of the one secret, and "
+    "every law in the set of the other, chosen independently"
+)
 _UNIT = Fraction(1)
 
 
@@ -131,7 +136,7 @@ class ScaleOffer(Offer):
         where, d = self.where, self.where.dimension
         grid = float(where.lattice.grid)
         rounding = () if lattice is None or where.rounding is None else (where.rounding,)
-        vector = (_COORDINATES,) if d > 1 else ()
+        vector = (_COORDINATES,) if d > 1 else (_SETS,) if where.given[0].shape == "sets" else ()
         support = where.support if self.kind.released else None
         kind = "analysis" if not self.kind.released else "vector" if d > 1 else "additive"
         sealed = Proved(

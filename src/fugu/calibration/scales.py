@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.calibration.comparison import Row, refused
-from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, coarse_note, ladder, problem, reachable
+from fugu.calibration.lattice import FINER, MOST_STEPS, ladder, problem, reachable
 from fugu.calibration.offer import Offer, Wishes
+from fugu.calibration.problem import Problem, coarse_note
 from fugu.calibration.registry import (
     ARITHMETIC,
     OUT_OF_RANGE,

@@ -8,7 +8,6 @@ from fugu.channels.cells.sift import solve_sifted
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.channels.rays.search import solve_pair
-from fugu.channels.robust import solve_robust
 
 
 def find(problem: ChannelProblem) -> Found:
@@ -20,6 +19,8 @@ def find(problem: ChannelProblem) -> Found:
     far it is from the best.
     """
     if problem.robust or problem.cap is not None:
+        from fugu.channels.robust import solve_robust  # scipy is imported with it
+
         return solve_robust(problem)
     laws = PointLaws.of(problem)
     if not laws.binding.any() and not problem.monotone:

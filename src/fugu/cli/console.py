@@ -138,7 +138,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     for row in comparison.rows:
         style = "bold green" if row == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(names[row], *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
+        table.add_row(names[row], *(shown(x, 6) for x in numbers), "yes" if row.proven else "no", style=style)
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]

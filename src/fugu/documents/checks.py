@@ -125,6 +125,18 @@ def check_vectors(certificate: Certificate) -> None:
         raise CertificateError("the certificate's laws have atoms that its support does not lead to")
 
 
+def check_channel(certificate: Certificate) -> None:
+    """One row for each supported value, laws on the numbers of these rows, no lattice, and a dual that can be read."""
+    channel, support = certificate.channel, certificate.support
+    if certificate.lattice is not None or support is None or len(support) != len(channel.rows):
+        raise CertificateError("a channel has one row for each value of the certificate's support, and no lattice")
+    for item in certificate.laws:
+        if not item.atoms or not np.all((item.points >= 0) & (item.points < len(support))):  # type: ignore[union-attr]
+            raise CertificateError("the certificate's laws have a value that the channel has no row for")
+    if not 0 <= certificate.optimum.theta <= 1:
+        raise CertificateError("the share of a constant output in the channel is not a probability")
+
+
 _LAWS: Check = ("laws", "every law is a probability law, and every pair compares two of them", check_laws)
 _LABELS: Check = ("labels", "each label names the two secrets that its pair compares", check_labels)
 _LATTICE: Check = (
@@ -154,6 +166,11 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "correlated": (
         _LAWS, _LABELS,
         ("noise and lattice", "noise, lattice and laws are of one dimension and grid", check_correlated), _SHARES,
+    ),
+    "channel": (
+        _LAWS, _LABELS,
+        ("support", "values are moved to increasing finite numbers", check_support),
+        ("channel", "one row of whole numbers for each value, all of one sum", check_channel),
     ),
     "mixed": (
         ("halves", "two halves that publish the same thing, and a coin between them", check_mixed), _LAWS, _LABELS,

@@ -13,7 +13,7 @@ from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
 from fugu.laws.components import Components
 from fugu.laws.family import Family, distinct
-from fugu.laws.items import Item, Shape
+from fugu.laws.items import Number, Shape
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import NormalMixture, components
@@ -38,7 +38,7 @@ def smooth_json(item: Analytic) -> dict[str, Any]:
     return {"kind": _SMOOTH, "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
 
 
-def item_from(found: dict[str, Any], lattice: Lattice | None) -> Item:
+def item_from(found: dict[str, Any], lattice: Lattice | None) -> Number:
     """What `item_json` wrote."""
     if found.get("kind") == _SETS:
         return sets_from(found)

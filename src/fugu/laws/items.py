@@ -13,8 +13,10 @@ from fugu.laws.pair import LawPair
 from fugu.laws.set_family import SetFamily, set_family
 from fugu.laws.sets.law_set import LawSet
 
-Item = Family | Analytic | SetFamily
-Shape = Family | Analytic | SetFamily | NormalPair
+Item = Family | Analytic
+Number = Item | SetFamily
+"""Laws of one number, or sets of them."""
+Shape = Number | NormalPair
 
 
 def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
@@ -32,7 +34,7 @@ def _normal(pair: LawPair, dimension: int) -> NormalPair:
     return NormalPair(cast(MultivariateNormal, pair.p), cast(MultivariateNormal, pair.q), pair.label)
 
 
-def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
+def items(pairs: Sequence[LawPair]) -> tuple[Number, ...]:
     """Families for pairs of laws with atoms only, one `Analytic` for every pair with a Gaussian component; one
     `SetFamily` of all pairs as soon as one law is a set.
 

@@ -24,7 +24,7 @@ class SetFamily:
 
     A pair stands for every pair of laws of which the first is in the one set and the second in the other, chosen
     independently of each other. The points are the declared values, sorted: positions as doubles, or lattice indices
-    as int64; they are the values of every set. Points that no law of the sets puts mass on are kept: a worst law may."""
+    as int64; they are the values of every set. Points without any mass are kept: every set declares all of them."""
 
     points: NDArray[Any]
     sets: tuple[LawSet, ...]
@@ -65,7 +65,11 @@ class SetFamily:
 
     def numbered(self) -> SetFamily:
         """The same laws on the points 0, 1, 2, ...: all that matters where neither noise nor rounding is applied."""
-        return self.moved(np.arange(len(self.points)))
+        return self.placed(np.arange(len(self.points)))
+
+    def placed(self, points: NDArray[Any]) -> SetFamily:
+        """The same laws on other points, as many and in the same order."""
+        return self.moved(points)
 
     def moved(self, to: NDArray[Any]) -> SetFamily:
         """Every point moved, in order: the sets of images of the laws, exactly."""

@@ -10,7 +10,7 @@ from typing import Any
 from fugu.documents.certificate import Certificate
 from fugu.guarantee import Guarantee
 from fugu.numbers.exact import as_fraction
-from fugu.report.amounts import Coordinate
+from fugu.report.amount import Coordinate
 from fugu.report.shapes import limit, why_unlimited
 from fugu.report.text import SECRET, VALUE
 from fugu.report.views import Part, parts

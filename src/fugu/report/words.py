@@ -30,6 +30,8 @@ METHODS = {
     "directional": "noise only along the line between the middles of two bell curves",
     "directional-uncertainty": "the same, using how uncertain the values are by themselves",
     "eigenvector": "noise along the directions in which values already vary",
+    "optimal-channel": "values are exchanged for each other in the proportions that cost least, for exactly these laws",
+    "robust-channel": "the same, for every pair of laws within the stated sets",
     "optimal": "the correlated noise of least total size for which the promise holds",
 }
 UNLIMITED = {

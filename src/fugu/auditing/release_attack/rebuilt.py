@@ -13,6 +13,7 @@ from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
 from fugu.mechanism.additive import Additive
+from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.mechanism import Mechanism
@@ -51,6 +52,9 @@ def rebuilt(certificate: Certificate) -> Mechanism:
             certificate=certificate, context=context, noise=certificate.correlated, lattice=lattice
         )
     lattice, support = certificate.lattice, certificate.support
+    if certificate.kind == "channel":
+        assert support is not None
+        return ChannelMechanism(certificate=certificate, context=context, noise=certificate.channel, support=support)
     if certificate.kind == "vector":
         return VectorAdditive(
             certificate=certificate, context=context, noise=certificate.noise, lattice=lattice,

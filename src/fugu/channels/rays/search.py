@@ -17,9 +17,9 @@ from fugu.progress import on_time, report
 
 _SMALL = 40
 """Points that need no coarser problem."""
-_COARSE_GAP = 1e-4
-_WIDTH, _BASE, _GROWTH = 0.03, 0.01, 4.0
-"""The box around the first potentials: 3 % of each (and of a hundredth of their mean); 4 times as wide where they
+_COARSE_GAP = 1e-5
+_WIDTH, _BASE, _GROWTH = 0.03, 0.01, 2.0
+"""The box around the first potentials: 3 % of each (and of a hundredth of their mean); twice as wide where they
 strain."""
 _FEW = 0.04
 """Below this share of straining points the box is taken away."""

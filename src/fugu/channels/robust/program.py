@@ -84,9 +84,11 @@ class WholeProgram:
         n, cone = self.problem.n, Cone()
         means = cone.new_at(np.arange(n))
         top = cone.new(1)
-        extremes, held = [], []
+        extremes: list[Extreme] = []
+        held = []
         for law in self.problem.laws:
-            extremes.append(largest(cone, law, Vector(((1.0, means),))))
+            planes = self.promises.planes.get(len(extremes))
+            extremes.append(largest(cone, law, Vector(((1.0, means),)), planes))
             held.append(cone.require(Form.of(top, 1.0) - extremes[-1].form))
         rows, columns = self._copies(cone, 1)
         link = self._add_rows(n, 0.0, 0.0)

@@ -13,6 +13,8 @@ from fugu.channels.robust.sets import Extreme, largest, least
 _LARGEST_POWER = 30.0
 """e^30 in a row is as far as doubles go beside 1; a larger budget is held to it, which is sound and costs nothing."""
 
+Planes = dict[int, Floats]
+
 
 class Promises:
     """z = (k, ...) with G z >= 0: column k of a channel keeps the promises, for every member of the sets.
@@ -22,10 +24,11 @@ class Promises:
     never held against itself: one bound t_y for all laws at once would be dearer.
 
     - `problem`: its laws, pairs, epsilon, cap.
+    - `planes`: for laws that are not polyhedral, by place: rows h with h.p >= 1 for all their members.
     """
 
-    def __init__(self, problem: ChannelProblem) -> None:
-        self.problem, self.cone = problem, Cone()
+    def __init__(self, problem: ChannelProblem, planes: Planes | None = None) -> None:
+        self.problem, self.cone, self.planes = problem, Cone(), planes or {}
         self.k = self.cone.new_at(np.arange(problem.n), positive=True)
         self.column = Vector(((1.0, self.k),))
         self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
@@ -41,7 +44,7 @@ class Promises:
     def _held(self, s: int, side: int, shared: bool) -> tuple[Extreme, Form, int | None]:
         """The form of a law, the form to use in pairs, and the row that links them if the law is in several pairs."""
         law = self.problem.laws[s]
-        found = (largest if side > 0 else least)(self.cone, law, self.column)
+        found = (largest if side > 0 else least)(self.cone, law, self.column, self.planes.get(s))
         if not shared:
             return found, found.form, None
         one = Form.of(self.cone.new(1, positive=True), 1.0)

@@ -6,7 +6,8 @@ For limits L <= F <= U of the CDF within a box:              max = min_k' sum lo
                                                                    + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
 For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
 Each is duality of linear programs, so nothing is lost; (.)_+ is a new variable. The min of k is -max of -k.
-A Kullback-Leibler ball is not polyhedral: a box and a total variation ball around it stand for it.
+A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
+h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k.
 """
 
 from __future__ import annotations
@@ -74,26 +75,27 @@ def _paid(mask: Flags, rows: Places, column: Places, values: Floats, duals: Floa
     return duals[:, mask] @ matrix
 
 
-def largest(cone: Cone, law: Masses | LawSet, column: Vector) -> Extreme:
+def largest(cone: Cone, law: Masses | LawSet, column: Vector, planes: Floats | None = None) -> Extreme:
     """At least max p.k over the set.
 
     - `cone`: gets the variables and rows.
     - `law`: one law, or a set.
     - `column`: k, one linear function for each point.
+    - `planes`: rows h with h.p >= 1 for every p of the set, where the set is not polyhedral.
     """
     first = cone.count
-    form = _bound(law)(cone, column)
+    form = _bound(law, planes)(cone, column)
     return Extreme(form, first, cone.count)
 
 
-def least(cone: Cone, law: Masses | LawSet, column: Vector) -> Extreme:
+def least(cone: Cone, law: Masses | LawSet, column: Vector, planes: Floats | None = None) -> Extreme:
     """At most min p.k over the set: -max p.(-k); parameters as in `largest`."""
     first = cone.count
-    form = -1.0 * _bound(law)(cone, column.negative())
+    form = -1.0 * _bound(law, planes)(cone, column.negative())
     return Extreme(form, first, cone.count)
 
 
-def _bound(law: Masses | LawSet) -> Bound:
+def _bound(law: Masses | LawSet, planes: Floats | None) -> Bound:
     if isinstance(law, Masses):
         return _hull(law.floats()[None, :])
     parts = outer_sets(law)
@@ -102,6 +104,8 @@ def _bound(law: Masses | LawSet) -> Bound:
     bounds = [_limits(boxes, bands)] if boxes or bands else []
     bounds += [_ball(part.weights, part.radius) for part in parts if isinstance(part, Ball)]
     bounds += [_hull(part.weights) for part in parts if isinstance(part, Hull)]
+    if planes is not None and len(planes):
+        bounds.append(_planes(planes))
     return reduce(_both, bounds)
 
 
@@ -166,6 +170,17 @@ def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
         step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
         form = v.dot(lower) + Form.of(other, step - lower)
         return form + Form.of(over, width[wide]) + Form.of(falls, gap[loose])
+
+    return bound
+
+
+def _planes(planes: Floats) -> Bound:
+    def bound(cone: Cone, v: Vector) -> Form:
+        level, parts = cone.new(1), cone.new(len(planes), positive=True)
+        for x in range(v.size):
+            one = Vector(tuple((factor, places[x : x + 1]) for factor, places in v.terms))
+            cone.require(Form.of(level, 1.0) - Form.of(parts, planes[:, x]) - one.dot(np.ones(1)))
+        return Form.of(level, 1.0) - Form.of(parts, 1.0)
 
     return bound
 

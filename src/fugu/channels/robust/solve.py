@@ -17,13 +17,16 @@ from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.channels.robust.cone import Floats
 from fugu.channels.robust.interior import Interior
 from fugu.channels.robust.outer import provable
+from fugu.channels.robust.planes import ball_of, cuts, touching
 from fugu.channels.robust.program import Solved, WholeProgram
-from fugu.channels.robust.promises import Promises
+from fugu.channels.robust.promises import Planes, Promises
 from fugu.laws.masses import Masses
 from fugu.laws.sets.law_set import LawSet
 
 _NEAR = 1e-7
 """Distance from the optimum, relative to the largest cost, at which an answer is taken."""
+_ROUNDS, _GAIN = 8, 1e-5
+"""How often Kullback-Leibler balls are cut again, and the gain at which that ends."""
 _LEAST = 1e-9
 """Interior points leave outputs that hardly occur; those below this chance everywhere are dropped."""
 
@@ -43,8 +46,16 @@ def solve_robust(problem: ChannelProblem) -> Found:
 
 def _solved(problem: ChannelProblem, laws: tuple[Masses | LawSet, ...]) -> tuple[Found, float]:
     """The channel for sets that hold those of the problem, with its loss and its prices."""
-    promises = Promises(dataclasses.replace(problem, laws=laws))
-    solved = _near_optimum(promises)
+    held = dataclasses.replace(problem, laws=laws)
+    planes: Planes = {}
+    best = np.inf
+    for _ in range(_ROUNDS):
+        promises = Promises(held, planes)
+        solved = _near_optimum(promises)
+        value = _value(held, solved.matrix)
+        if value > (1 - _GAIN) * best or not _cut_off(promises, solved, planes):
+            break
+        best = value
     prices = Prices(
         ratio=promises.ratios(solved.duals),
         upper=promises.members(solved.duals, 1),
@@ -58,11 +69,24 @@ def _solved(problem: ChannelProblem, laws: tuple[Masses | LawSet, ...]) -> tuple
     return Found(matrix, prices, _gap(problem, matrix, prices)), _value(problem, matrix)
 
 
+def _cut_off(promises: Promises, solved: Solved, planes: Planes) -> bool:
+    """Add planes that cut off members outside their Kullback-Leibler balls; whether there were any."""
+    members = np.concatenate([promises.members(solved.duals, side) for side in (1, -1)], axis=1)
+    found = False
+    for s, law in enumerate(promises.problem.laws):
+        ball = ball_of(law)
+        if ball is not None and len(more := cuts(ball, members[s])):
+            touched = touching(ball, solved.matrix)
+            planes[s] = np.concatenate([planes.get(s, np.zeros((0, promises.problem.n))), more, touched])
+            found = True
+    return found
+
+
 def _near_optimum(promises: Promises) -> Solved:
     """By the method that knows the shape of the program; where it does not come near, or has no place for what is
     asked, by a general solver."""
     problem = promises.problem
-    if problem.weight is not None and not problem.monotone:
+    if problem.weight is not None and not problem.monotone and not promises.planes:
         matrix, duals, error = Interior(promises).solve()
         if error < _NEAR:
             return Solved(matrix, duals)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb, fmpz
 
 from fugu.laws.sets import LawSet
 from fugu.laws.sets.path import Path
-from fugu.loss.sets.extremes import PRECISION, Balls, Extremes, Pair
-from fugu.loss.sets.forms import Floats, Whole
+from fugu.loss.sets.extremes import PRECISION, Balls, Extremes
+from fugu.loss.sets.forms import Whole
 from fugu.loss.sets.kernels import Kernel
 from fugu.numbers import balls
 
@@ -28,20 +27,6 @@ class Attained(Extremes):
     most: Sequence[Sequence[int]]
     least: Sequence[Sequence[int]]
     total: int
-
-    @cached_property
-    def _weights(self) -> tuple[Floats, Floats]:
-        most, least = (
-            np.array([[m / self.total for m in law] for law in laws], dtype=np.float64)
-            for laws in (self.most, self.least)
-        )
-        return most, least
-
-    def floats(self, kernel: Kernel) -> Pair:
-        """Sums over the laws."""
-        g = kernel.floats(self.distances)
-        most, least = self._weights
-        return np.einsum("ij,ij->i", most, g), np.einsum("ij,ij->i", least, g)
 
     def proved(self, kernel: Kernel) -> Balls:
         """The same in balls: each law is a member of the set, and attains what it is for."""
@@ -66,11 +51,6 @@ class Generic(Extremes):
 
     law_set: LawSet
     distances: Whole
-
-    def floats(self, kernel: Kernel) -> Pair:
-        """One maximum and one minimum for every output."""
-        g = kernel.floats(self.distances)
-        return self.law_set.tops(g), self.law_set.bottoms(g)
 
     def proved(self, kernel: Kernel) -> Balls:
         """The proved maximum and minimum for every output."""

@@ -30,7 +30,5 @@ def variation(law_set: Ball, points: Whole, outputs: Whole) -> Formed:
             (Range(0, near.first, near.last),),
             (Spot(near.rest, near.distance), Spot(free, np.minimum(behind, ahead))),
         ),
-        Form(
-            grid.outside(0, far.first, far.last), (Spot(far.rest, far.distance), Spot(free, widest))
-        ),
+        Form(grid.outside(0, far.first, far.last), (Spot(far.rest, far.distance), Spot(free, widest))),
     )

@@ -1,11 +1,11 @@
-"""Boxes: lower <= p <= upper at every value, and p sums to 1 (what is left of 1 goes nearest to the output, or farthest)."""
+"""Boxes: lower <= p <= upper at every value; what the lower limits leave of 1 lies near the output, or far."""
 
 from __future__ import annotations
 
 from fugu.laws.sets import Box
+from fugu.laws.sets.reading import whole
 from fugu.loss.sets.extremes import Formed
 from fugu.loss.sets.forms import Form, Grid, Range, Spot, Whole
-from fugu.laws.sets.reading import whole
 from fugu.loss.sets.windows import Cumulated
 
 

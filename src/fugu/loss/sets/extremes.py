@@ -7,27 +7,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 
-import numpy as np
 from flint import arb
 
 from fugu.loss.sets import scanned, summed
-from fugu.loss.sets.forms import Floats, Form, Grid
+from fugu.loss.sets.forms import Form, Grid
 from fugu.loss.sets.kernels import Kernel
 from fugu.numbers import balls
 
 PRECISION = 128
-Pair = tuple[Floats, Floats]
 Balls = tuple[list[arb], list[arb]]
 
 
 class Extremes(ABC):
     """N and D of one set."""
-
-    @abstractmethod
-    def floats(self, kernel: Kernel) -> Pair:
-        """N and D in doubles, to search with. `kernel`: of the noise."""
 
     @abstractmethod
     def proved(self, kernel: Kernel) -> Balls:
@@ -41,16 +35,6 @@ class Formed(Extremes):
     grid: Grid
     upper: Form
     lower: Form
-
-    @cached_property
-    def _scanned(self) -> scanned.Scanned:
-        return scanned.Scanned(self.grid, (self.upper, self.lower))
-
-    def floats(self, kernel: Kernel) -> Pair:
-        """Both forms in doubles."""
-        forms = self.upper, self.lower
-        most, least = self._scanned.at(kernel) if kernel.scans else summed.floats(self.grid, forms, kernel)
-        return most, least
 
     def proved(self, kernel: Kernel) -> Balls:
         """Both forms in balls, with as many bits more as a difference may cancel."""
@@ -66,11 +50,6 @@ class Widest(Extremes):
 
     parts: Sequence[Extremes]
 
-    def floats(self, kernel: Kernel) -> Pair:
-        """In doubles."""
-        most, least = zip(*(part.floats(kernel) for part in self.parts), strict=True)
-        return np.max(most, axis=0), np.min(least, axis=0)
-
     def proved(self, kernel: Kernel) -> Balls:
         """In balls."""
         most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
@@ -83,11 +62,6 @@ class Narrowest(Extremes):
     """The least N and the greatest D of several: bounds for the laws that they share."""
 
     parts: Sequence[Extremes]
-
-    def floats(self, kernel: Kernel) -> Pair:
-        """In doubles."""
-        most, least = zip(*(part.floats(kernel) for part in self.parts), strict=True)
-        return np.min(most, axis=0), np.max(least, axis=0)
 
     def proved(self, kernel: Kernel) -> Balls:
         """In balls."""

@@ -1,7 +1,7 @@
-"""Sums of noised masses as a form: which ranges of which rows of weights count at an output, and what lies at one place.
+"""Sums of noised masses as a form: which ranges of which rows of weights count at an output, and what lies at a place.
 
-The largest and the least noised mass over a set of laws are such forms, and the form does not depend on the scale. So it
-is worked out once, in whole numbers, and evaluated for every scale: in doubles to search, in balls to prove."""
+The largest and the least noised mass over a set of laws are such forms, and the form does not depend on the scale. So
+it is worked out once, in whole numbers, and evaluated for every scale: in doubles to search, in balls to prove."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ class Grid:
     @property
     def distances(self) -> Whole:
         """From every output, one a row, to every point."""
-        return np.abs(self.outputs[:, None] - self.points[None, :])
+        found: Whole = np.abs(self.outputs[:, None] - self.points[None, :])
+        return found
 
     def full(self, row: int) -> Range:
         """All points."""

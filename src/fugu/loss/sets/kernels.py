@@ -54,7 +54,8 @@ class Kernel:
     def floats(self, distances: Whole) -> Floats:
         """g in doubles."""
         if self.decay is None:
-            return (distances == 0).astype(np.float64)
+            here: Floats = (distances == 0).astype(np.float64)
+            return here
         with np.errstate(over="ignore", under="ignore"):
             found: Floats = np.exp(-float(self.decay) * distances.astype(np.float64) ** self.power)
         return found

@@ -14,9 +14,8 @@ from flint import arb
 
 from fugu.errors import OutOfReach
 from fugu.laws.set_family import SetFamily
-from fugu.loss.search.scan import decayed_sums
 from fugu.loss.sets.extremes import PRECISION
-from fugu.loss.sets.forms import Floats, Whole
+from fugu.loss.sets.forms import Whole
 from fugu.loss.sets.kernels import Kernel
 from fugu.loss.sets.reach import at_outputs
 from fugu.loss.sets.scanned import forwards
@@ -36,18 +35,8 @@ class Outputs:
     at: Whole
     kernel: Kernel
 
-    @property
-    def times(self) -> Floats:
-        """How often every output counts, in doubles: those beyond the ends count there."""
-        found = np.ones(len(self.at))
-        if self.kernel.power == 1 and self.kernel.decay is not None:
-            beyond = 1 / math.expm1(min(float(self.kernel.decay), 700.0))
-            found[0] += beyond
-            found[-1] += beyond
-        return found
-
-    def proved_times(self) -> list[arb]:
-        """The same in balls."""
+    def times(self) -> list[arb]:
+        """How often every output counts: those beyond the ends count there."""
         found = [arb(1)] * len(self.at)
         if self.kernel.power == 1 and self.kernel.decay is not None:
             beyond = 1 / balls.of(self.kernel.decay).expm1()
@@ -60,17 +49,7 @@ class Outputs:
         """How far beyond the declared values outputs are looked at."""
         return int(self.points[0] - self.at[0])
 
-    def norm(self) -> float:
-        """What the kernel is multiplied by, in doubles."""
-        if self.kernel.decay is None:
-            return 1.0
-        c = float(self.kernel.decay)
-        if self.kernel.power == 1:
-            return math.tanh(c / 2)
-        far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
-        return 1 / float(self.kernel.floats(np.arange(-far, far + 1)).sum())
-
-    def proved_norm(self) -> tuple[arb, arb]:
+    def norm(self) -> tuple[arb, arb]:
         """Numbers at or above, and at or below, what the kernel is multiplied by."""
         if self.kernel.decay is None:
             return arb(1), arb(1)
@@ -89,7 +68,7 @@ class Outputs:
         if self.kernel.power == 1 or self.kernel.decay is None:
             return 0.0
         with balls.precision(PRECISION):
-            return balls.upper(2 * beyond(balls.of(self.kernel.decay), self.reach) * self.proved_norm()[0])
+            return balls.upper(2 * beyond(balls.of(self.kernel.decay), self.reach) * self.norm()[0])
 
 
 def beyond(c: arb, far: int | arb) -> arb:
@@ -116,22 +95,6 @@ def outputs(family: SetFamily, kernel: Kernel, reach: int = 0) -> Outputs:
 
 
 @dataclass(frozen=True, eq=False)
-class Noised:
-    """N and D of every set at every output, in doubles, normalised."""
-
-    where: Outputs
-    most: list[Floats]
-    least: list[Floats]
-
-
-def noised(family: SetFamily, where: Outputs) -> Noised:
-    """N and D in doubles."""
-    found = [one.floats(where.kernel) for one in at_outputs(family, where.at)]
-    norm = where.norm()
-    return Noised(where, [norm * n for n, _ in found], [norm * np.maximum(d, 0.0) for _, d in found])
-
-
-@dataclass(frozen=True, eq=False)
 class Bounded:
     """At or above N, and at or below D, of every set at every output, normalised: exact numbers."""
 
@@ -144,7 +107,7 @@ def bounded(family: SetFamily, where: Outputs) -> Bounded:
     """N and D in balls, rounded outward."""
     found = [one.proved(where.kernel) for one in at_outputs(family, where.at)]
     with balls.precision(PRECISION):
-        high, low = where.proved_norm()
+        high, low = where.norm()
         return Bounded(
             where,
             [[(high * n.upper()).upper() for n in most] for most, _ in found],
@@ -152,24 +115,10 @@ def bounded(family: SetFamily, where: Outputs) -> Bounded:
         )
 
 
-def spreads(where: Outputs, psi: Floats) -> Floats:
-    """sum_y g(y - x) psi(y) at every declared value x, in doubles, normalised."""
-    weighted = psi * where.times * where.norm()
-    if where.kernel.decay is None:
-        return weighted
-    if where.kernel.scans:
-        row = weighted[None, :]
-        found: Floats = decayed_sums(where.at, row, where.kernel.steps).total(row)[0][where.points - where.at[0]]
-        return found
-    g = where.kernel.floats(np.abs(where.points[:, None] - where.at[None, :]))
-    matrix: Floats = g @ weighted
-    return matrix
-
-
-def proved_spreads(where: Outputs, psi: list[arb]) -> list[arb]:
-    """The same in balls, at or above."""
-    high = where.proved_norm()[0]
-    weighted = [high * t * p for t, p in zip(where.proved_times(), psi, strict=True)]
+def spreads(where: Outputs, psi: list[arb]) -> list[arb]:
+    """At or above sum_y g(y - x) psi(y) at every declared value x, normalised; psi is at or above 0."""
+    high = where.norm()[0]
+    weighted = [high * t * p for t, p in zip(where.times(), psi, strict=True)]
     if where.kernel.decay is None:
         return weighted
     g = where.kernel.proved()

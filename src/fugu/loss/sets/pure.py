@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from flint import arb
 
 from fugu.laws.set_family import SetFamily
@@ -18,27 +17,6 @@ from fugu.loss.sets.kernels import Kernel
 from fugu.loss.sets.reach import at_points
 from fugu.numbers import balls
 from fugu.progress import report
-
-_TINY = 1e-280
-
-
-def pure_loss(family: SetFamily, kernel: Kernel) -> float:
-    """max over pairs, orders and declared values of ln(N / D), in doubles; inf where no finite epsilon holds.
-
-    Where masses are below the range of doubles it is worked out in balls."""
-    found = [one.floats(kernel) for one in at_points(family)]
-    used = {k for pair in family.pairs for k in pair}
-    if kernel.decay and any(float(found[k][0].min()) < _TINY for k in used):
-        return max(loss.value for loss in prove_pure(family, kernel))
-    worst = 0.0
-    for i, j in _orders(family):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = found[i][0] / np.maximum(found[j][1], 0.0)
-        ratio[(found[i][0] == 0) & (found[j][1] == 0)] = 1.0  # neither law is ever there
-        largest = float(np.max(ratio))
-        loss = math.inf if math.isnan(largest) else math.log(largest) if largest > 0 else 0.0
-        worst = max(worst, loss)
-    return worst
 
 
 def prove_pure(family: SetFamily, kernel: Kernel) -> list[PairLoss]:
@@ -67,7 +45,3 @@ def _largest(most: list[arb], least: list[arb]) -> float:
             ratio = (n.upper() / d.lower()).upper()
             m = ratio if not ratio <= m else m
     return balls.upper(m.log())
-
-
-def _orders(family: SetFamily) -> list[tuple[int, int]]:
-    return [order for i, j in family.pairs for order in ((i, j), (j, i))]

@@ -55,8 +55,8 @@ def _ball(law_set: Ball, points: Whole, outputs: Whole) -> Extremes:
         return variation(law_set, points, outputs)
     if len(points) > _GENERIC:
         raise OutOfReach(
-            f"a ball in Kullback-Leibler divergence is searched at every value, and there are {len(points):,}, more than "
-            f"{_GENERIC}; join values, or use a Box, a Band or a ball in total variation",
+            f"a ball in Kullback-Leibler divergence is searched at every value, and there are {len(points):,}, more "
+            f"than {_GENERIC}; join values, or use a Box, a Band or a ball in total variation",
             points=len(points),
             limit=_GENERIC,
         )
@@ -66,6 +66,7 @@ def _ball(law_set: Ball, points: Whole, outputs: Whole) -> Extremes:
 def _intersection(law_set: Intersection, points: Whole, outputs: Whole) -> Extremes:
     """Exact for boxes and bands on few values; else the least N and the greatest D of the parts."""
     together, parts = law_set.path, [*law_set.boxes, *law_set.bands]
+    known: list[Extremes]
     if together is not None and len(parts) > 1 and len(points) <= _ATTAINED:
         known = [path(together, points, outputs)]
     else:

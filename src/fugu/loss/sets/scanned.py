@@ -1,8 +1,8 @@
 """Forms for kernels with g(d + e) = g(d) g(e): one sum from the left and one from the right give every range.
 
-L_k = w_k + g(x_k - x_{k-1}) L_{k-1}; then sum_{i in [s, k]} w_i g(y - x_i) = g(y - x_k) L_k - g(y - x_{s-1}) L_{s-1} for
-an output y at or after x_k, and the mirror. A range that begins at the first point, or ends at the last one, takes no
-difference; those around the output lose no more digits than all weight is larger than theirs."""
+L_k = w_k + g(x_k - x_{k-1}) L_{k-1}; then sum_{i in [s, k]} w_i g(y - x_i) = g(y - x_k) L_k - g(y - x_{s-1}) L_{s-1}
+for an output y at or after x_k, and the mirror. A range that begins at the first point, or ends at the last one, takes
+no difference; those around the output lose no more digits than all weight is larger than theirs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from fugu.loss.search.scan import Decayed, decayed_sums
-from fugu.loss.sets.forms import Floats, Form, Grid, Whole
+from fugu.loss.sets.forms import Form, Grid, Whole
 from fugu.loss.sets.kernels import Kernel
 from fugu.numbers import balls
 
 
 @dataclass(frozen=True, eq=False)
-class _Sum:
+class Sum:
     """For every output sign times the sum of a row over all points up to `at` from its side, where `there`."""
 
     row: int
@@ -32,7 +31,7 @@ class _Sum:
     distance: Whole
 
 
-def _sums(grid: Grid, form: Form) -> Iterator[_Sum]:
+def sums(grid: Grid, form: Form) -> Iterator[Sum]:
     """Every range as at most four sums: up to the output and from it on, less what lies beyond the range."""
     k, n = grid.before, len(grid.points)
     for part in form.ranges:
@@ -45,34 +44,7 @@ def _sums(grid: Grid, form: Form) -> Iterator[_Sum]:
         ):
             if there.any():
                 place = np.clip(at, 0, n - 1)
-                yield _Sum(part.row, place, sign, left, there, np.abs(grid.outputs - grid.points[place]))
-
-
-class Scanned:
-    """Forms on one grid, in doubles."""
-
-    def __init__(self, grid: Grid, forms: Sequence[Form]) -> None:
-        self._grid = grid
-        self._sums = [[(s, s.sign * s.there.astype(np.float64)) for s in _sums(grid, form)] for form in forms]
-        self._spots = [
-            [(np.array([m / grid.total for m in s.masses], dtype=np.float64), s.distance) for s in form.spots]
-            for form in forms
-        ]
-
-    def at(self, kernel: Kernel) -> list[Floats]:
-        """Every form at every output."""
-        weights, steps = self._grid.weights, kernel.steps
-        scans = decayed_sums(self._grid.points, weights, steps) if steps else Decayed(weights, weights, 0.0)
-        found = []
-        for sums, spots in zip(self._sums, self._spots, strict=True):
-            total = np.zeros(len(self._grid.outputs))
-            for part, sign in sums:
-                held = (scans.left if part.left else scans.right)[part.row][part.at] * sign
-                total += held * kernel.floats(part.distance) if part.distance.any() else held
-            for masses, distance in spots:
-                total += masses * kernel.floats(distance)
-            found.append(total)
-        return found
+                yield Sum(part.row, place, sign, left, there, np.abs(grid.outputs - grid.points[place]))
 
 
 def proved(grid: Grid, forms: Sequence[Form], kernel: Kernel) -> list[list[arb]]:
@@ -85,7 +57,7 @@ def proved(grid: Grid, forms: Sequence[Form], kernel: Kernel) -> list[list[arb]]
     found = []
     for form in forms:
         total = [arb(0)] * len(grid.outputs)
-        for part in _sums(grid, form):
+        for part in sums(grid, form):
             row = (left if part.left else right)[part.row]
             read = zip(part.at.tolist(), part.there.tolist(), part.distance.tolist(), strict=True)
             for k, (at, there, distance) in enumerate(read):

@@ -5,28 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
 from flint import arb, fmpz
 
-from fugu.loss.sets.forms import Floats, Form, Grid
+from fugu.loss.sets.forms import Form, Grid
 from fugu.loss.sets.kernels import Kernel
 from fugu.numbers import balls
-
-
-def floats(grid: Grid, forms: Sequence[Form], kernel: Kernel) -> list[Floats]:
-    """Every form at every output, in doubles."""
-    g = kernel.floats(grid.distances)
-    place = np.arange(len(grid.points))[None, :]
-    found = []
-    for form in forms:
-        total = np.zeros(len(grid.outputs))
-        for part in form.ranges:
-            held = (place >= part.start[:, None]) & (place < part.stop[:, None])
-            total += np.where(held, g, 0.0) @ grid.weights[part.row]
-        for spot in form.spots:
-            total += np.array([m / grid.total for m in spot.masses]) * kernel.floats(spot.distance)
-        found.append(total)
-    return found
 
 
 def proved(grid: Grid, forms: Sequence[Form], kernel: Kernel) -> list[list[arb]]:

@@ -52,7 +52,7 @@ def outside(law_set: LawSet, where: Outputs, measure: Measure) -> arb:
             return arb("inf")
         grown = (c * balls.of(a * (a - 1) * apart**2) + balls.of(1 - a) * balls.of(held).log()).exp()
         total += grown * beyond(c, far)
-    return total * where.proved_norm()[0]
+    return total * where.norm()[0]
 
 
 def _side(law_set: LawSet, kernel: Kernel, measure: Power, mirrored: bool) -> tuple[int, int, int]:

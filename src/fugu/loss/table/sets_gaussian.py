@@ -11,10 +11,11 @@ from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.set_family import SetFamily
 from fugu.loss.leakage import PairLoss
 from fugu.loss.search.gaussian import LEAST, gaussian_scale, require_delta
+from fugu.loss.search.sets_pure import pure_loss
 from fugu.loss.search.shifts import fast_gaussian_mu
 from fugu.loss.sets.kernels import Kernel
-from fugu.loss.sets.pure import prove_pure, pure_loss
-from fugu.loss.table.sets import Sets, finite
+from fugu.loss.sets.pure import prove_pure
+from fugu.loss.table.sets import Sets, finite, in_steps
 from fugu.noise.gaussian import Gaussian
 
 
@@ -28,7 +29,7 @@ class SetsGaussian(Sets[Gaussian]):
         """e^{-d^2 / 2 steps^2}."""
         return Kernel.gaussian(steps)
 
-    def pure(self, item: SetFamily, noise: Gaussian, epsilon: Fraction) -> list[PairLoss]:  # noqa: ARG002
+    def pure(self, item: SetFamily, noise: Gaussian, epsilon: Fraction) -> list[PairLoss]:
         """It bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either."""
         return prove_pure(item, Kernel(None))
 
@@ -52,6 +53,12 @@ class SetsGaussian(Sets[Gaussian]):
     def leak(self, item: SetFamily, noise: Gaussian) -> float:
         """Infinite, unless nothing is added."""
         return pure_loss(item, Kernel(None)) if noise.silent else math.inf
+
+    def epsilon(self, item: SetFamily, noise: Gaussian) -> float:
+        """Infinite, unless nothing is added."""
+        if not noise.silent:
+            return math.inf
+        return max(loss.value for loss in prove_pure(in_steps(item, noise)[0], Kernel(None)))
 
 
 LEAKAGE = SetsGaussian()

@@ -10,11 +10,12 @@ from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.set_family import SetFamily
 from fugu.loss.leakage import PairLoss
 from fugu.loss.search.ranges import over
+from fugu.loss.search.sets_pure import pure_loss
 from fugu.loss.sets.kernels import Kernel
-from fugu.loss.sets.pure import prove_pure, pure_loss
-from fugu.loss.table.sets import Sets, finite
+from fugu.loss.sets.pure import prove_pure
+from fugu.loss.table.sets import Sets, finite, in_steps
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import float_up
+from fugu.numbers.exact import as_fraction, float_up
 
 
 @final
@@ -55,6 +56,12 @@ class SetsLaplace(Sets[Laplace]):
     def leak(self, item: SetFamily, noise: Laplace) -> float:
         """The largest N / D."""
         return pure_loss(item, Kernel.of(noise))
+
+    def epsilon(self, item: SetFamily, noise: Laplace) -> float:
+        """The largest N / D; lattice and continuous noise agree."""
+        whole, unit = in_steps(item, noise)
+        kernel = Kernel(None if noise.silent else unit / as_fraction(noise.scale))
+        return max(loss.value for loss in prove_pure(whole, kernel))
 
 
 LEAKAGE = SetsLaplace()

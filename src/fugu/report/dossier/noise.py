@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.weakness import WORTHLESS
 from fugu.laws.family import Family
+from fugu.laws.set_family import SetFamily
+from fugu.loss.channel.any_belief import any_belief
 from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
@@ -42,7 +46,10 @@ def amounts(certificate: Certificate) -> Amounts:
     part = running[0][0]
     grid = float(part.lattice.grid) if part.lattice else None
     step = None if grid is None else grid * unit
-    laws = [item for item in part.certificate.laws if isinstance(item, Family) and not item.translates]
+    laws = [i for i in part.certificate.laws if isinstance(i, Family | SetFamily) and not i.translates]
+    if certificate.runs == "channel":
+        most = max(any_belief(part.certificate.channel) for part, _ in running)
+        return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
     if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
         return Amounts(error, half, None, None, None)
     spread = max(item.spread() for item in laws) * step
@@ -66,7 +73,7 @@ def _reach(certificate: Certificate, width: float) -> float | None:
     return width / (float(noise.scale) * float(published_unit(certificate)))
 
 
-def _range(certificate: Certificate, laws: list[Family], step: float) -> float:
+def _range(certificate: Certificate, laws: Sequence[Family | SetFamily], step: float) -> float:
     """The distance of the farthest two values: of the bounds of a statistic, else of the believed values."""
     stated = certificate.body.get("statistic") or {}
     if "steps" in stated:

@@ -7,6 +7,7 @@ from typing import final
 
 from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
+from fugu.documents.confidence import check_sampled
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.remap import Remap
 from fugu.errors import BadNoise, CertificateError
@@ -18,6 +19,7 @@ from fugu.verifier.given import laws_given
 from fugu.verifier.kinds.registry import Kind, kind, parsed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, checked
 
+REMAP = "remap"
 _SAME = 1e-9
 """Errors are summed in doubles: less than this part of them is rounding."""
 
@@ -49,9 +51,12 @@ class LawBased(Kind):
         """What `Certificate.parse` has run, then what was not looked at before: the reading and the stated figures."""
         yield from parsed(certificate)
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
+        if "confidence" in certificate.body:
+            given = "the sets of laws are those that the counts give at the confidence stated, or hold them"
+            yield checked("confidence", given, lambda: check_sampled(certificate))
         says = "what is stated as proved is not below what is proved now"
         least = "outputs go where the stated loss is least for the stated weight"
-        yield checked("remap", least, lambda: is_least(certificate))
+        yield checked(REMAP, least, lambda: is_least(certificate))
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
 
 
