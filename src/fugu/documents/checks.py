@@ -78,8 +78,10 @@ def check_atoms(certificate: Certificate) -> None:
         raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
 
 
-def check_remap(certificate: Certificate) -> None:
-    """A table of outputs that can be read; where values go is a function of the output alone."""
+def check_moves(certificate: Certificate) -> None:
+    """Where values are moved before noise, and outputs after it: a support, atoms, and a table of outputs alone."""
+    check_support(certificate)
+    check_atoms(certificate)
     _ = Remap.in_certificate(certificate)
 
 
@@ -150,9 +152,7 @@ _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the 
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
-        ("support", "values are moved to increasing finite numbers, or to none", check_support),
-        ("atoms", "noise on atoms, if it is that, starts from atoms and ends there", check_atoms),
-        ("remap table", "outputs are moved, if they are, by a table of outputs alone", check_remap), _SHARES,
+        ("support", "values are moved to increasing finite numbers, or to none", check_moves), _SHARES,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,
