@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fugu import Discrete, Laplace, LawPair, delta, epsilon, renyi
+from fugu import Box, Discrete, Hull, Laplace, LawPair, Pure, calibrate, delta, epsilon, renyi, verify
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws import Shifted
@@ -116,3 +116,33 @@ def test_laws_off_the_atoms_and_translates_are_refused():
     [moved] = [shape.on(Lattice(Fraction(1))) for shape in shapes(as_pairs(Shifted(1)))]
     with pytest.raises(NotProvable, match="translates"):
         bound([moved], AtomLaplace(1.0, 1, (0, 1)), Ratio(Fraction(1), Fraction(0)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sets_of_laws_lose_what_their_worst_members_lose(seed):
+    """For hulls the worst members are corners: every two of them, each by itself, against the bound over the sets."""
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.choice(15, 4, replace=False)).astype(float)
+    corners = [[Discrete(values, rng.integers(1, 9, 4)) for _ in range(3)] for _ in range(2)]
+    [item] = [shape.on(Lattice(Fraction(1))) for shape in shapes([LawPair(*(Hull(laws) for laws in corners))])]
+    noise = AtomLaplace(float(rng.uniform(1, 6)), 1, values.astype(int))
+    proved = max(loss.value for loss in pure_bounds(item, noise, Fraction(0)))
+    each = [epsilon(noise, LawPair(p, q)) for p in corners[0] for q in corners[1]]
+    assert proved == pytest.approx(max(each), rel=1e-9)
+    assert proved > min(each) * 1.01  # the loss of some other members would be too little
+    with pytest.raises(BadNoise, match="none of the atoms"):
+        pure_bounds(item, AtomLaplace(2.0, 1, values[:-1].astype(int)), Fraction(0))
+    with pytest.raises(NotProvable, match="no delta"):
+        delta_bounds(item, noise, Fraction(0))
+
+
+def test_noise_on_atoms_for_boxes_is_calibrated_remapped_and_verified():
+    boxes = (
+        Box([0, 1, 3, 7], [c / 20 - 0.03 for c in counts], [c / 20 + 0.03 for c in counts])
+        for counts in ((6, 3, 8, 3), (2, 7, 4, 7))
+    )
+    pair = LawPair(*boxes, "a vs b")
+    added, moved = (calibrate(pair, Pure(0.5), noise=kind) for kind in ("laplace", "atoms"))
+    assert moved.noise.scale == added.noise.scale and moved.noise.atoms == (0, 1, 3, 7)
+    assert verify(moved).holds and verify(moved.remapped()).holds
+    assert moved.remapped().expected_error() < moved.expected_error() < added.expected_error()

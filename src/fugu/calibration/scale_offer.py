@@ -27,6 +27,7 @@ from fugu.guarantee.curve import Guarantee
 from fugu.laws.family import Family
 from fugu.laws.items import Shape, items
 from fugu.laws.mean import mean_law
+from fugu.laws.set_family import SetFamily
 from fugu.loss.door import bound, leakage
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
@@ -100,7 +101,7 @@ class ScaleOffer(Offer):
         """The noise for these laws: on their atoms, if it is noise on atoms."""
         if not self.kind.on_atoms:
             return noise
-        return noise.placed(*mean_law([item for item in laws if isinstance(item, Family)]))
+        return noise.placed(*mean_law([item for item in laws if isinstance(item, Family | SetFamily)]))
 
     def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> Calibrated:
         """Without noise even the unrounded value may go out, if that is proved."""

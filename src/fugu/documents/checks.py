@@ -14,12 +14,12 @@ from fugu.documents.labels import misnamed
 from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
 from fugu.errors import CertificateError
-from fugu.laws.family import reached
+from fugu.laws.family import Family, reached
+from fugu.laws.set_family import SetFamily
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
-from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
@@ -70,16 +70,18 @@ def check_atoms(certificate: Certificate) -> None:
     noise, lattice, support = certificate.drawn, certificate.lattice, certificate.support
     if not isinstance(noise, AtomLaplace):
         return
-    places = [family.points for family in certificate.families]
+    known = support is not None and all(item.atoms for item in certificate.items)
+    places = [item.points for item in certificate.items if isinstance(item, Family | SetFamily)]
     if support is not None and lattice is not None:
         places.append(lattice.index(support))
-    known = support is not None and len(certificate.families) == len(certificate.items)
     if not known or not set(np.concatenate(places).tolist()) <= set(noise.atoms):
         raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
 
 
-def check_remap(certificate: Certificate) -> None:
-    """A table of outputs that can be read; where values go is a function of the output alone."""
+def check_moves(certificate: Certificate) -> None:
+    """Where values are moved before noise, and outputs after it: a support, atoms, and a table of outputs alone."""
+    check_support(certificate)
+    check_atoms(certificate)
     _ = Remap.in_certificate(certificate)
 
 
@@ -147,21 +149,10 @@ _LATTICE: Check = (
 PROPERTY = "property"
 """Named in a verdict where the secret is a property of the whole."""
 _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
-_ATOMS, _REMAP = "atoms", "remap table"
-
-
-def concerns(name: str, body: Json) -> bool:
-    """Whether a check has something to look at: no property, no noise on atoms and no remap pass by having none."""
-    there = {PROPERTY: PROPERTY in body, _REMAP: "remap" in body, _ATOMS: body.get("noise", {}).get("kind") == _ATOMS}
-    return there.get(name, True)
-
-
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
-        ("support", "values are moved to increasing finite numbers, or to none", check_support),
-        (_ATOMS, "noise on atoms starts from atoms and ends there", check_atoms),
-        (_REMAP, "outputs are moved by a table of outputs alone", check_remap), _SHARES,
+        ("support", "values are moved to increasing finite numbers, or to none", check_moves), _SHARES,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from fugu.errors import CertificateError, NotProvable, UsageError
 from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family
 from fugu.laws.mean import mean_law
 from fugu.laws.places import nearest
+from fugu.laws.set_family import SetFamily
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
@@ -95,11 +97,12 @@ class Weighed:
 def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> Weighed:
     """What a certificate says it draws, with its weight; refused where a remap is not known."""
     noise, lattice = certificate.drawn, certificate.lattice
-    families = certificate.families if certificate.kind == "additive" else ()
+    items = certificate.items if certificate.kind == "additive" else ()
+    families = [item for item in items if isinstance(item, Family | SetFamily)]
     if not isinstance(noise, Laplace | Gaussian | AtomLaplace) or lattice is None or noise.silent:
         raise UsageError("a remap is for one number with lattice noise or noise on atoms; here nothing would change")
     support = certificate.support
-    if not families or len(families) < len(certificate.items) or support is None:
+    if not families or len(families) < len(items) or support is None:
         raise UsageError("a remap needs laws whose values are known; these have spread, or are translates")
     points, mean = mean_law(families)
     if weight is not None and (len(weight) != len(points) or min(weight) < 0 or not any(weight)):

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
+from fugu.laws.set_family import SetFamily
 
 _LONGEST = 512
 """Common denominators of more bits than this are not carried: the mean is then rounded to units of 2^-60."""
 
 
-def mean_law(families: Sequence[Family]) -> tuple[NDArray[np.int64], list[int]]:
-    """All points of the families, sorted, and whole numbers in proportion to the average of all their laws.
+def mean_law(families: Sequence[Family | SetFamily]) -> tuple[NDArray[np.int64], list[int]]:
+    """All points of the families, sorted, and whole numbers in proportion to the average of all their laws; of sets of
+    laws, of their centres.
 
     Exact unless the totals have a common multiple of more than 512 bits; then each is within 2^-60 of it. A weight is
     for errors, never for a guarantee.
@@ -28,10 +30,15 @@ def mean_law(families: Sequence[Family]) -> tuple[NDArray[np.int64], list[int]]:
     ([0.0, 2.0], [5, 3])
     """
     points = np.unique(np.concatenate([family.points for family in families]))
-    laws = [
-        law.scatter(np.searchsorted(points, family.points), len(points)) for family in families for law in family.laws
-    ]
-    return points, averaged(laws)
+    return points, averaged([law for family in families for law in _on(points, family)])
+
+
+def _on(points: NDArray[np.int64], family: Family | SetFamily) -> list[Masses]:
+    """The laws of a family, or the centres of its sets, on more points."""
+    if isinstance(family, SetFamily):
+        centres = [one.centre() for one in family.sets]
+        return [law.masses.scatter(np.searchsorted(points, law.values), len(points)) for law in centres]
+    return [law.scatter(np.searchsorted(points, family.points), len(points)) for law in family.laws]
 
 
 def averaged(laws: Sequence[Masses]) -> list[int]:

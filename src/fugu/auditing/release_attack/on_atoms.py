@@ -9,10 +9,19 @@ import numpy as np
 
 from fugu.auditing.release_attack.channel import Channel, Window
 from fugu.auditing.shadows import Floats
+from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
 from fugu.laws.places import nearest
+from fugu.loss.sets.kernels import Kernel
 from fugu.noise.atoms import AtomLaplace
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
+
+
+def ratios_of(certificate: Certificate) -> Kernel:
+    """The decay that sets the ratios of noised masses; noise on atoms has those of Laplace noise."""
+    noise = certificate.number_noise
+    return Kernel.of(Laplace(noise.scale, noise.grid) if isinstance(noise, AtomLaplace) else noise)
 
 
 @dataclass(frozen=True, eq=False)
