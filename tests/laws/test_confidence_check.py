@@ -63,12 +63,12 @@ def test_one_limit_moved_inward_is_seen(rng):
     if isinstance(part, Ball):
         edited = Ball(part.centre(), Fraction(part.radius) * (1 - Fraction(1, 10**8)), part.distance)
     else:
-        low, high = part.lower.copy(), part.upper.copy()
-        places = [i for i in range(k - isinstance(part, Band)) if low[i] > 0]
+        low, high, up = part.lower.copy(), part.upper.copy(), bool(rng.integers(2))
+        places = [i for i in range(k - isinstance(part, Band)) if (high[i] < 1 if up else low[i] > 0)]
         if not places:
             return 0
         i = places[int(rng.integers(len(places)))]
-        low[i] = min(low[i] * (1 + 1e-7), high[i])
+        low[i], high[i] = (low[i], high[i] * (1 - 1e-7)) if up else (low[i] * (1 + 1e-7), high[i])
         edited = type(part).exactly(part.values, low, high)
     check_confidence(found, range(k), counts, 0.05, ordered)
     with pytest.raises(CertificateError, match="is narrower"):
@@ -95,6 +95,9 @@ def test_a_ball_around_another_law_or_in_the_wrong_divergence_fails():
             check_confidence(part, range(3), counts, 0.05, ordered=False)
     with pytest.raises(CertificateError, match="the stated ball is narrower"):  # KL says nothing of another population
         check_confidence(Ball(Discrete(range(3), counts), 9, "kl"), range(3), counts, 0.05, ordered=False, shift=0.1)
+    for tiny in (0.0, 1e-9, 1e-3):  # where Agrawal's expression is small again, and means nothing
+        with pytest.raises(CertificateError, match="the stated ball is narrower"):
+            check_confidence(Ball(Discrete(range(6), MANY), tiny, "kl"), range(6), MANY, 0.05, ordered=False)
     check_confidence(Ball(Discrete(range(3), [1, 2, 3]), 9, "kl"), range(3), counts, 0.05, ordered=False)
 
 

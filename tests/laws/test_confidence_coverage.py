@@ -12,10 +12,12 @@ from scipy.stats import beta, binom
 
 from fugu import Ball, Band, Box, Intersection
 from fugu.errors import BadLaw, UsageError
-from fugu.laws.sets import confidence_set
+from fugu.laws.sets import confidence_set, secret_error
 from fugu.laws.sets.clopper import clopper_box
 from fugu.laws.sets.kolmogorov import kolmogorov_band
 from fugu.laws.sets.local_levels import level_band, levels
+from fugu.laws.sets.mixture import mixture_radius
+from fugu.laws.sets.radii import divergence_radius, variation_radius
 from hunting import search
 
 
@@ -142,21 +144,19 @@ def simulated(rng, runs):
         counts = rng.multinomial(n, law).tolist()
         for ordered in missed:
             missed[ordered] += not holds(confidence_set(range(k), counts, 0.1, ordered=ordered), law)
-    return missed, runs
+    return missed
 
 
 @search("coverage of confidence sets by simulation")
-def sets_hold_their_laws(rng):
-    missed, runs = simulated(rng, 400)
-    most = binom.isf(1e-9, runs, 0.1)  # one false alarm in a thousand million
-    assert max(missed.values()) <= most
+def sets_hold_their_laws(rng, runs=400):
+    missed = simulated(rng, runs)
+    assert max(missed.values()) <= binom.isf(1e-9, runs, 0.1)  # one false alarm in a thousand million
     return runs
 
 
 def test_sets_hold_their_laws_in_short():
     for seed in range(3):
-        missed, runs = simulated(np.random.default_rng(seed), 60)
-        assert max(missed.values()) <= binom.isf(1e-6, runs, 0.1)
+        assert sets_hold_their_laws(np.random.default_rng(seed), runs=60) == 60
 
 
 def test_bins_laid_on_the_reference_are_unsound():
@@ -215,17 +215,22 @@ def test_a_set_on_the_observed_values_only_is_unsound():
             assert found.top(unit) > 0, "every declared value counts, seen or not"
 
 
-def test_the_notes_own_sets_of_counts():
-    """The two references of 60 rows in the vectors: limits to their digits (95 %, full level for each kind)."""
-    p, q = [8, 14, 20, 11, 5, 2], [5, 9, 18, 15, 9, 4]
-    box = clopper_box(range(6), p, 0.05)
-    assert box.lower[0] == pytest.approx(float(beta.ppf(0.05 / 12, 8, 53)), rel=1e-11)
-    assert box.upper[5] == pytest.approx(float(beta.isf(0.05 / 12, 3, 58)), rel=1e-11)
-    band, eta = level_band(range(6), q, 0.05), levels(60, Fraction(1, 20)).eta
-    assert band.lower[0] == pytest.approx(float(beta.ppf(eta / 2, 5, 56)), rel=1e-10)
-    assert band.upper[0] == pytest.approx(float(beta.isf(eta / 2, 6, 55)), rel=1e-10)
-    kolmogorov = kolmogorov_band(range(6), q, 0.05)
-    assert kolmogorov.upper[0] - kolmogorov.lower[0] > band.upper[0] - band.lower[0]
+def test_printed_sets_of_two_references():
+    """60 rows of each of two secrets, 95 % together: the printed limits, to their digits."""
+    p, q, error = [8, 14, 20, 11, 5, 2], [5, 9, 18, 15, 9, 4], secret_error(0.95, 2, disjoint=True)
+    box = clopper_box(range(6), p, error)
+    low = [0.038629360911, 0.100421913208, 0.174007817953, 0.067666244719, 0.015031187709, 0.001115590757]
+    high = [0.300910312055, 0.418690746232, 0.525275976119, 0.361542482493, 0.235276697439, 0.160674312343]
+    assert box.lower == pytest.approx(low, abs=1e-12) and box.upper == pytest.approx(high, abs=1e-12)
+    band = level_band(range(6), q, error)
+    low = np.array([0.011420143353, 0.088622523041, 0.323679042604, 0.576121592674, 0.766496257713, 1])
+    high = np.array([0.257517869838, 0.442611990295, 0.734962201178, 0.921879209880, 0.993559024008, 1])
+    inside = np.concatenate([band.lower - low, high - band.upper])  # printed from an eta of fewer digits, rounded down
+    assert inside.min() >= -1e-12 and inside.max() < 5e-6
+    assert divergence_radius(60, 6, error) == pytest.approx(0.228751146288, abs=1e-12)
+    assert variation_radius(60, 6, error) == pytest.approx(0.255004456368, abs=1e-12)
+    wider = kolmogorov_band(range(6), q, error)
+    assert wider.upper[0] - wider.lower[0] > band.upper[0] - band.lower[0]
 
 
 def test_without_rows_nothing_is_ruled_out():
@@ -241,6 +246,20 @@ def test_half_of_the_error_goes_to_each_part():
     band, box = confidence_set(range(3), counts, error).sets
     assert band == level_band(range(3), counts, 0.025) != level_band(range(3), counts, error)
     assert box == clopper_box(range(3), counts, 0.025) != clopper_box(range(3), counts, error)
+
+
+def test_the_radius_is_chosen_by_numbers_never_by_counts():
+    """Both radii are valid, the smaller of them is not: one is taken above 20 rows per value, the other up to there."""
+    for counts, moments in (([20] * 4, False), ([21, 20, 20, 20], True), ([400, 0, 0, 0], True), ([3, 1, 0, 0], False)):
+        box, ball = confidence_set(range(4), counts, 0.1, ordered=False).sets
+        rule = divergence_radius(sum(counts), 4, 0.05) if moments else mixture_radius(counts, 0.05)
+        assert ball.distance == "kl" and ball.radius == rule and isinstance(box, Box)
+    few = [20] * 4
+    assert mixture_radius(few, 0.05) < divergence_radius(80, 4, 0.05), "which is smaller does change"
+    assert mixture_radius([1, 0, 79, 0], 0.05) > divergence_radius(80, 4, 0.05)
+    assert confidence_set(range(4), [1, 0, 79, 0], 0.1, ordered=False).sets[1].radius == mixture_radius(
+        [1, 0, 79, 0], 0.05
+    )
 
 
 def test_every_set_holds_the_observed_frequencies():

@@ -59,7 +59,7 @@ class Scales:
         """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""
         rows: list[Any] = []
         for kind in kinds().values():
-            if kind.refusal(self.ask) is not None or not self._covered(kind):
+            if not kind.considered or kind.refusal(self.ask) is not None or not self._covered(kind):
                 continue
             try:
                 where = problem(self.given, self.ask, kind, self._grid())
@@ -77,7 +77,8 @@ class Scales:
             for item in self.given:
                 leakage(item.shape, kind.name)  # refuses with what there is instead
             return [kind]
-        return [k for k in kinds().values() if k.released and k.refusal(self.ask) is None and self._covered(k)]
+        able = [k for k in kinds().values() if k.released and k.considered and self._covered(k)]
+        return [k for k in able if k.refusal(self.ask) is None]
 
     def _covered(self, kind: Kind) -> bool:
         return all(covers(item.shape, kind.name) for item in self.given)

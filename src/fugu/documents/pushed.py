@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,8 +18,20 @@ from fugu.laws.set_family import SetFamily
 def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
     """The laws of a value, as the certified mechanism sees it: to the nearest supported one, then onto the lattice."""
     support, lattice = certificate.support, certificate.lattice
+    if certificate.runs == "channel":
+        return tuple(_by_row(item, certificate) for item in given)
     seen = given if support is None else [item.push(support) for item in given]
     return tuple(item.numbered() if lattice is None else item.on(lattice) for item in seen)
+
+
+def _by_row(item: Shape, certificate: Certificate) -> Shape:
+    """The laws of the numbers of the channel's rows: each value moved to the nearest that has one."""
+    support = certificate.support
+    if support is None or not isinstance(item, Family | SetFamily):
+        raise BadNoise("a channel has rows for stated values, and these laws have other ones")
+    seen = item.push(support)
+    places = np.searchsorted(support, seen.points)
+    return seen.moved(places) if isinstance(seen, SetFamily) else replace(seen, points=places)
 
 
 def halves_agree(whole: Certificate, half: Certificate) -> bool:
@@ -29,7 +42,8 @@ def halves_agree(whole: Certificate, half: Certificate) -> bool:
     be for anything. Normal laws of vectors are stated before rounding, so halves with other grids state the same."""
     if whole.runs != half.runs:
         return False
-    if whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
+    rows = whole.runs == "channel"  # which are for the values of the support: there the numbers of laws say too little
+    if not rows and whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
         return True
     try:
         return _IMAGES[whole.runs](whole, half)
@@ -48,7 +62,13 @@ _IMAGES: dict[str, Callable[[Certificate, Certificate], bool]] = {
     "analysis": _images_agree,
     "vector": _images_agree,
     "correlated": lambda whole, half: whole.fingerprint == half.fingerprint,
+    "channel": lambda whole, half: _rows_for(whole) == _rows_for(half),
 }
+
+
+def _rows_for(certificate: Certificate) -> tuple[str, list[float]]:
+    """The laws that a channel is for, and the values that its rows are for."""
+    return certificate.fingerprint, list(certificate.body["support"])
 
 
 def _in_values(certificate: Certificate) -> tuple[Shape, ...] | None:

@@ -14,7 +14,8 @@ from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UsageError
 from fugu.noise.kind import kinds
 from fugu.noise.lattice import Lattice
-from fugu.report.amounts import Amount, amount_of
+from fugu.report.amount import Amount
+from fugu.report.amounts import amount_of
 from fugu.report.shapes import limit
 
 if TYPE_CHECKING:

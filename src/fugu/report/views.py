@@ -16,7 +16,8 @@ from fugu.documents.labels import secrets_named
 from fugu.laws.family import Family
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
-from fugu.report.amounts import Amount, amount_of
+from fugu.report.amount import Amount
+from fugu.report.amounts import amount_of
 from fugu.report.kernels import Kernel, kernel_of
 from fugu.report.picture import Margin
 from fugu.report.shapes import NUMBERS, PICTURES

@@ -26,4 +26,5 @@ _SHAPES = {
     "analysis": {"line", "smooth"},
     "vector": {"space"},
     "correlated": {"normal"},
+    "channel": {"line", "sets"},
 }

@@ -33,6 +33,7 @@ def l1(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
     "the tight loss of the worst laws in the sets: proved in docs/proofs/sets.md",
     place=100,
     shapes=("sets",),
+    noises=("laplace", "atoms"),
     beaten_by="envelope",
 )
 def exact(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:

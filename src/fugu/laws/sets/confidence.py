@@ -56,12 +56,14 @@ def confidence_set(
     if n == 0 or k == 1 or rho == 1:
         return Box.everything(there)
     box = _wider(clopper_box(there, rows, level / 2), rho)
-    if ordered:
-        return Intersection([_wider(level_band(there, rows, level / 2), rho), box])
     centre = Discrete(there, rows)
+    if ordered:
+        return Intersection([_wider(level_band(there, rows, level / 2), rho), box], centre)
     if rho:
-        return Intersection([box, Ball(centre, min(Fraction(1), Fraction(variation_radius(n, k, level / 2)) + rho))])
-    return Intersection([box, Ball(centre, Fraction(kl_radius(rows, level / 2)), "kl")])
+        return Intersection(
+            [box, Ball(centre, min(Fraction(1), Fraction(variation_radius(n, k, level / 2)) + rho))], centre
+        )
+    return Intersection([box, Ball(centre, Fraction(kl_radius(rows, level / 2)), "kl")], centre)
 
 
 def kl_radius(counts: Sequence[int], error: Fraction) -> float:

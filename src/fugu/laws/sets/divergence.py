@@ -25,7 +25,7 @@ from fugu.numbers.balls import of, precision
 Floats = NDArray[np.float64]
 _BITS = 160
 _SHARPEST = 2000
-_STEPS = 90
+_STEPS = 66
 _CLOSE = 2.0**-600
 
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.fixed import fixed
 from fugu.laws.sets.band import Band
 from fugu.laws.sets.clopper import clopper_pearson
 from fugu.laws.sets.crossing import noncrossing
@@ -124,9 +125,11 @@ def _levels(n: int, eta: float) -> Levels:
     from scipy.special import betainccinv, betaincinv
 
     ranks = _ranks(n)
-    low = np.maximum.accumulate(np.clip(betaincinv(ranks, n + 1 - ranks, eta / 2), 0.0, 1.0))
-    high = np.minimum.accumulate(np.clip(betainccinv(ranks, n + 1 - ranks, eta / 2), 0.0, 1.0)[::-1])[::-1]
-    return Levels(n, eta, ranks, low, high)
+    low = np.nan_to_num(betaincinv(ranks, n + 1 - ranks, eta / 2), nan=0.0)
+    high = np.nan_to_num(betainccinv(ranks, n + 1 - ranks, eta / 2), nan=1.0)
+    low = np.maximum.accumulate(np.clip(low, 0.0, 1.0))
+    high = np.minimum.accumulate(np.clip(high, 0.0, 1.0)[::-1])[::-1]
+    return Levels(n, eta, fixed(ranks), fixed(low), fixed(high))
 
 
 @lru_cache(maxsize=256)
@@ -147,7 +150,7 @@ def _union(n: int, error: Fraction) -> Levels:
     each = error / len(ranks)
     low = np.array([clopper_pearson(r, n, each)[0] for r in ranks.tolist()])
     high = np.array([clopper_pearson(r - 1, n, each)[1] for r in ranks.tolist()])
-    return Levels(n, 0.0, ranks, low, high)
+    return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
 
 
 def _rounded_down(eta: float) -> float:
