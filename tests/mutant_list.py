@@ -47,6 +47,8 @@ FORGERIES, COMMITMENTS = "publication/test_release_forgeries.py", "publication/t
 CRASHES, OUTSIDE = "publication/test_publish_crashes.py", "auditing/test_outside_files.py"
 EVIDENCE = "auditing/test_outside_evidence.py"
 FALSE_CHAIN = "translation/test_chain_attack.py::test_fewer_entries_than_states"
+SETS, SETS_SUMMED = "loss/test_sets_pure.py", "loss/test_sets_bounds.py"
+SETS_DOORS = "calibration/test_sets_calibration.py"
 BETWEEN, LIMITS = "translation/test_interval_chain.py", "priors/test_interval_limits.py"
 FITTED, INTERVALS = "priors/test_interval_fit.py", "queries/test_interval_releases.py"
 SUMS, TWICE = "second/test_second_brute.py", "second/test_second_agrees.py"
@@ -198,6 +200,33 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("printed d squared", "    w = u**2 / d\n", "    w = u**2 / d**2\n"),
     ("fractional order lowered", "whole = math.ceil(nu)", "whole = max(1, math.floor(nu))"),
     ("lattice deficit twice", "/ balls.of(order - 1)))", "* 2 / balls.of(order - 1)))"),
+    ["loss/sets/windows.py", SETS],
+    ("windows in doubles", "found[wrong] = _bisected(np.zeros_like(y), widest[wrong], lambda r: good(True, y, r))", "del y"),
+    ("mass nearer than nothing", "last = np.maximum(first, last)", "last = last + 0"),
+    ["loss/sets/box.py", SETS],
+    ("laws that do not sum to 1", "rest = one - sum(lower)", "rest = sum(room)"),
+    ["loss/sets/ball.py", SETS],
+    ("half the radius", "total * d, n * total", "total * d, n * total // 2"),
+    ["loss/sets/band.py", SETS],
+    ("the wrong end of a level", "grid.points[first] + grid.points[last]", "2 * grid.points[first]"),
+    ["loss/sets/pure.py", SETS],
+    ("one order of sets", "max(_largest(known[i][0], known[j][1]), _largest(known[j][0], known[i][1]))", "_largest(known[i][0], known[j][1])"),
+    ("largest and least swapped", "max(_largest(known[i][0], known[j][1]),", "max(_largest(known[j][1], known[i][0]),"),
+    ["loss/search/sets_pure.py", SETS],
+    ("no number, no loss", "math.inf if math.isnan(largest) else math.log", "math.log"),
+    ["loss/sets/bounds.py", SETS_SUMMED],
+    ("the dual without a corner", "for p in (found.least[i][k], found.most[i][k])", "for p in (found.most[i][k],)"),
+    ["loss/sets/outputs.py", SETS_SUMMED],
+    ("no outputs beyond the last value", "            found[-1] += beyond\n", ""),
+    ["loss/sets/tails.py", SETS_SUMMED],
+    ("likely values far out", "total += grown * beyond(c, far)", "total += beyond(c, far)"),
+    ["loss/sets/summing.py", SETS_SUMMED],
+    ("sums of one order", "for order in ((i, j), (j, i)))", "for order in ((i, j),))"),
+    ["laws/set_family.py", SETS_DOORS],
+    ("sets on other values", "if not np.array_equal(law.values, values):", NO),
+    ("a law with an error is exact", "    if law.error:\n", "    if False:\n"),
+    ["laws/encoding.py", SETS_DOORS],
+    ("sets that declare something else", "if any(not np.array_equal(one.values, points) for one in sets):", NO),
     ["loss/vectors/exact.py", VECTORS],
     ("one order of a vector ratio", "for s, t in ((a, b), (b, a)):", "for s, t in ((a, b),):"),
     ("what comes from the right", "sums[k] = sums[k] + beyond", "sums[k] = sums[k] + 0 * beyond"),
@@ -391,8 +420,9 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("spikes of no width", "if float(model.covariances_.min()) >= least:", "if True:"),
     ["calibration/lattice.py", "calibration/test_out_of_reach.py calibration/test_choices.py"],
     ("a lattice that shows", "    if steps < FINER:\n        raise first", "    if False:\n        raise first"),
-    ("rounding unsaid", "if self.finer is None:", "if True:"),
     ("another grid than asked for", "if not asked.free:", "if False:"),
+    ["calibration/problem.py", "calibration/test_out_of_reach.py calibration/test_choices.py"],
+    ("rounding unsaid", "if self.finer is None:", "if True:"),
     ("laws not rounded", "Problem(tuple(item.on(lattice) for item in given),", "Problem(tuple(item.numbered() for item in given),"),
     ("values moved to the atoms of others", "        if len(atoms) < len(self.given):\n            return None", "        if not atoms:\n            return None", PROVE),
     ["documents/document.py", f"{FORGED} {CERTIFICATE}"],
