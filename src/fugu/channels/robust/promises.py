@@ -71,8 +71,9 @@ class Promises:
         return over, self.cone.require_all(Vector(((-1 / height, self.k),)), ((1.0, floor),))
 
     def ratios(self, duals: Floats) -> Floats:
-        """alpha of the ordered pairs (pairs, outputs) from the duals (outputs, rows)."""
-        return np.clip(duals[:, self.pair_rows].T / self.ratio, 0.0, None)
+        """alpha of the ordered pairs (pairs, outputs) from the duals (outputs, rows): those of D_t - e^-epsilon N_s are
+        e^epsilon alpha, also where the row was held to a smaller power."""
+        return np.clip(duals[:, self.pair_rows].T * np.exp(-float(self.problem.epsilon)), 0.0, None)
 
     def caps(self, duals: Floats) -> Floats | None:
         """The prices of the cap, (points, outputs)."""

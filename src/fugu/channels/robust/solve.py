@@ -19,8 +19,11 @@ from fugu.channels.robust.cone import Floats
 from fugu.channels.robust.outer import provable
 from fugu.channels.robust.planes import finer, from_within
 from fugu.channels.robust.tried import expected, solved
+from fugu.errors import OutOfReach
 from fugu.laws.masses import Masses
 
+_CELLS = 160_000
+"""Points times outputs, a minute or two."""
 _HOPE = 0.25
 """What finer planes around a Kullback-Leibler ball may be expected to gain."""
 _LEAST = 1e-9
@@ -32,8 +35,16 @@ def solve_robust(problem: ChannelProblem) -> Found:
 
     - `problem`: laws and sets of laws in any mixture; cap, delta, worst case and order as it asks for.
 
-    For epsilon 0 without delta, and for a cap of 0, the channel is the best constant one.
+    For epsilon 0 without delta, and for a cap of 0, the channel is the best constant one. Raises `OutOfReach` beyond
+    400 points with as many outputs.
     """
+    if problem.n * problem.m > _CELLS:
+        raise OutOfReach(
+            f"a channel for sets of laws with {problem.n} points and {problem.m} outputs is not searched for; "
+            f"declare bins so that points times outputs are at most {_CELLS}",
+            points=problem.n * problem.m,
+            limit=_CELLS,
+        )
     if (problem.epsilon == 0 and problem.delta == 0) or problem.cap == 0:
         return constant(problem)
     tries = [solved(dataclasses.replace(problem, laws=laws)) for laws in provable(problem.laws)]
