@@ -89,3 +89,11 @@ def test_the_same_problem_gives_the_same_channel(seed):
     problem = draw(np.random.default_rng(seed))
     first, second = find(problem), find(problem)
     assert np.array_equal(first.matrix, second.matrix)
+
+
+@pytest.mark.parametrize(("seed", "place"), [(101627, 4), (102008, 0), (103953, 1), (101281, 1), (100428, 4)])
+def test_what_the_hunt_once_caught(seed, place):
+    """Cells of 1e-10 behind e^12 lost in the tolerance of the solver, and laws without a pair under the worst law."""
+    rng = np.random.default_rng(seed)
+    problem = [draw(rng) for _ in range(place + 1)][-1]
+    assert check(problem, find(problem))
