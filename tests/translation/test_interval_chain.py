@@ -234,6 +234,17 @@ def test_other_guarantees_go_by_the_diameter():
     assert fugu.translate(chain, 0.1) < fugu.translate(same, 0.1)
 
 
+@pytest.mark.parametrize("start", ["any", "stationary", [0.9, 0.1]])
+def test_what_has_settled_bounds_what_it_passes_on_itself(start):
+    chain = IntervalChain([[0.85, 0.05], [0.02, 0.9]], [[0.95, 0.15], [0.1, 0.98]], 10**5, start)
+    found = IntervalContraction(chain)
+    for side in (found.later, found.earlier):
+        levels = side.levels(0.02, 10**5)
+        bound = levels.values[-1]
+        assert levels.settled and len(levels) < 1500 and (bound >= levels.values[-2]).all()
+        assert (side._each(len(levels) + 1, [bound], (1,), 0.02).min(axis=0) <= bound).all()
+
+
 def test_a_chain_that_forgets_nothing_is_given_up_and_the_group_bound_stands(monkeypatch):
     monkeypatch.setattr(accountant, "_MOST_STEPS", 20)
     chain = IntervalChain(np.zeros((2, 2)), np.ones((2, 2)), 100)
