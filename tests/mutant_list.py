@@ -699,7 +699,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("laws of other records", "pair.p == made[a] and pair.q == made[b]", "True"),
     ("names of other shares", "if labels != [pair.label for pair in certificate.normal_pairs]:", NO),
     ["queries/column.py", "queries/test_column_mutants.py"],
-    ("wrong column", '[stored["publish"]], []', '[list(schema["columns"])[0]], []', "doors/test_one_row.py"),
+    ("wrong column", '[stored["publish"]], []', '[list(schema["columns"])[0]], []'),
     ("private unit not checked", "require_one_row_each(private.table, unit)", "None"),
     ("mapped twice", "already_mapped=True)", "already_mapped=False)", "doors/test_one_row.py queries/test_column_mutants.py"),
     ["data/private.py", "doors/test_one_row.py"],
