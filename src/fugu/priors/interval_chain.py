@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
+from fugu.fixed import fixed
 from fugu.numbers.exact import UNIT, MatrixLike, VectorLike
 from fugu.priors.chain_check import read_initial, read_length, read_states
 from fugu.priors.contracting import contracting_curve
@@ -188,7 +189,7 @@ class IntervalChain(Belief):
         room = self.upper - self.lower
         share = (1 - self.lower.sum(-1)) / np.maximum(room.sum(-1), 1e-300)
         found = self.lower + room * np.clip(share, 0.0, 1.0)[:, None]
-        return np.asarray(found / found.sum(-1, keepdims=True))
+        return fixed(np.asarray(found / found.sum(-1, keepdims=True)))
 
     def contains(self, transition: MatrixLike) -> bool:
         """Whether each row of `transition`, a (k, k) table, lies between its limits; of a stack, every table."""
