@@ -73,8 +73,8 @@ class Promises:
     def ratios(self, duals: Floats) -> Floats:
         """alpha of the ordered pairs (pairs, outputs) from the duals (outputs, rows): those of D_t - e^-epsilon N_s are
         e^epsilon alpha, also where the row was held to a smaller power."""
-        found: Floats = np.clip(duals[:, self.pair_rows].T * np.exp(-float(self.problem.epsilon)), 0.0, None)
-        return found
+        alpha: Floats = np.clip(duals[:, self.pair_rows].T * np.exp(-float(self.problem.epsilon)), 0.0, None)
+        return alpha
 
     def caps(self, duals: Floats) -> Floats | None:
         """The prices of the cap, (points, outputs)."""

@@ -5,9 +5,9 @@ For a ball in total variation of radius r around p:          max = min_g sum p m
 For limits L <= F <= U of the CDF within a box:              max = min_k' sum lower (k - k') + c (k - k')_+
                                                                    + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
 For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
-Each is duality of linear programs, so nothing is lost; (.)_+ is a new variable. The min of k is -max of -k.
 A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
-h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k.
+h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min of k
+is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
 """
 
 from __future__ import annotations
