@@ -123,9 +123,9 @@ def test_a_bound_with_delta_saves_noise_and_says_that_it_is_a_bound():
     values = np.arange(8.0)
     p, q = Discrete(values, [9, 8, 7, 6, 5, 4, 3, 2]), Discrete(values, [2, 3, 4, 5, 6, 7, 8, 9])
     pair = LawPair(Ball(p, 0.05), Ball(q, 0.05), "a vs b")
-    pure = fugu.calibrate(pair, fugu.Pure(1))
+    pure = fugu.calibrate(pair, fugu.Pure(1), noise="laplace")
     for budget in (Approx(1, 0.05), Renyi(2, 0.5)):
-        mechanism = fugu.calibrate(pair, budget)
+        mechanism = fugu.calibrate(pair, budget, noise="laplace")
         assert mechanism.certificate.method == "envelope" and fugu.verify(mechanism).holds
         assert mechanism.expected_error() < pure.expected_error()
         less = type(mechanism.noise)(float(mechanism.noise.scale) * 0.99, grid=1)

@@ -41,7 +41,7 @@ def test_printed_losses_and_scales_to_eight_digits(case):
     values = [float(x) for x in case["x"]]
     pair = LawPair(*(stated(case["set"], values, case[side]) for side in "pq"), "p vs q")
     assert fugu.epsilon(Laplace(float(case["scale"])), pair) == pytest.approx(float(case["epsilon"]), rel=2e-9)
-    mechanism = fugu.calibrate(pair, Pure(Fraction(case["target"])))
+    mechanism = fugu.calibrate(pair, Pure(Fraction(case["target"])), noise="laplace")
     assert float(mechanism.noise.scale) == pytest.approx(float(case["least_scale"]), rel=2e-9)
     assert fugu.verify(mechanism).holds and mechanism.certificate.method == "exact"
 
@@ -116,16 +116,16 @@ def test_a_box_without_width_is_the_plain_loss():
     "every", [Box.everything([0, 1, 7, 10]), Ball(Discrete([0, 1, 7, 10]), 1)], ids=["box", "ball"]
 )
 def test_where_every_law_is_possible_the_scale_is_the_range_over_epsilon(every):
-    mechanism = fugu.calibrate(LawPair(every, every), Pure(0.5))
+    mechanism = fugu.calibrate(LawPair(every, every), Pure(0.5), noise="laplace")
     assert mechanism.noise.scale == 20 and fugu.verify(mechanism).holds
     assert fugu.epsilon(Laplace(20), LawPair(every, every)) == pytest.approx(0.5, rel=1e-12)
 
 
 def test_one_value_loses_nothing_and_zero_epsilon_is_refused():
     one = Box([3], [0], [1])
-    assert fugu.calibrate(LawPair(one, one), Pure(1)).noise.scale == 0
+    assert fugu.calibrate(LawPair(one, one), Pure(1), noise="laplace").noise.scale == 0
     with pytest.raises(fugu.errors.NotProvable, match="no finite noise"):
-        fugu.calibrate(LawPair(Box.everything([0, 1]), Box.everything([0, 1])), Pure(0))
+        fugu.calibrate(LawPair(Box.everything([0, 1]), Box.everything([0, 1])), Pure(0), noise="laplace")
 
 
 def test_a_set_against_itself_loses_too():
@@ -166,7 +166,7 @@ def test_masses_below_the_range_of_doubles_do_not_ask_for_more_noise():
     box = Box(values, [0.2, 0.2, 0, 0.2, 0.2], [0.3, 0.3, 0, 0.3, 0.3])
     sets = family((box, Hull([Discrete(values, [1, 1, 0, 1, 1])])))
     assert pure_loss(sets, Kernel.laplace(1.0)) < 1
-    assert fugu.calibrate(LawPair(box, sets.sets[1].at(np.arange(5), values)), Pure(1)).noise.scale < 2
+    assert fugu.calibrate(LawPair(box, sets.sets[1].at(np.arange(5), values)), Pure(1), noise="laplace").noise.scale < 2
 
 
 def test_windows_are_decided_in_whole_numbers():
