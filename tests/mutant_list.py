@@ -985,5 +985,5 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["second/channel.py", "verifier/test_channel_forgeries.py second/test_second_channels.py"],
     ("second: rows of any sum", "if len(sums) != 1 or min(sums) <= 0 or any(x < 0 for row in table for x in row):", NO),
     ["second/channel_sets.py", "second/test_second_channels.py"],
-    ("second: one member of a set for both sides", "_loss(str(label), most[a], least[b], asked)", "_loss(str(label), most[a], most[b], asked)"),
+    ("second: one member of a set for both sides", "_loss(str(label), most[a], least[b], asked, sure)", "_loss(str(label), most[a], most[b], asked, sure)"),
 ]  # fmt: skip
