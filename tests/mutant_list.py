@@ -1093,4 +1093,5 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a band without its falls", "return form + Form.of(over, width[wide]) + Form.of(falls, gap[loose])", "return form + Form.of(over, width[wide])"),
     ["channels/robust/promises.py", "channels/test_robust_oracle.py"],
     ("a cap that is not asked for", "if self.problem.cap is None:", NO, "channels/test_robust_oracle.py::test_the_least_loss_is_that_of_all_corners"),
+    ("second: one member of a set for both sides", "_loss(str(label), most[a], least[b], asked, sure)", "_loss(str(label), most[a], most[b], asked, sure)"),
 ]  # fmt: skip

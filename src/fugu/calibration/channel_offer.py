@@ -103,7 +103,7 @@ class ChannelOffer(Offer):
         if self.refusal is not None:
             return refused(self.method, self.noise, self.refusal)
         optimum, most = self._solved.optimum, any_belief(self._solved.channel)
-        least_of_all = "" if optimum.lower is None else f"no channel is below {optimum.lower:.6g}; "
+        least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
         fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "
         note = f"{fitted}{least_of_all}whatever is believed, epsilon {most:.4g}"
         epsilon = float(ask.epsilon)

@@ -114,7 +114,7 @@ def describe_channel(mechanism: ChannelMechanism, publish: str) -> None:
         f"[bold]A channel of {values} values and {len(mechanism.noise.outputs)} outputs[/] publishes "
         f"{escape(repr(publish))} under {mechanism.guarantee}."
     )
-    bound = "" if optimum.lower is None else f"; no channel with these outputs is below {optimum.lower:.9g}"
+    bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
     say(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
     exact = _called(mechanism)
     listed = f": {', '.join(map(str, exact[:_SHOWN]))}{', ...' if len(exact) > _SHOWN else ''}" if exact else ""

@@ -42,6 +42,16 @@ class Optimum:
     table: NDArray[np.float64] | None = None
     prices: Prices | None = None
 
+    @property
+    def among(self) -> str:
+        """The channels that `lower` speaks of: those for the same laws and budget, and what else they must keep.
+
+        >>> Optimum("absolute", "mean", 1.0, 0.9, 0.0, cap=Fraction(3)).among
+        'channel with these outputs and this cap'
+        """
+        more = [name for name, asked in (("this cap", self.cap is not None), ("this order", self.monotone)) if asked]
+        return "channel with these outputs" + "".join(f" and {name}" for name in more)
+
     def to_json(self) -> Json:
         """As plain data; doubles as they are."""
         return {

@@ -153,11 +153,16 @@ def _check(outputs: tuple[float, ...], rows: tuple[tuple[Any, ...], ...]) -> Non
         raise BadNoise("the outputs of a channel are increasing finite numbers, at least one")
     if not rows or any(len(row) != len(outputs) for row in rows):
         raise BadNoise(f"a channel has rows of one weight for each of its {len(outputs)} outputs, at least one row")
-    if not all(is_whole(mass, least=0) for row in rows for mass in row):
+    if not all(map(_whole, rows)):
         raise BadNoise("the weights of a channel are whole numbers >= 0")
     sums = {sum(map(int, row)) for row in rows}
     if len(sums) > 1 or sums == {0}:
         raise BadNoise("the rows of a channel have one and the same positive sum")
+
+
+def _whole(row: tuple[Any, ...]) -> bool:
+    """Whether all are whole numbers >= 0."""
+    return min(row) >= 0 if set(map(type, row)) == {int} else all(is_whole(mass, least=0) for mass in row)
 
 
 def _weights(weight: Iterable[float], count: int) -> tuple[float, ...]:

@@ -103,7 +103,7 @@ def noise_told(certificate: Certificate) -> Json:
 def channel_told(certificate: Certificate) -> Json:
     """What a channel does to values, and how near the optimum it is proved to be."""
     channel, optimum, errors = certificate.channel, certificate.optimum, certificate.errors
-    near = "" if optimum.lower is None else f", and no such channel is below {optimum.lower:.4g}"
+    near = "" if optimum.lower is None else f", and no {optimum.among} is below {optimum.lower:.4g}"
     return {
         "kind": Channel.name,
         "values": len(channel.rows),

@@ -37,7 +37,7 @@ def exchange(certificate: Certificate, number: int = 0) -> Html:
         tag("p", said),
         defined(
             (f"Expected {optimum.loss} loss", f"at most {text.number(optimum.value, 'up', 6)}, proved"),
-            ("No channel with these outputs has less than", lower),
+            (f"No {optimum.among} has less than", lower),
             ("Surely unchanged", _some(exact)),
             ("Mostly unchanged", _some(mostly)),
             ("Whatever is believed", limit),

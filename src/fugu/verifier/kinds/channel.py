@@ -39,5 +39,5 @@ class Channels(Kind):
         if certificate.optimum.lower is None:
             yield _DISTANCE, "not checked", "no bound on other channels is stated, nor how near the optimum this one is"
         else:
-            says = "no channel with these outputs has less than the stated bound, worked out from the dual numbers"
+            says = f"no {certificate.optimum.among} has less than the stated bound, worked out from the dual numbers"
             yield checked(_DISTANCE, says, lambda: check_lower(certificate))
