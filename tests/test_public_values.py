@@ -104,6 +104,7 @@ EXAMPLES = {
     "AttackReport": lambda: fugu.attack(additive(), student(), shadow=200, test=200),
     "Audit": lambda: fugu.audit(additive(), draws=1000),
     "Decoded": decoded,
+    "IntervalChain": lambda: fugu.IntervalChain([[0.5, 0.3], [0.1, 0.7]], [[0.7, 0.5], [0.3, 0.9]], 9),
     "MarkovChain": chain,
     "ChainSet": lambda: fugu.ChainSet([chain()]),
     "DependentGroups": lambda: fugu.DependentGroups(4),

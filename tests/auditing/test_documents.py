@@ -27,7 +27,7 @@ KINDS = ("column", "gaussian", "normal laws", "renyi curve", "analysis", "mixtur
          "sequences, per entry", "sequences, version 0.1", "release, column", "release, groups")  # fmt: skip
 
 
-@hunting.search("documents edited at random", quick=12)
+@hunting.search("documents edited at random", quick=6)
 def test_documents_edited_at_random_are_answered(seed, tmp_path):
     assert search(seed, CASES, tmp_path) == []
     return CASES

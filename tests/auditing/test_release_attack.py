@@ -153,7 +153,7 @@ def contest_outputs(mechanism, side, count=50_000):
 # ---- never above, and with the confidence stated --------------------------------------------------------------------
 
 
-@search("audits of random mechanisms", quick=20)
+@search("audits of random mechanisms", quick=10)
 def test_no_audit_refutes_what_is_proved(rng):
     size = int(rng.integers(2, 5))
     laws = [fugu.Discrete(np.sort(rng.choice(9, size, replace=False)), rng.integers(1, 9, size)) for _ in range(2)]

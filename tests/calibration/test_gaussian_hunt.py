@@ -80,12 +80,12 @@ def hunt(seed, mixture):
             check(p, q, type(noise)(float(noise.scale) * 0.98, noise.grid), budget)
 
 
-@search("noise for pairs of normal laws, and a scale two per cent smaller", quick=30)
+@search("noise for pairs of normal laws, and a scale two per cent smaller", quick=15)
 def test_no_gaussian_pair_breaks_its_budget_and_a_scale_two_percent_smaller_is_caught(seed):
     hunt(seed, mixture=False)
 
 
-@search("noise for pairs of normal mixtures, and a scale two per cent smaller", quick=8)
+@search("noise for pairs of normal mixtures, and a scale two per cent smaller", quick=4)
 def test_no_mixture_pair_breaks_its_budget(seed):
     hunt(10_000 + seed, mixture=True)
 

@@ -256,3 +256,12 @@ def test_bands_too():
     )
     made = optimal_channel(band, Pure(1), cap=3)
     assert verify(made).holds and made.optimum.value - made.optimum.lower < 1e-6
+
+
+def test_what_the_door_refuses_is_never_sealed(monkeypatch):
+    """A solver that hands back the values themselves: repaired by nobody, refused by the proof."""
+    from fugu.calibration import channel
+
+    monkeypatch.setattr(channel, "repaired", lambda problem, _: (np.eye(problem.n, dtype=int).tolist(), 0))
+    with pytest.raises(NotProvable, match="above the budget"):
+        optimal_channel(PAIR, Pure(0.1))

@@ -246,3 +246,13 @@ def test_nothing_to_protect_is_published_as_it_is():
     for same in (problem, ChannelProblem((law,), (), Fraction(1), problem.loss, None)):
         assert np.array_equal(find(same).matrix, np.eye(3))
     assert every_pair(3) == ((0, 1), (0, 2), (1, 2))
+
+
+def test_a_law_without_a_pair_counts_among_the_worst():
+    problem = on_line([0, 1, 5], [[2, 1, 0], [1, 2, 0], [0, 1, 9]], ".1", "minimax", pairs=[(0, 1)])
+    few = replace(problem, loss=problem.loss[:, :2].copy(), outputs=problem.outputs[:2].copy())
+    for one in (problem, few):
+        found = find(one)
+        assert expected(one, found.matrix) == pytest.approx(least_loss(one), rel=1e-9)
+        assert found.gap < 1e-12
+    assert expected(few, find(few).matrix) > 3.5  # all but a tenth of the third law is 4 away from any output

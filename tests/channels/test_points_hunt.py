@@ -18,14 +18,15 @@ _EACH = 5
 def check(problem, found):
     """The channel keeps its promises, is as good as the oracle's, and its prices prove it; False if there is none."""
     scale = float(problem.loss.max()) or 1.0
-    rough = 1e-9 if problem.epsilon < 10 else 1e-6  # e^12 is beyond the tolerances of the oracle
     loss, truth = expected(problem, found.matrix), least_loss(problem)
     assert np.all(found.matrix >= 0)
     assert np.allclose(found.matrix.sum(axis=1), 1, rtol=0, atol=1e-12)
     assert excess(problem, found.matrix) < 1e-9
     assert found.gap <= 1e-8 * loss + 1e-11 * scale
     if truth is not None:
-        assert abs(loss - truth) <= rough * scale
+        assert loss <= truth + 1e-9 * scale
+        # from below the prices have proved it; e^5 and more is beyond the tolerances of the oracle
+        assert problem.epsilon >= 5 or loss >= truth - 1e-9 * scale
     return truth is not None
 
 
@@ -88,3 +89,11 @@ def test_the_same_problem_gives_the_same_channel(seed):
     problem = draw(np.random.default_rng(seed))
     first, second = find(problem), find(problem)
     assert np.array_equal(first.matrix, second.matrix)
+
+
+@pytest.mark.parametrize(("seed", "place"), [(101627, 4), (102008, 0), (103953, 1), (101281, 1), (100428, 4)])
+def test_what_the_hunt_once_caught(seed, place):
+    """Cells of 1e-10 behind e^12 lost in the tolerance of the solver, and laws without a pair under the worst law."""
+    rng = np.random.default_rng(seed)
+    problem = [draw(rng) for _ in range(place + 1)][-1]
+    assert check(problem, find(problem))

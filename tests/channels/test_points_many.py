@@ -34,6 +34,13 @@ def local(n, seed=0):
     return on_line(range(n), rng.poisson(base * unlike).tolist(), ".5")
 
 
+def waves(n, length):
+    """Telling points in groups that cancel when enough neighbours are merged."""
+    x = np.arange(n)
+    up = (x // (length // 2)) % 2 == 0
+    return on_line(x, [np.where(up, 30, 10).tolist(), np.where(up, 10, 30).tolist()], ".5")
+
+
 def proved_gap(problem, found):
     """The loss less the bound of the prices, from the definitions, relative to the loss."""
     law, ratio = np.array([one.floats() for one in problem.laws]), math.exp(float(problem.epsilon))
@@ -57,6 +64,8 @@ def proved_gap(problem, found):
         replace(shifted(90), points=None, outputs=None),
         replace(shifted(120), outputs=None, loss=shifted(120).loss[:, 3::7].copy()),
         local(500),
+        waves(320, 32),
+        waves(640, 64),
         shifted(100, 4),
         shifted(80, 3, delta=Fraction(1, 50)),
         shifted(80, 3, weight="minimax"),
@@ -64,8 +73,8 @@ def proved_gap(problem, found):
         replace(shifted(80, 3, loss="zero-one"), points=None, outputs=None),
     ],
     ids=[
-        "far", "small epsilon", "delta", "worst", "no order", "few outputs", "local", "secrets", "secrets and delta",
-        "worst of secrets", "chain", "labels",
+        "far", "small epsilon", "delta", "worst", "no order", "few outputs", "local", "waves", "long waves", "secrets",
+        "secrets and delta", "worst of secrets", "chain", "labels",
     ],
 )  # fmt: skip
 def test_every_way_ends_at_a_channel_that_its_prices_prove(problem):

@@ -308,7 +308,7 @@ def test_the_document_tells_nothing_of_the_table_but_what_is_public(tmp_path, fi
 # --- random tables and random cells ----------------------------------------------------------------------------------
 
 
-@search("one row through every door of columns and statistics", quick=40)
+@search("one row through every door of columns and statistics", quick=20)
 def test_random_rows_move_alone(rng, tmp_path):
     container = CONTAINERS[int(rng.integers(len(CONTAINERS)))]
     cells = [random_cell(rng) for _ in range(6)]

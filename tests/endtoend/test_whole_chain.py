@@ -36,7 +36,7 @@ def told(kind, seed, folder) -> Story:
     return found
 
 
-@search("whole chain", each=[kind for kind in KINDS if kind != "training"], quick=3, limit=600)
+@search("whole chain", each=[kind for kind in KINDS if kind != "training"], quick=2, limit=600)
 def test_a_random_release_holds_and_no_change_to_it_does(kind, seed, tmp_path):
     told(kind, seed, tmp_path)
 

@@ -279,6 +279,7 @@ def test_every_set_holds_the_observed_frequencies():
         (([0, 1], [1, -1], 0.05), BadLaw, "not negative"),
         (([0, 1], [1, 0.5], 0.05), BadLaw, "whole numbers"),
         (([0, 1], [1, True], 0.05), BadLaw, "whole numbers"),
+        (([0, 1], [1, 10**12], 0.05), BadLaw, "more than 1e\\+12 rows"),
         (([1, 0], [1, 1], 0.05), BadLaw, "strictly increasing"),
         (([0, 1], [1, 1], 0), UsageError, "strictly between 0 and 1"),
         (([0, 1], [1, 1], 1), UsageError, "strictly between 0 and 1"),

@@ -13,6 +13,7 @@ from scipy.stats import beta, kstwo
 
 from fugu.errors import UsageError
 from fugu.laws.sets import mixture_interval, secret_error
+from fugu.laws.sets.chernoff import chernoff_limits
 from fugu.laws.sets.clopper import clopper_pearson, too_high, too_low
 from fugu.laws.sets.crossing import noncrossing
 from fugu.laws.sets.kolmogorov import kolmogorov_distance
@@ -298,6 +299,29 @@ def test_small_errors_are_proved_one_rank_at_a_time():
     )
     assert float(error) / 2 < missed <= error
     assert levels(40, Fraction(1, 10**6)).eta > 0
+
+
+@pytest.mark.parametrize(("n", "error"), [(1, FIVE), (7, FIVE), (40, Fraction(1, 1000))])
+def test_exponential_limits_are_at_most_as_likely_to_break_as_stated(n, error):
+    """What very many rows use, on few rows where the tails are known exactly."""
+    ranks = np.arange(1, n + 1)
+    low, high = chernoff_limits(ranks, n, error)
+    for r, a, b in zip(ranks.tolist(), map(Fraction, low.tolist()), map(Fraction, high.tolist()), strict=True):
+        below, above = tail(n, a, range(r, n + 1)), tail(n, b, range(r))
+        assert max(below, above) <= error / (2 * n)
+        assert a < Fraction(r, n + 1) < b
+    assert sum(high - low) < 0.98 * n or n == 1
+
+
+def test_very_many_rows_are_quick_and_narrow():
+    start, narrow = time.process_time(), {}
+    for n in (10**7, 10**9, 10**12):
+        found = levels(n, Fraction(1, 40))
+        middle = len(found.ranks) // 2
+        narrow[n] = (found.high[middle] - found.low[middle]) * math.sqrt(n)
+        assert np.all(found.low < found.high) and np.all(np.diff(found.low) >= 0) and found.eta == 0
+    assert max(narrow.values()) < 6 and min(narrow.values()) > 3, "within some tenths of 3.9, the recursion's"
+    assert time.process_time() - start < 8
 
 
 def test_a_million_rows_take_about_a_second():

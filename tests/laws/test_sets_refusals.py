@@ -95,6 +95,15 @@ def test_places_that_are_no_map_onto_the_new_values(places):
         Box.everything([0, 1, 2]).at(np.array(places), [0, 1, 2])
 
 
+def test_limits_that_are_no_numbers_are_refused_inside_too():
+    """What the constructions hand over as doubles: NaN never makes a limit."""
+    values, good, bad = np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([NAN, 1.0])
+    for made in (Box, Band):
+        for low, high in ((bad, np.ones(2)), (good * 0, bad)):
+            with pytest.raises(BadLaw, match="position 0"):
+                made.exactly(values, low, high)
+
+
 SETS = [
     Box([0, 1], [0.25, 0], [0.5, 1]),
     Band([0, 1], [0.25, 1], [0.5, 1]),

@@ -143,7 +143,7 @@ def schedules(folder, seeds, kind=Ledger):
             left.unlink()
 
 
-@search("random deaths while a ledger is charged", quick=200)
+@search("random deaths while a ledger is charged", quick=100)
 def test_random_schedules(seed):
     with in_memory() as folder:
         schedules(folder, [seed])

@@ -151,7 +151,7 @@ def in_memory():
     return tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
 
 
-@search("one ledger under several names, moved, copied and cut short", quick=60)
+@search("one ledger under several names, moved, copied and cut short", quick=30)
 def test_random_schedules_of_names_moves_copies_and_deaths(seed):
     with in_memory() as folder:
         schedule(folder, seed)

@@ -13,6 +13,7 @@ import pytest
 
 from fugu.priors.interval_limits import (
     Limits,
+    _ever,
     diameters,
     everything,
     highest,
@@ -111,6 +112,15 @@ def test_limits_of_all_entries_settle_and_cover_what_comes_later():
         few = marginals(start, rows, 10**6, 3, nested)
         assert len(few.lower) <= 3 and (few.lower[-1] <= found.lower[-1]).all()
         assert (few.upper[-1] >= found.upper[min(2, len(found.upper) - 1) :].max(axis=0)).all()
+
+
+def test_a_box_for_all_later_laws_covers_its_own_image():
+    rows = tightened(Limits(np.array([[0.5, 0.3], [0.15, 0.75]]), np.array([[0.7, 0.5], [0.25, 0.85]])))
+    for law in (kept(rows), Limits(np.array([0.2, 0.5]), np.array([0.5, 0.8])), Limits(np.eye(2)[0], np.eye(2)[0])):
+        found = _ever(law, rows)
+        image = pushed(found, rows)
+        assert (image.lower >= found.lower).all() and (image.upper <= found.upper).all()
+        assert (found.lower <= law.lower).all() and (found.upper >= law.upper).all()
 
 
 def test_limits_given_wide_come_close_to_the_laws_that_are_kept():

@@ -183,7 +183,7 @@ def test_forgotten_tails_are_seen(monkeypatch):
     assert enclosed(right, value) and not enclosed(wrong, value)
 
 
-@search("exponentials and logarithms between whole numbers", quick=40)
+@search("exponentials and logarithms between whole numbers", quick=20)
 def test_exponentials_and_logarithms_are_enclosed(rng):
     top = 10 ** int(rng.integers(1, 9))
     x, bits = Fraction(int(rng.integers(-top, top)), int(rng.integers(1, 10**6))), int(rng.choice([64, 128, 500]))

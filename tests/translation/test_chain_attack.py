@@ -12,7 +12,7 @@ from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.side import Side, levels
 from hunting import search
 
-CASES = 250
+CASES = 125
 
 
 def test_random_chains_of_every_kind():

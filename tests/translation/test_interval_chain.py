@@ -19,7 +19,7 @@ from fugu.priors.interval_counts import Counted
 from fugu.priors.interval_limits import Limits, tightened
 from fugu.translation.contraction import interval as accountant
 from fugu.translation.contraction.interval import IntervalContraction
-from fugu.translation.contraction.interval_rows import Pairwise, Prefixes, Spread, Subsets
+from fugu.translation.contraction.interval_rows import Pairwise, Prefixes, Spread, Subsets, Two
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
 from hunting import search
 
@@ -105,7 +105,9 @@ def test_a_loss_for_each_pair_bounds_every_function_of_every_member(rng):
     lower, upper = random_rows(rng, k)
     points = rng.random((k, 2)) * rng.choice([0.3, 3.0])
     losses = np.abs(points[:, None] - points[None]).sum(-1) + np.maximum(points[:, None, 0] - points[None, :, 0], 0)
-    bound = Pairwise(tightened(Limits(lower, upper))).passed(losses)
+    rows = tightened(Limits(lower, upper))
+    bound = Pairwise(rows).passed(losses)
+    assert k > 2 or np.allclose(Two(rows).passed(losses), bound, atol=1e-12)
     worst = 0.0
     for _ in range(40):
         h = np.exp(rng.normal(size=k) * 3)
@@ -230,6 +232,17 @@ def test_other_guarantees_go_by_the_diameter():
         assert fugu.translate(chain, dp) == fugu.translate(same, dp)
     assert [fugu.influence(chain)(b) for b in (1, 5, 9)] == [fugu.influence(same)(b) for b in (1, 5, 9)]
     assert fugu.translate(chain, 0.1) < fugu.translate(same, 0.1)
+
+
+@pytest.mark.parametrize("start", ["any", "stationary", [0.9, 0.1]])
+def test_what_has_settled_bounds_what_it_passes_on_itself(start):
+    chain = IntervalChain([[0.85, 0.05], [0.02, 0.9]], [[0.95, 0.15], [0.1, 0.98]], 10**5, start)
+    found = IntervalContraction(chain)
+    for side in (found.later, found.earlier):
+        levels = side.levels(0.02, 10**5)
+        bound = levels.values[-1]
+        assert levels.settled and len(levels) < 1500 and (bound >= levels.values[-2]).all()
+        assert (side._each(len(levels) + 1, [bound], (1,), 0.02).min(axis=0) <= bound).all()
 
 
 def test_a_chain_that_forgets_nothing_is_given_up_and_the_group_bound_stands(monkeypatch):

@@ -17,6 +17,14 @@ def find(problem: ChannelProblem) -> Found:
 
     Nothing here is a guarantee: `repair.repaired` makes the channel exact, `bounds.value` and `bounds.lower` prove how
     far it is from the best.
+
+    >>> from fractions import Fraction
+    >>> from fugu.laws.masses import Masses
+    >>> laws = tuple(Masses(np.array(counts), Fraction(100)) for counts in ([75, 25], [25, 75]))
+    >>> wrong = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> found = find(ChannelProblem(laws, ((0, 1),), Fraction(1, 2), wrong, np.array([0.5, 0.5])))
+    >>> found.matrix.round(3).tolist()
+    [[0.745, 0.255], [0.255, 0.745]]
     """
     if problem.robust or problem.cap is not None:
         from fugu.channels.robust import solve_robust  # scipy is imported with it

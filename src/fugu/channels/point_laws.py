@@ -84,9 +84,11 @@ class PointLaws:
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
-        """The points that some paired law can take; what the others are sent to costs no privacy."""
-        paired = sorted({s for pair in self.problem.pairs for s in pair})
-        return np.any(self.law[paired] > 0, axis=0) if paired else np.zeros(self.problem.n, dtype=np.bool_)
+        """The points that some paired law can take; what the others are sent to costs no privacy. Under the worst law
+        also those of laws without a pair, since their loss counts."""
+        counted = {s for pair in self.problem.pairs for s in pair}
+        laws = self.law if self.problem.weight is None else self.law[sorted(counted)]
+        return np.asarray(np.any(laws > 0, axis=0))
 
     def loss(self, matrix: NDArray[np.float64]) -> float:
         """The expected loss of a channel, or the largest under any law."""
@@ -108,7 +110,7 @@ class PointLaws:
         return cells
 
     def bound(self, prices: Prices) -> float:
-        """The lower bound of Theorem 3 that the prices give, in doubles; `bounds.lower` is its proof:
+        """The lower bound of the optimum that any prices give, in doubles; `bounds.lower` proves it in rationals:
         sum_x min_y [w_x loss(x, y) + sum_c alpha_{c,y} a_c(x)] - delta sum_c max_y alpha_{c,y}."""
         least, step = np.full(self.problem.n, np.inf), max(1, _BLOCK // self.problem.n)
         for first in range(0, self.problem.m, step):
@@ -128,12 +130,22 @@ class PointLaws:
         return Found(whole, prices, max(0.0, loss - bound))
 
     def completed(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The channel on all points: rows that sum to 1, and the best output for points that no law takes."""
-        found = np.clip(matrix, 0.0, None)
-        idle = ~self.active if not self.problem.monotone else np.zeros(self.problem.n, dtype=np.bool_)
-        found[idle] = 0.0
-        found[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        """The channel on all points, in place: rows that sum to 1, and the best output for points that no law takes."""
+        np.clip(matrix, 0.0, None, out=matrix)
+        if not self.problem.monotone:
+            idle = np.flatnonzero(~self.active)
+            matrix[idle] = 0.0
+            matrix[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return matrix
+
+    def spread(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows for the points that some law takes, as rows of all points."""
+        if self.active.all():
+            return rows
+        matrix = np.zeros((self.problem.n, self.problem.m))
+        matrix[self.active] = rows
+        return matrix
 
 
 def _pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,8 +18,8 @@ INFINITE = float("inf")
 TOLERANCE = 1e-10
 """The least that HiGHS takes; absolute, so costs are scaled by whoever asks."""
 _SMALL_ENTRY = 1e-12
-_FINER = 2.0**16
-"""By how much the costs of the second run of a program are larger."""
+_FINER, _LARGER = 2.0**16, 2.0**12
+"""By how much the costs, and the variables, of the second run of a program are larger."""
 
 Triplets = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Rows, columns and values of the entries of a matrix."""
@@ -73,9 +73,9 @@ class Program:
     def solve(self, method: str = "simplex") -> Answer:
         """A solution in doubles, by the simplex method or by interior points with crossover ("ipm").
 
-        The tolerance of the solver is absolute and rare points have small costs: a second run goes on from the basis
-        of the first with costs 2^16 times as large. Where the first run fails (huge e^epsilon) it is tried once more
-        without simplifying the program first.
+        The tolerance of the solver is absolute, and rare points have small costs and small cells: a second run goes on
+        from the basis of the first with costs 2^16 and cells 2^12 times as large. Where the first run fails (huge
+        e^epsilon) it is tried once more without simplifying the program first.
         """
         solver = new_solver(method)
         self.load(solver)
@@ -104,12 +104,15 @@ class Program:
     def _polished(self, solver: highspy.Highs, answer: Answer) -> Answer:
         columns = np.arange(self.matrix.columns, dtype=np.int32)
         solver.changeColsCost(columns.size, columns, _FINER * self.cost)
+        solver.changeColsBounds(columns.size, columns, _LARGER * self.floor, _LARGER * self.ceiling)
+        limit_rows(solver, _LARGER * self.low, _LARGER * self.high)
         solver.setOptionValue("simplex_iteration_limit", 1000 + columns.size // 10)
         try:
             finer = run(solver)
         except NotProvable:  # what is left over is rounding: the first answer stays
             return answer
-        return Answer(finer.x, finer.y / _FINER, float(self.cost @ finer.x))
+        x = finer.x / _LARGER
+        return Answer(x, finer.y / _FINER, float(self.cost @ x))
 
 
 def new_solver(method: str = "simplex") -> highspy.Highs:
@@ -124,6 +127,12 @@ def new_solver(method: str = "simplex") -> highspy.Highs:
     solver.setOptionValue("solver", method)
     solver.setOptionValue("random_seed", 1)
     return solver
+
+
+def limit_rows(solver: highspy.Highs, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    """Give all rows new limits; the basis stays."""
+    rows = np.arange(low.size, dtype=np.int32)
+    solver.changeRowsBounds(rows.size, rows, low, high)  # type: ignore[attr-defined]
 
 
 def run(solver: highspy.Highs) -> Answer:

@@ -11,12 +11,13 @@ import typer
 import fugu
 from fugu.calibration.channel_plan import plan_channel
 from fugu.calibration.offer import Calibrated
+from fugu.calibration.rows import RowsNeeded, rows_needed
 from fugu.cli import options
 from fugu.cli.channels import Wanted, channel_figures, describe_channel
 from fugu.cli.console import comparison_table, escape, limit_table, out, print_json, progress, say, warn
 from fugu.cli.paging import Pages
 from fugu.documents.weakness import warnings_of
-from fugu.guarantee import weaknesses
+from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.noise.atoms import AtomLaplace
 from fugu.publication.issue import Beliefs, Outgoing
@@ -63,6 +64,10 @@ def compare(
     figure: Annotated[
         str | None, typer.Option(help="Write a page with every method, and what other budgets would cost, here (HTML).")
     ] = None,
+    rows_within: Annotated[
+        str | None,
+        typer.Option(help="Also show how many rows bring noise with confidence this near to that without, e.g. 0.1."),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
@@ -80,14 +85,24 @@ def compare(
         said = weaknesses(budget, scenario.report.rows)
         if figure is not None:
             _figure(scenario, found, publish, protect, said, figure)
+        rows = None if rows_within is None else _rows(scenario, budget, rows_within)
     if as_json:
-        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said)})
+        needed = {} if rows is None else {"rows_needed": asdict(rows)}
+        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said), **needed})
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     if (limits := limit_table(found)) is not None:
         out.print(limits)
     out.print(str(scenario.report), markup=False)
+    if rows is not None:
+        say(str(rows))
+        say("what else lowers it, before the counts are looked at: " + "; ".join(rows.advice))
     warn(said)
+
+
+def _rows(scenario: Scenario, budget: Guarantee, within: str) -> RowsNeeded:
+    """How large a reference would have to be."""
+    return rows_needed(scenario, budget, float(options.positive("--rows-within", within)))
 
 
 def _figure(

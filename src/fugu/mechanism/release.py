@@ -13,6 +13,9 @@ from fugu.documents.certificate import Certificate
 from fugu.fixed import fixed
 from fugu.visible import brief
 
+Published = NDArray[np.float64 | np.str_]
+"""Numbers, or names of categories."""
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
@@ -24,7 +27,7 @@ class Release:
     with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
     """
 
-    values: NDArray[Any]
+    values: Published
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
@@ -33,7 +36,7 @@ class Release:
         object.__setattr__(self, "values", fixed(np.asarray(self.values)))
 
     @property
-    def value(self) -> float | str | NDArray[Any]:
+    def value(self) -> float | str | Published:
         """The number or name, the vector, or the column."""
         if not self.scalar:
             return self.values

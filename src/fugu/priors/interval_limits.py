@@ -85,10 +85,12 @@ def pushed(law: Limits, rows: Limits) -> Limits:
 def seen_backwards(law: Limits, rows: Limits) -> Limits:
     """Limits of P(X_(t-1) = y | X_t = x) in row x, for X_(t-1) in `law` and a step in `rows`.
 
-    m_y K_yx / (m_y K_yx + sum over z != y of m_z K_zx) grows with m_y and K_yx and falls with the others: its limits
-    are taken at theirs. Where x has probability 0 under a member, there is nothing to bound."""
+    m_y K_yx / (m_y K_yx + sum over z != y of m_z K_zx) grows with m_y and K_yx and falls with the others. It is least
+    with m_y at its lower limit, K_yx too, and the rest of the mass where it leads to x most; largest the other way.
+    Where x has probability 0 under a member, there is nothing to bound."""
     low, high = law.lower[:, None] * rows.lower, law.upper[:, None] * rows.upper  # (y, x)
-    other_high, other_low = _others(high), _others(low)
+    other_high = highest(_pinned(law, law.lower), _others(rows.upper))
+    other_low = lowest(_pinned(law, law.upper), _others(rows.lower))
     slack = (2 * len(low) + 24) * UNIT
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         lower = np.where(low > 0, low / (low + other_high * (1 + slack)) * (1 - slack), 0.0)
@@ -98,11 +100,18 @@ def seen_backwards(law: Limits, rows: Limits) -> Limits:
     return tightened(Limits(lower.T, np.minimum(1.0, upper).T))
 
 
-def _others(joint: Array) -> Array:
-    """The sum over z != y of (z, x), without a difference of sums."""
-    apart = 1.0 - np.eye(len(joint))
-    found: Array = apart @ joint
-    return found
+def _pinned(law: Limits, at: Array) -> Limits:
+    """(y, 1, z): the same laws with the mass of y fixed. Those of less (more) mass in all are bounded with them from
+    above (below), as the weights are not negative: the number s of a bound is one of them."""
+    k = len(at)
+    lower, upper = (np.where(np.eye(k, dtype=bool), at[:, None], limit)[:, None] for limit in law)
+    return Limits(lower, upper)
+
+
+def _others(rows: Array) -> Array:
+    """(y, x, z): how much z leads to x, nothing for z = y."""
+    k = len(rows)
+    return np.where(np.eye(k, dtype=bool)[:, None], 0.0, rows.T[None])
 
 
 def log_ratios(rows: Limits) -> Array:

@@ -14,7 +14,7 @@ from fugu.channels.cells.grid import solve_grid
 from fugu.channels.cells.rows import Floats, GridRows, Ints
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
-from fugu.channels.program import INFINITE, TOLERANCE, Matrix, Program, new_solver, run
+from fugu.channels.program import INFINITE, TOLERANCE, Matrix, Program, limit_rows, new_solver, run
 from fugu.errors import NotProvable
 from fugu.laws.masses import Masses
 from fugu.progress import on_time, report
@@ -25,6 +25,7 @@ _COARSE_GAP = 1e-4
 _FIRST, _MORE = 6, 2
 """Cells of each row and column to begin with, and those added in a round."""
 _FINER = 2.0**12
+"""By how much costs and cells are larger in the last rounds: the tolerances of the solver are absolute."""
 _ROUNDS = 1000
 _DUAL, _PRIMAL = 1, 4  # strategies of the solver
 _USED = 1e-9
@@ -47,7 +48,7 @@ class _Sift:
         rows, problem = self.rows, laws.problem
         self.shape = (rows.kept.size, problem.m)
         self.cells = np.zeros(0, dtype=np.int64)
-        self.finer = 1.0
+        self.turn, self.finer = 0, 1.0
         self.solver = new_solver()
         self.solver.setOptionValue("simplex_strategy", _DUAL)
         matrix = Matrix.of(rows.entries, rows.count, rows.columns) if rows.entries else _no_columns(rows.count)
@@ -105,14 +106,15 @@ class _Sift:
     def rounds(self, gap: float) -> Prices:
         """Solve and add the cells that pay, until none does."""
         rows, laws = self.rows, self.laws
-        for turn in range(_ROUNDS):
+        while self.turn < _ROUNDS:
             on_time()
-            report("cells of the channel", turn, max(turn + 1, 20))
+            report(f"cells of {self.shape[0]:,} points", self.turn, max(self.turn + 1, 20))
+            self.turn += 1
             answer = run(self.solver)
             self.solver.setOptionValue("simplex_strategy", _PRIMAL)
-            self.x = answer.x
+            self.x = answer.x / self.finer
             dual = answer.y / self.finer
-            prices, value = rows.prices(dual), answer.value * rows.scale / self.finer
+            prices, value = rows.prices(dual), answer.value * rows.scale / self.finer**2
             reduced = laws.priced(prices)[rows.kept] - rows.scale * dual[rows.sums][:, None]
             more = self._chosen(reduced, _MORE)
             more = np.setdiff1d(more[reduced.ravel()[more] < -TOLERANCE * rows.scale / self.finer], self.cells)
@@ -127,6 +129,7 @@ class _Sift:
         x, y = np.divmod(self.cells, self.shape[1])
         cost = np.concatenate([self.rows.cost, self.rows.cell_cost(x, y)]) * self.finer
         self.solver.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
+        limit_rows(self.solver, self.rows.low * self.finer, self.rows.high * self.finer)
         before = self.x, self.cells
         try:
             return self.rounds(0.0)

@@ -18,8 +18,9 @@ _BLOCK = 1 << 22
 def cheapest_on_line(pair: Pair, state: State, points: Floats) -> Rays:
     """For every telling point and every partner the ray of least reduced cost, whatever its sign."""
     found = [_of_side(pair, state, points, side) for side in (0, 1) if pair.tellers[side].size]
-    side, teller, partner = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return at_better_end(pair, state.weight, side, teller, partner)
+    if not found:
+        return Rays.none()
+    return at_better_end(pair, state.weight, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def _of_side(pair: Pair, state: State, points: Floats, side: int) -> tuple[Ints, Ints, Ints]:

@@ -48,6 +48,7 @@ class Master:
         self.costs: list[Floats] = []
         self.columns = 0
         self.box = self.ray_columns = np.zeros(0, dtype=np.int64)
+        self.x = np.zeros(0)
         self._start()
 
     def _start(self) -> None:
@@ -82,6 +83,25 @@ class Master:
         self.ray_columns = np.concatenate([self.ray_columns, self.columns + place])
         self._priced(points, np.repeat(rays.output[:, None], 2, axis=1), np.stack([rays.told, rays.hidden], 1), entries)
         self.rays = self.rays.plus(rays)
+
+    def forget(self, rays: NDArray[np.bool_]) -> None:
+        """Take rays out that the last solution does not use; the basis stays."""
+        import highspy
+
+        kept = np.ones(self.columns, dtype=np.bool_)
+        kept[self.ray_columns[rays]] = False
+        basis = self.solver.getBasis()
+        status, smaller = list(basis.col_status), highspy.HighsBasis()
+        gone = np.flatnonzero(~kept).astype(np.int32)
+        self.solver.deleteCols(gone.size, gone)
+        smaller.col_status = [status[k] for k in np.flatnonzero(kept)]
+        smaller.row_status = list(basis.row_status)
+        smaller.valid = True
+        self.solver.setBasis(smaller)
+        moved = np.cumsum(kept) - 1
+        self.rays, self.ray_columns = self.rays.take(~rays), moved[self.ray_columns[~rays]]
+        self.box, self.x, self.columns = moved[self.box], self.x[kept], int(kept.sum())
+        self.costs = [np.concatenate(self.costs)[kept]]
 
     def hold(self, lowest: Floats, highest: Floats) -> None:
         """Keep the potentials between two limits, infinite ones too: stabilised columns (du Merle et al. 1999)."""
@@ -130,8 +150,15 @@ class Master:
         units[self.unit_points] = self.x[self.first_unit : self.first_unit + self.unit_points.size]
         constant = np.zeros(self.pair.loss.shape[1])
         constant[self.constant] = self.x[self.constant_at]
-        used = self.x[self.ray_columns]
-        return self.pair.matrix(self.rays.take(used > 0), used[used > 0], units, constant)
+        used, amount = self.used()
+        return self.pair.matrix(used, amount, units, constant)
+
+    def used(self) -> tuple[Rays, Floats]:
+        """The rays of the last solution and how much of each; rays that came after it are not in it."""
+        amount = np.zeros(len(self.rays))
+        solved = self.ray_columns < self.x.size
+        amount[solved] = self.x[self.ray_columns[solved]]
+        return self.rays.take(amount > 0), amount[amount > 0]
 
     def reduced(self, rays: Rays, state: State) -> Floats:
         """Cost of each ray less what the potentials pay for it."""

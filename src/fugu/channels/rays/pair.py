@@ -3,7 +3,7 @@
 With a = p - e^epsilon q and b = q - e^epsilon p, a column k >= 0 of a channel needs a.k <= 0 and b.k <= 0. Points with
 a > 0 tell p, those with b > 0 tell q, the rest are free. The extreme columns are single free points and pairs of a
 telling point h and any x with a_x < 0 in the proportion k_h : k_x = 1 / a_h : 1 / |a_x|, and the same with b; a channel
-of least loss gives each of them its best output (docs/proofs: extreme columns; Theorems 1 and 2 of the notes).
+of least loss gives each of them its best output (docs/proofs/optimal-channels.md#1-few-atoms-behind-every-output).
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Pair:
 
     def matrix(self, rays: Rays, amount: Floats, units: Floats, constant: Floats) -> Floats:
         """The channel that gives `amount` of each ray, `units` of each point by itself, and the constant outputs."""
-        found = np.tile(constant, (self.n, 1))
+        found = np.zeros(self.loss.shape)
+        if constant.any():
+            found += constant
         found[np.arange(self.n), self.best] += units
         np.add.at(found, (rays.teller, rays.output), amount * rays.told)
         np.add.at(found, (rays.partner, rays.output), amount * rays.hidden)

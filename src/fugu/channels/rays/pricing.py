@@ -15,6 +15,7 @@ from fugu.channels.rays.pair import Floats, Ints, Pair, Rays
 
 _BLOCK = 1 << 22
 """Cells looked at together."""
+_ROUNDING = 1e-12
 
 
 def cheapest(pair: Pair, state: State) -> Rays:
@@ -22,8 +23,9 @@ def cheapest(pair: Pair, state: State) -> Rays:
     if pair.points is not None:
         return cheapest_on_line(pair, state, pair.points)
     found = [_cheapest_of_side(pair, state, side) for side in (0, 1) if pair.tellers[side].size]
-    places = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    return Rays.of(pair, *places)
+    if not found:
+        return Rays.none()
+    return Rays.of(pair, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def _cheapest_of_side(pair: Pair, state: State, side: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -87,11 +89,14 @@ def prices(pair: Pair, state: State) -> Floats:
     moved = need * np.clip(pair.rate, 0, None).sum(axis=1)[:, None]
     need[moved < moved.max(axis=0)] = 0.0
     offers = [need, np.minimum(need, np.clip(limit, 0.0, None))]
+    if np.all(need - offers[1] <= _ROUNDING * need.max()):
+        return np.asarray(offers[1])
     return max(offers, key=lambda price: bound(pair, state, price)[0])
 
 
 def bound(pair: Pair, state: State, price: Floats) -> tuple[float, Floats]:
-    """The lower bound of Theorem 3 at these prices, and its parts min_y [w_x loss + alpha_y a_x + beta_y b_x]."""
+    """What any prices prove: no channel loses less than the sum of min_y [w_x loss + alpha_y a_x + beta_y b_x] over the
+    points less what the prices ask for delta. Returns that bound and the parts of the sum."""
     m = pair.loss.shape[1]
     parts = np.full(pair.n, np.inf)
     step = max(1, _BLOCK // pair.n)

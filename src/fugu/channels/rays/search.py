@@ -21,8 +21,11 @@ _COARSE_GAP = 1e-5
 _WIDTH, _BASE, _GROWTH = 0.03, 0.01, 2.0
 """The box around the first potentials: 3 % of each (and of a hundredth of their mean); twice as wide where they
 strain."""
+_NOTHING = 1e-6
 _FEW = 0.04
 """Below this share of straining points the box is taken away."""
+_MANY, _PROGRESS = 6, 1e-9
+"""Rays for each point, above which the dearest half is forgotten if the value has fallen since."""
 _ROUNDS = 1000
 
 
@@ -33,8 +36,7 @@ def solve_pair(laws: PointLaws, c: int) -> Found:
         return solve_zero_one(laws, pair, c)
     search = Search(pair)
     state = search.run()
-    matrix = np.zeros((problem.n, problem.m))
-    matrix[laws.active] = search.master.matrix()
+    matrix = laws.spread(search.master.matrix())
     ratio = np.zeros((len(laws.ordered), problem.m))
     ratio[c : c + 2] = prices(pair, state)
     return laws.found(matrix, Prices(ratio=ratio, mix=state.mix))
@@ -47,6 +49,7 @@ class Search:
         self.pair, self.master = pair, Master(pair)
         self.far = is_far(pair) if far is None else far
         self.known = np.zeros(0, dtype=np.int64)
+        self.turn, self.lowest_value = 0, np.inf
 
     def run(self, gap: float = 0.0) -> State:
         """Add rays until none pays, or until the value is about this close to the optimum, relatively."""
@@ -59,37 +62,44 @@ class Search:
 
     def _sharp(self, state: State) -> State:
         """Once more with finer tolerances, for rare points."""
+        self.master.release()
         self.master.sharpen()
         try:
             return self._rounds(0.0)
         except NotProvable:  # finer than rounding: what was found stays
             return state
 
-    def used(self) -> Rays:
-        """The rays of the last solution."""
-        return self.master.rays.take(self.master.x[self.master.ray_columns] > 0)
-
     def _rounds(self, gap: float) -> State:
         pair, master = self.pair, self.master
-        for turn in range(_ROUNDS):
+        while self.turn < _ROUNDS:
             on_time()
+            report(f"rays between {pair.n:,} points", self.turn, max(self.turn + 1, 40))
+            self.turn += 1
             state = master.solve()
             rays = once(pair, cheapest(pair, state))
             reduced = master.reduced(rays, state)
-            short = min(0.0, float(np.min(reduced / self._mass(rays))))
+            short = min(0.0, float(np.min(reduced / self._mass(rays), initial=0.0)))
             rays = rays.take(reduced < -master.unit)
             rays = rays.take(~np.isin(rays.keys(pair), self.known))
             if not state.strain.any() and (not len(rays) or -short <= gap * state.value):
                 return state
-            if pair.n > 200:
-                report("rays", turn, turn + 1)
             self._ease(state)
+            if len(master.rays) > _MANY * pair.n and state.value < self.lowest_value:
+                self._forget(state)
             self._add(rays)
         raise NotProvable(f"no channel was found in {_ROUNDS} rounds")
 
     def _mass(self, rays: Rays) -> Floats:
         mass = self.pair.mass
         return np.maximum(rays.told * mass[rays.teller] + rays.hidden * mass[rays.partner], 1e-300)
+
+    def _forget(self, state: State) -> None:
+        """Leave out the dearest half of the rays, except those in use; only after progress, so that it ends."""
+        master, self.lowest_value = self.master, state.value * (1 - _PROGRESS)
+        reduced = master.reduced(master.rays, state)
+        idle = (reduced > max(float(np.median(reduced)), master.unit)) & (master.x[master.ray_columns] == 0)
+        self.known = self.known[~np.isin(self.known, master.rays.take(idle).keys(self.pair))]
+        master.forget(idle)
 
     def _add(self, rays: Rays) -> None:
         self.master.add(rays)
@@ -100,7 +110,7 @@ class Search:
         pair = self.pair
         weight = pair.law.mean(axis=0) if pair.weight is None else pair.weight
         self._add(nearest(pair, weight))
-        self.centre, tells = np.zeros(pair.n), np.any(pair.rate > 0, axis=0)
+        tells = np.any(pair.rate > 0, axis=0)
         self.width = np.where(tells, weight * pair.loss.max(axis=1) + pair.scale * 1e-3, np.inf)
         self.lowest, self.highest = np.full(pair.n, -np.inf), self.width.copy()
         self.master.hold(self.lowest, self.highest)
@@ -114,9 +124,17 @@ class Search:
         assert weight is not None
         nowhere = np.zeros(pair.n, dtype=np.bool_)
         _, u = bound(pair, State(np.zeros(pair.n), guide.eta, weight, guide.mix, 0.0, nowhere), price)
+        if np.abs(u).mean() < _NOTHING * pair.scale:  # merged, nothing tells: there is nothing to learn
+            self._start_near()
+            return
         start = State(u, guide.eta, weight, guide.mix, 0.0, nowhere)
         self._add(
-            once(pair, cheapest(pair, start).plus(lifted(pair, weight, coarse.used())).plus(nearest(pair, weight, 1)))
+            once(
+                pair,
+                cheapest(pair, start)
+                .plus(lifted(pair, weight, coarse.master.used()[0]))
+                .plus(nearest(pair, weight, 1)),
+            )
         )
         self.width = _WIDTH * (np.abs(u) + _BASE * np.abs(u).mean())
         self.lowest, self.highest = u - self.width, u + self.width

@@ -44,8 +44,7 @@ def solve_zero_one(laws: PointLaws, pair: Pair, c: int) -> Found:
     roles = _Roles(pair)
     answer = roles.program().solve()
     problem = laws.problem
-    matrix = np.zeros((problem.n, problem.m))
-    matrix[laws.active] = roles.matrix(answer.x)
+    matrix = laws.spread(roles.matrix(answer.x))
     u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
     eta = np.zeros(2)
     eta[: dual.size] = np.clip(-dual, 0.0, None)

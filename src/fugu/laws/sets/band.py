@@ -74,7 +74,7 @@ class Band(LawSet):
         low = np.maximum.accumulate(lower)
         low[-1] = 1.0
         high = np.minimum.accumulate(upper[::-1])[::-1]
-        crossed = np.flatnonzero(low > high)
+        crossed = np.flatnonzero(~(low <= high))  # NaN too
         if crossed.size:
             raise BadLaw(f"the limits of the band cross at position {crossed[0]}: no law lies between them")
         self._hold(values=values, lower=fixed(low), upper=fixed(high))

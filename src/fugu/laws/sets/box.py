@@ -47,7 +47,7 @@ class Box(LawSet):
         self._check()
 
     def _check(self) -> None:
-        crossed = np.flatnonzero(self.lower > self.upper)
+        crossed = np.flatnonzero(~(self.lower <= self.upper))  # NaN too
         if crossed.size:
             raise BadLaw(f"the lower limit at position {crossed[0]} is above the upper limit: no law lies between")
         if exact_sum(self.lower) > 1:

@@ -25,6 +25,7 @@ from fugu.numbers.checks import is_number, is_share, listed, plain
 from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_up, is_whole
 
 Limits = TypeVar("Limits", Box, Band)
+MOST_ROWS = 10**12
 
 
 def confidence_set(
@@ -113,6 +114,8 @@ def asked(
         raise BadLaw(f"expected {len(there)} counts, one for each declared value, got {len(rows)}")
     if not all(is_whole(c, least=0) for c in rows):
         raise BadLaw("counts must be whole numbers that are not negative")
+    if sum(rows) > MOST_ROWS:
+        raise BadLaw(f"the counts add up to more than {MOST_ROWS:.0e} rows, for which limits are not proved")
     if not is_number(shift) or not 0 <= shift <= 1:
         raise UsageError(f"the shift is a total variation between 0 and 1, got {shift!r}")
     return there, [int(c) for c in rows], checked_error(error), as_fraction(shift)

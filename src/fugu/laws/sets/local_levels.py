@@ -22,7 +22,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.fixed import fixed
 from fugu.laws.sets.band import Band
+from fugu.laws.sets.chernoff import chernoff_limits
 from fugu.laws.sets.clopper import clopper_pearson
 from fugu.laws.sets.crossing import noncrossing
 from fugu.laws.sets.mixture import checked_error
@@ -31,6 +33,7 @@ from fugu.numbers.exact import Real, VectorLike
 
 Floats = NDArray[np.float64]
 _ALL_RANKS, _MIDDLE, _ENDS = 1000, 400, 30
+_MOST, _RECURSION = 2000, 3_000_000
 _DIGITS = 6
 _SHARP = 100_000
 """Up to so many rows eta is found to six digits; above, where each try takes a third of a second, within 0.2 %."""
@@ -73,7 +76,11 @@ def levels(n: int, error: Fraction) -> Levels:
     Above 1,000 rows only some ranks are constrained: 400 of them, or sqrt n, equally spaced in arcsin sqrt(r / n), and
     the first and last thirty. That is valid for every choice that does not depend on the counts. Where roundings would
     decide (errors below about 1e-7) a union bound over the ranks, with limits proved one by one, takes the place of the
-    recursion."""
+    recursion; above three million rows those limits are Chernoff's."""
+    if n > _RECURSION:
+        ranks = _ranks(n)
+        low, high = chernoff_limits(ranks, n, error)
+        return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
     error_float = float(error)
     if error_float < 1e-3 and _cost(n) > error_float / 100:
         return _union(n, error)
@@ -114,7 +121,9 @@ def proved(n: int, error: Fraction) -> Levels:
 def _ranks(n: int) -> NDArray[np.int64]:
     if n <= _ALL_RANKS:
         return np.arange(1, n + 1)
-    spaced = np.round(n * np.sin(np.linspace(0.0, math.pi / 2, max(_MIDDLE, math.isqrt(n)))) ** 2).astype(np.int64)
+    spaced = np.round(n * np.sin(np.linspace(0.0, math.pi / 2, max(_MIDDLE, min(math.isqrt(n), _MOST)))) ** 2).astype(
+        np.int64
+    )
     ends = np.arange(_ENDS)
     return np.unique(np.clip(np.concatenate([1 + ends, spaced, n - ends]), 1, n))
 
@@ -124,9 +133,11 @@ def _levels(n: int, eta: float) -> Levels:
     from scipy.special import betainccinv, betaincinv
 
     ranks = _ranks(n)
-    low = np.maximum.accumulate(np.clip(betaincinv(ranks, n + 1 - ranks, eta / 2), 0.0, 1.0))
-    high = np.minimum.accumulate(np.clip(betainccinv(ranks, n + 1 - ranks, eta / 2), 0.0, 1.0)[::-1])[::-1]
-    return Levels(n, eta, ranks, low, high)
+    low = np.nan_to_num(betaincinv(ranks, n + 1 - ranks, eta / 2), nan=0.0)
+    high = np.nan_to_num(betainccinv(ranks, n + 1 - ranks, eta / 2), nan=1.0)
+    low = np.maximum.accumulate(np.clip(low, 0.0, 1.0))
+    high = np.minimum.accumulate(np.clip(high, 0.0, 1.0)[::-1])[::-1]
+    return Levels(n, eta, fixed(ranks), fixed(low), fixed(high))
 
 
 @lru_cache(maxsize=256)
@@ -147,7 +158,7 @@ def _union(n: int, error: Fraction) -> Levels:
     each = error / len(ranks)
     low = np.array([clopper_pearson(r, n, each)[0] for r in ranks.tolist()])
     high = np.array([clopper_pearson(r - 1, n, each)[1] for r in ranks.tolist()])
-    return Levels(n, 0.0, ranks, low, high)
+    return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
 
 
 def _rounded_down(eta: float) -> float:

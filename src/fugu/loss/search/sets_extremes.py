@@ -55,7 +55,8 @@ def _(known: Attained, kernel: Kernel) -> Pair:
     if found is None:
         most, least = (np.array([[m / known.total for m in law] for law in laws]) for laws in (known.most, known.least))
         found = _ATTAINED[known] = most, least
-    return np.einsum("ij,ij->i", found[0], g), np.einsum("ij,ij->i", found[1], g)
+    most, least = (laws[known.which] for laws in found)
+    return np.einsum("ij,ij->i", most, g), np.einsum("ij,ij->i", least, g)
 
 
 @extreme_masses.register

@@ -8,14 +8,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from fugu.errors import NotProvable
+from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws.set_family import SetFamily
 from fugu.loss.leakage import Leakage, PairLoss
 from fugu.loss.search.sets_bounds import fast_loss
 from fugu.loss.sets.kernels import Kernel
 from fugu.loss.sets.measure import Excess, Measure, Power
+from fugu.loss.sets.outputs import outputs
 from fugu.loss.sets.summing import prove_loss
+from fugu.loss.sets.tails import reach
 from fugu.loss.stated import require_lattice
 from fugu.loss.table.line import NO_NOISE
 from fugu.noise import Gaussian, Laplace
@@ -51,6 +53,18 @@ class Sets(Leakage[SetFamily, OnLattice]):
         """Equal outputs of different laws are impossible."""
         if ask.impossible:
             raise NotProvable(NO_NOISE)
+
+    def within_reach(self, item: SetFamily, ask: Ask, steps: float) -> float:
+        """A scale to begin with, halved until its outputs are few enough to be visited: the search may go on there."""
+        measures = [Excess(ask.epsilon)] if isinstance(ask, Ratio) else [Power(alpha) for alpha, _ in ask.orders]
+        for _ in range(60):
+            try:
+                for measure in measures:
+                    outputs(item, self.kernel(steps), reach(item, self.kernel(steps), measure))
+                return steps
+            except OutOfReach as error:
+                steps, first = steps / 2, error
+        raise first
 
     def range(self, item: SetFamily) -> float:
         """From the first declared value to the last, in lattice steps."""

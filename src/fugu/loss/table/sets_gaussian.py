@@ -41,10 +41,11 @@ class SetsGaussian(Sets[Gaussian]):
     def start(self, item: SetFamily, ask: Ask) -> float:
         """What continuous noise needs for a shift by the whole range, and a step for the lattice."""
         if isinstance(ask, Divergences):
-            return ask.start(self.range(item))
+            return self.within_reach(item, ask, ask.start(self.range(item)))
         if ask.target <= LEAST:
             raise NotProvable(f"a delta of {ask.target:g} is below what the search for Gaussian noise can tell from 0")
-        return finite(1.001 * self.range(item) / float(fast_gaussian_mu(float(ask.epsilon), ask.target)) + 1)
+        guess = finite(1.001 * self.range(item) / float(fast_gaussian_mu(float(ask.epsilon), ask.target)) + 1)
+        return self.within_reach(item, ask, guess)
 
     def sure(self, item: SetFamily, ask: Ask) -> float:
         """range sqrt(alpha / (2 epsilon)) for divergences."""

@@ -49,7 +49,7 @@ def operator(rows: Limits) -> Operator:
     """The sharpest operator that is affordable for so many values; limits that some law reaches (`tightened`)."""
     k = rows.lower.shape[-1]
     if k <= MOST_PAIRWISE:
-        return Pairwise(rows)
+        return Two(rows) if k == 2 else Pairwise(rows)
     return Subsets(rows) if k <= MOST_SUBSETS else Prefixes(rows) if k <= MOST_PREFIXES else Spread(rows)
 
 
@@ -65,10 +65,10 @@ class Subsets:
         self.least: Array = np.maximum(np.maximum(low, 1.0 - rest_high - 2 * U * (1 + rest_high)), 0.0)
 
     def passed(self, losses: Array) -> Array:
-        return self.scalar(float(losses.max()))
+        return self.scalar(np.full(len(self.most[0]), float(losses.max())))
 
-    def scalar(self, alpha: float) -> Array:
-        """What passes of a loss `alpha` between any two values."""
+    def scalar(self, alpha: Array) -> Array:
+        """What passes where a value in A is at most e^alpha times one outside, alpha (A,) for each set."""
         above, below = _scaled(alpha)
         top = (self.most + above * (1 - self.most) + 2 * U * above) * (1 + 8 * U)
         bottom = (self.least + below * (1 - self.least)) * (1 - 8 * U)
@@ -77,7 +77,14 @@ class Subsets:
         with np.errstate(divide="ignore", invalid="ignore"):
             for x in range(k):
                 found[x] = np.max(top[x] / bottom, axis=-1, initial=1.0)
-        return _log(found, alpha)
+        return _log(found, float(alpha.max()))
+
+
+class Two(Subsets):
+    """Two values: the sets are the values themselves, and the loss of each is that between it and the other."""
+
+    def passed(self, losses: Array) -> Array:
+        return self.scalar(np.array([losses[0, 1], losses[1, 0]]))
 
 
 class Pairwise:
@@ -97,7 +104,7 @@ class Pairwise:
             by_rows = np.exp(np.where(self.inside, r, 0.0) - most)
             by_columns = np.exp(np.where(self.inside, 0.0, -c))
         found = np.minimum(self._ratios(by_rows, slack), self._ratios(by_columns, slack)).max(axis=-1, initial=1.0)
-        return np.minimum(_log(found, most), self.coarse.scalar(most))
+        return np.minimum(_log(found, most), self.coarse.passed(losses))
 
     def _ratios(self, weights: Array, slack: float) -> Array:
         """(x, x', A): the most of row x over the least of row x', for weights (A, k) off by a factor 1 + slack."""
@@ -133,7 +140,7 @@ class Prefixes:
 
     def passed(self, losses: Array) -> Array:
         alpha = float(losses.max())
-        above, below = _scaled(alpha)
+        above, below = (float(q[0]) for q in _scaled(np.array([alpha])))
         best = np.full(losses.shape, np.inf)
         for high, low in self.pieces:
             top = (above + (1 - below) * high) * (1 + 8 * U)
@@ -169,11 +176,11 @@ def _subsets(k: int) -> NDArray[np.bool_]:
     return np.asarray((numbers[:, None] >> np.arange(k)) & 1, dtype=bool).reshape(-1, k)
 
 
-def _scaled(alpha: float) -> tuple[float, float]:
+def _scaled(alpha: Array) -> tuple[Array, Array]:
     """e^-alpha, rounded up and down."""
     with np.errstate(under="ignore"):
-        q = float(np.exp(-alpha))
-    return min(1.0, q * (1 + 4 * U) + _TINY), q * (1 - 4 * U)
+        q = np.exp(-alpha)
+    return np.minimum(1.0, q * (1 + 4 * U) + _TINY), q * (1 - 4 * U)
 
 
 def _log(found: Array, most: float) -> Array:
