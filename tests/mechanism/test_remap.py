@@ -15,7 +15,7 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
 from fugu.documents.remap import LOSSES, Remap
 from fugu.documents.weighed import Weighed, weight_on
-from fugu.errors import CertificateError, PriorNotPublic, UnknownName, UsageError
+from fugu.errors import CertificateError, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
@@ -143,6 +143,14 @@ def test_without_noise_nothing_changes_and_other_mechanisms_refuse():
         calibrate(PAIR, Pure(0.5)).remapped("median")
     with pytest.raises(UsageError, match="values that the laws do not have"):
         weight_on(Discrete([5]), np.array([0, 1]), None, Lattice(Fraction(1)))
+
+
+@pytest.mark.parametrize("noise", ["atoms", "laplace"])
+def test_tables_that_would_take_too_long_are_refused_before_they_are_begun(noise):
+    many = np.arange(4_001)
+    pair = LawPair(Discrete(many, many % 7 + 1), Discrete(many, many % 5 + 1))
+    with pytest.raises(NotProvable, match="4,001 outputs for 4,001 atoms"):
+        calibrate(pair, Pure(0.5), noise=noise).remapped()
 
 
 def test_a_weight_counted_in_a_table_of_one_row_would_publish_that_row():

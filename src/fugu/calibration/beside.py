@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -44,8 +45,9 @@ def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, .
     except NotProvable:
         return ()
     found: list[Row] = [_attempted(CONSTANT, "none", lambda: _constant(given))]
-    for name, way in ((ATOMS, _plain), (REMAPPED, _remapped)):
-        found.append(_attempted(name, AtomLaplace.name, lambda way=way: way(given, ask, wishes)))  # type: ignore[misc]
+    exact = cache(lambda: _exact(given, ask, wishes))
+    found.append(_attempted(ATOMS, AtomLaplace.name, lambda: exact()[0]))
+    found.append(_attempted(REMAPPED, AtomLaplace.name, lambda: _remapped(given, *exact())))
     found.append(_attempted(LIMIT, "channel", lambda: _limit(given, ask)))
     if isinstance(source, Scenario) and counts_of_a_table(source):
         found.append(_attempted(AT_95, None, lambda: at_confidence(source, ask, wishes)))
@@ -65,16 +67,13 @@ def _attempted(name: str, noise: str | None, make: Callable[[], Row]) -> Row:
 def _constant(given: Sequence[Shape]) -> Row:
     """The weighted median of the mean law, whatever the value: it tells nothing, and needs no proof."""
     points, weight = mean_law([one_family(given)])
-    total, shares = sum(weight), np.array([w / sum(weight) for w in weight])
+    total = sum(weight)
+    shares = np.array([w / total for w in weight])
     below = np.cumsum(np.array(weight, dtype=object))
     middle = float(points[int(np.argmax(below * 2 >= total))])
     absolute, squared = (float(shares @ np.abs(points - middle) ** k) for k in (1, 2))
     why = "the same number whatever the value: nothing is told"
     return Row(CONSTANT, "none", math.inf, absolute, squared, 0.0, True, why, f"always {middle:g}")
-
-
-def _plain(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Row:
-    return _exact(given, ask, wishes)[0]
 
 
 def _exact(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> tuple[Row, Lattice]:
@@ -87,9 +86,8 @@ def _exact(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> tuple[Row, Lat
     raise NotProvable("; ".join(refusals) or "no scale was found")
 
 
-def _remapped(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Row:
+def _remapped(given: tuple[Shape, ...], row: Row, lattice: Lattice) -> Row:
     """The same, each output moved to the weighted median of what may lie behind it."""
-    row, lattice = _exact(given, ask, wishes)
     if not row.proven or row.scale == 0:
         return row
     family = one_family(given).on(lattice)

@@ -85,7 +85,8 @@ def problem_of(family: Family, ask: Ask) -> ChannelProblem:
     column is convex and piecewise linear in the output, with kinks at atoms."""
     values = family.points.astype(np.float64)
     parts = averaged(family.laws)
-    weight = np.array([part / sum(parts) for part in parts])
+    total = sum(parts)
+    weight = np.array([part / total for part in parts])
     pairs = tuple(dict.fromkeys((min(pair), max(pair)) for pair, _ in family.different))
     return ChannelProblem(
         family.laws,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-MOST = 40_000_000
+MOST = 16_000_000
 """Most (output, atom) cells that a table is worked out for."""
 _CHUNK = 2_000_000
 _BEYOND = 9
@@ -54,16 +54,19 @@ class Weighed:
     def outputs(self) -> Places:
         """Every output that a table lists: the atoms, or the lattice points between the ends, and some beyond."""
         if isinstance(self.noise, AtomLaplace):
+            self._affordable(len(self.points))
             return self.points
         low, high = int(self.points[0]), int(self.points[-1])
         margin = int(_BEYOND * float(self.noise.spread_in_steps)) + 1 if self.noise.norm == 2 else 0
-        count = high - low + 1 + 2 * margin
-        if count * len(self.points) > MOST:
-            raise NotProvable(
-                f"a remap would list {count:,} outputs for {len(self.points):,} atoms, and at most {MOST:,} cells are "
-                "worked out; give a coarser grid, or noise='atoms', which has fewer outputs"
-            )
+        self._affordable(high - low + 1 + 2 * margin)
         return np.arange(low - margin, high + margin + 1)
+
+    def _affordable(self, outputs: int) -> None:
+        if outputs * len(self.points) > MOST:
+            raise NotProvable(
+                f"a remap would list {outputs:,} outputs for {len(self.points):,} atoms, and at most {MOST:,} cells "
+                "are worked out: give a coarser grid or bins; noise='atoms' has no outputs between the atoms"
+            )
 
     def posteriors(self, outputs: Places) -> Iterator[tuple[slice, Floats]]:
         """w_x K(y | x) over the points, for blocks of outputs, each row divided by its sum."""
