@@ -1,6 +1,7 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topics `growth`, `dimensions` and `figure` run only if named; they write docs/scaling.*, growth.*, training.svg."""
+The topics `growth`, `channel-growth`, `dimensions`, `figure` and `limits` run only if named; they write docs/scaling.*,
+channel-growth.*, growth.*, training.svg and limits.*."""
 
 from __future__ import annotations
 
@@ -16,14 +17,17 @@ from rich.table import Table
 
 from benchmarks import (
     calibration,
+    channels,
     covariance,
     gaussian,
     growth,
+    growth_channels,
     growth_dimensions,
     imports,
     influence,
     iterate,
     ledger,
+    limits,
     memory,
     pairs,
     renyi,
@@ -47,6 +51,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "transport": (transport.line, transport.plane, transport.plans),
     "vectors": (vectors.vectors,),
     "covariance": (covariance.optimum,),
+    "channels": (channels.points,),
     "influence": (influence.curves, influence.lengths),
     "iterate": (iterate.allocation, iterate.epoch, iterate.budget),
     "ledger": (ledger.charges,),
@@ -54,12 +59,14 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),
+    "channel-growth": (growth_channels.channels,),
     "dimensions": (growth_dimensions.dimensions,),
     "figure": (training_figure.figure,),
+    "limits": (limits.figure,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-_WRITING = ("growth", "dimensions", "figure")
+_WRITING = ("growth", "channel-growth", "dimensions", "figure", "limits")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
     "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise",
-    "laws", "transport", "loss", "data", "priors", "translation", "documents", "scenario", "mechanism", "calibration",
-    "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "publication", "auditing", "papers",
-    "report", "examples", "cli",
+    "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents", "scenario", "mechanism",
+    "calibration", "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "publication",
+    "auditing", "papers", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300
 LONG = {
@@ -46,6 +46,7 @@ BEGIN_WITH_A_SEARCH = {
     "loss/vectors/gaussian.py",
     "loss/normal/bounds.py",
     "loss/normal/mellin.py",
+    "loss/sets/summing.py",
 }
 """Proofs that are told by a search where to look; what they state they prove in balls."""
 

@@ -99,9 +99,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
             },
             skipped=certificate["pufferfish"]["skipped"],
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )  # fmt: skip
         kept = pages.before(going, as_json)
     summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}

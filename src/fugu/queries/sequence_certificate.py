@@ -6,6 +6,7 @@ whoever reads the chain back translates to the same number."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,8 +19,8 @@ from fugu.documents.document import Document
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
 from fugu.errors import CertificateError, PriorNotPublic
-from fugu.guarantee.numbers import exact
-from fugu.numbers.exact import Real, read_number
+from fugu.guarantee.numbers import exact, outward
+from fugu.numbers.exact import Real, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_counts import RESTS
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
@@ -165,11 +166,22 @@ def _line(words: str) -> str:
 
 
 def entry_budget(chain: Chain, epsilon: Real) -> float:
-    """The largest epsilon for each entry that the chain, and the chain as a certificate writes it, both allow.
+    """The largest epsilon found for each entry that a ledger and a reader both translate to at most `epsilon`.
 
-    The two differ, if at all, in the last digit of a law; a ledger translates the one, a reader the other."""
-    found, written = dp_budget(chain, epsilon), chain_json(chain)
-    if "transition" not in written:
-        return found  # limits are read back as they are
-    again = chain_from(written)
-    return found if exact(translate(again, found)) <= exact(epsilon) else min(found, dp_budget(again, epsilon))
+    Parameters: `chain`, the prior of the release; `epsilon`, the Pufferfish epsilon asked for, finite and above 0.
+
+    A ledger translates the chain, a reader the chain as a certificate writes it; the two differ, if at all, in the last
+    digit of a law. A ledger also rounds up what it adds, and what it finds. In its last digits a translation can fall
+    where x rises, so an x that one of them allows is tried on all, and lowered by growing steps until all allow it.
+    That n entries reveal at most n times as much as one makes this end."""
+    x, written = dp_budget(chain, epsilon), chain_json(chain)
+    chains = (chain, chain_from(written)) if "transition" in written else (chain,)
+    wanted, part = exact(epsilon), 2.0**-53
+
+    def over(x: float) -> bool:
+        tried = {x, outward(exact(x))}
+        return any(exact(meant_up(translate(each, y))) > wanted for each in chains for y in tried)
+
+    while over(x):
+        x, part = min(math.nextafter(x, 0), x * (1 - part)), min(2 * part, 0.5)
+    return x

@@ -1,0 +1,1 @@
+"""Any pairs of point laws: channels of least loss, cell by cell."""

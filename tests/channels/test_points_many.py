@@ -1,0 +1,103 @@
+"""Many points: coarse to fine, sifting of cells and telling points near and far, each held against its own prices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from channels.point_oracle import excess, expected, on_line
+from fugu.channels.cells.grid import solve_grid
+from fugu.channels.find import find
+from fugu.channels.point_laws import PointLaws
+from fugu.channels.rays.coarse import is_far, merged
+from fugu.channels.rays.pair import Pair
+from fugu.channels.rays.search import Search
+
+
+def shifted(n, secrets=2, seed=0, epsilon=".5", **more):
+    """Counts of normal laws whose means differ by a fifth of the range: every point tells."""
+    rng, x = np.random.default_rng(seed), np.arange(n)
+    laws = [np.exp(-0.5 * ((x - mean * n) / (0.15 * n)) ** 2) for mean in np.linspace(0.4, 0.6, secrets)]
+    counts = [rng.multinomial(20 * n, law / law.sum()) for law in laws]
+    return on_line(x, [row.tolist() for row in counts], epsilon, **more)
+
+
+def local(n, seed=0):
+    """Telling points here and there among many."""
+    rng = np.random.default_rng(seed)
+    base = 10 * rng.gamma(2, 1, n)
+    unlike = np.where(rng.random((2, n)) < 0.2, rng.choice([0.2, 3.0], (2, n)), 1.0)
+    return on_line(range(n), rng.poisson(base * unlike).tolist(), ".5")
+
+
+def proved_gap(problem, found):
+    """The loss less the bound of the prices, from the definitions, relative to the loss."""
+    law, ratio = np.array([one.floats() for one in problem.laws]), math.exp(float(problem.epsilon))
+    weight = problem.weight if problem.weight is not None else found.prices.mix @ law
+    cells = weight[:, None] * problem.loss
+    for c, (s, t) in enumerate(problem.ordered()):
+        assert found.prices.ratio[c].min() >= 0
+        cells = cells + np.outer(law[s] - ratio * law[t], found.prices.ratio[c])
+    bound = cells.min(axis=1).sum() - float(problem.delta) * found.prices.ratio.max(axis=1).sum()
+    loss = expected(problem, found.matrix)
+    return (loss - bound) / loss
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        shifted(260),
+        shifted(150, seed=1, epsilon=".1"),
+        shifted(150, delta=Fraction(1, 20)),
+        shifted(120, weight="minimax"),
+        replace(shifted(90), points=None, outputs=None),
+        replace(shifted(120), outputs=None, loss=shifted(120).loss[:, 3::7].copy()),
+        local(500),
+        shifted(100, 4),
+        shifted(80, 3, delta=Fraction(1, 50)),
+        shifted(80, 3, weight="minimax"),
+        shifted(100, 4, pairs=[(0, 1), (1, 2), (2, 3)]),
+        replace(shifted(80, 3, loss="zero-one"), points=None, outputs=None),
+    ],
+    ids=[
+        "far", "small epsilon", "delta", "worst", "no order", "few outputs", "local", "secrets", "secrets and delta",
+        "worst of secrets", "chain", "labels",
+    ],
+)  # fmt: skip
+def test_every_way_ends_at_a_channel_that_its_prices_prove(problem):
+    found = find(problem)
+    assert abs(proved_gap(problem, found)) < 1e-10
+    assert excess(problem, found.matrix) < 1e-11
+
+
+def test_sifted_cells_reach_the_value_of_all_cells():
+    problem = shifted(70, 3)
+    whole = solve_grid(PointLaws.of(problem))
+    assert expected(problem, find(problem).matrix) == pytest.approx(expected(problem, whole.matrix), rel=1e-11)
+
+
+def test_a_coarse_solution_alone_is_not_the_optimum():
+    problem = shifted(200)
+    pair = Pair.of(PointLaws.of(problem), 0)
+    truth = expected(problem, find(problem).matrix)
+    coarse = Search(merged(pair), far=True)
+    assert abs(coarse.run(1e-5).value / truth - 1) > 1e-3
+
+
+def test_far_and_near_are_told_apart_and_agree():
+    for problem, far in ((shifted(200), True), (local(300), False)):
+        pair = Pair.of(PointLaws.of(problem), 0)
+        assert is_far(pair) is far
+        values = [Search(pair, far=way).run().value for way in (True, False)]
+        assert values[0] == pytest.approx(values[1], rel=1e-11)
+
+
+def test_many_labels_take_four_sums():
+    rng = np.random.default_rng(0)
+    problem = on_line(range(600), rng.poisson(5, (2, 600)).tolist(), ".5", loss="zero-one")
+    found = find(replace(problem, points=None, outputs=None))
+    assert abs(proved_gap(problem, found)) < 1e-10
