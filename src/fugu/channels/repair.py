@@ -98,14 +98,22 @@ class Judge:
         return [ends[s][0] - self.ratio * ends[t][1] for s, t in self.ordered]
 
     def _spent(self, over: list[list[Fraction]], total: int) -> list[int]:
-        """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members."""
+        """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members.
+
+        Adding w_y takes (E - 1) w_y from the violation of column y, and allows delta w_y more. So w_y = s_c v_cy for
+        every pair c, s_c = (1 - delta total / D_c) / (E - 1 + delta), repairs a pair that spends D_c. Longer rows alone
+        need D / delta - total, which is far more for a small delta, and less for a tiny epsilon: the lesser is taken.
+        """
+        limit, delta = self.problem.delta * total, self.problem.delta
         sums = [sum((max(v[c], Fraction(0)) for v in over), Fraction(0)) for c in range(len(self.ordered))]
         worst = max(range(len(sums)), key=sums.__getitem__, default=None)
-        if worst is None or sums[worst] <= self.problem.delta * total:
+        if worst is None or sums[worst] <= limit:
             return [0] * len(over)
-        needed = math.ceil(sums[worst] / self.problem.delta) - total  # theta = D / (delta + D)
-        whole = sums[worst]
-        return [math.ceil(needed * max(v[worst], Fraction(0)) / whole) for v in over]
+        shares = [(1 - limit / d) / (self.ratio - 1 + delta) if d > limit else Fraction(0) for d in sums]
+        slack = [math.ceil(max(0, *(s * v[c] for c, s in enumerate(shares)))) for v in over]
+        needed = math.ceil(sums[worst] / delta) - total  # theta = D / (delta + D)
+        longer = [math.ceil(needed * max(v[worst], Fraction(0)) / sums[worst]) for v in over]
+        return min(slack, longer, key=sum)
 
 
 def _share(excess: Fraction, ratio: Fraction, name: str) -> int:

@@ -120,7 +120,8 @@ def protected(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]
 
 def _prices_json(prices: Prices) -> Json:
     found = {name: getattr(prices, name) for name in _PRICES}
-    return {name: array.tolist() for name, array in found.items() if array is not None}
+    # an array without entries says nothing, and its shape would not survive as lists
+    return {name: array.tolist() for name, array in found.items() if array is not None and array.size}
 
 
 def _prices_from(found: Json) -> Prices:
