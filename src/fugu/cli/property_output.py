@@ -12,8 +12,8 @@ from rich.table import Table as Rich
 from fugu.auditing import AttackReport
 from fugu.auditing.property_attack import steps_of
 from fugu.calibration.offer import Calibrated
-from fugu.cli.calibrating import figures
 from fugu.cli.console import escape, out, say
+from fugu.cli.describing import figures
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.shares import shares_json

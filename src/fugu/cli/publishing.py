@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fugu.cli.calibrating import describe, figures, scenario_of
+from fugu.cli.calibrating import scenario_of
 from fugu.cli.channels import Wanted
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
+from fugu.cli.describing import describe, figures
 from fugu.cli.paging import Pages
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema

@@ -1,0 +1,86 @@
+"""What a mechanism is, as plain data and in words: the same for every command that makes one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fugu.calibration.offer import Calibrated
+from fugu.cli.channels import channel_figures, describe_channel
+from fugu.cli.console import escape, out, say, warn
+from fugu.documents.weakness import warnings_of
+from fugu.mechanism.channel import ChannelMechanism
+from fugu.noise.atoms import AtomLaplace
+
+
+def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
+    certificate = mechanism.certificate
+    return {
+        "guarantee": str(mechanism.guarantee),
+        "method": certificate.method,
+        "theorem": certificate.theorem,
+        **_of_noise(mechanism),
+        "empirical": certificate.body.get("empirical"),
+        "proved": certificate.proved,
+        "worst_pair": certificate.worst_pair,
+        "expected_error": mechanism.expected_error(),
+        "expected_squared_error": mechanism.expected_error("squared"),
+        "interval_95": list(mechanism.interval(0.95)),
+        "remap": (certificate.body.get("remap") or {}).get("loss"),
+        "scales": certificate.scales,
+        "assumptions": list(certificate.assumptions),
+        "warnings": list(warnings_of(certificate, rows)),
+        "unit": certificate.body["unit"],
+        "fingerprint": certificate.fingerprint,
+    }
+
+
+def _of_noise(mechanism: Calibrated) -> dict[str, Any]:
+    if isinstance(mechanism, ChannelMechanism):
+        return channel_figures(mechanism)
+    noise = mechanism.noise
+    name = "atoms" if isinstance(noise, AtomLaplace) else type(noise).__name__.lower()
+    return {"noise": name, "scale": float(noise.scale), "grid": str(noise.grid)}
+
+
+def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
+    """The same in words."""
+    certificate = mechanism.certificate
+    _describe_noise(mechanism, publish)
+    say(f"method: {certificate.method} ({certificate.theorem})")
+    proved = certificate.proved
+    say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    say(f"worst pair: {certificate.worst_pair}")
+    if getattr(mechanism, "names", None) is None:
+        half = mechanism.interval(0.95)[1]
+        out.print(f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{half:.6g}")
+    empirical = certificate.body.get("empirical")
+    if empirical is not None:
+        loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"
+        out.print(
+            f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}",
+            markup=False,
+        )
+    say("assumptions: " + "; ".join(certificate.assumptions))
+    warn(warnings_of(certificate, rows))
+
+
+def _describe_noise(mechanism: Calibrated, publish: str) -> None:
+    if isinstance(mechanism, ChannelMechanism):
+        describe_channel(mechanism, publish)
+        return
+    if mechanism.noise.scale == 0:
+        out.print(
+            f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under {mechanism.guarantee}: "
+            "the beliefs alone suffice."
+        )
+    else:
+        grid = mechanism.noise.grid
+        kind = "Laplace-on-atoms" if isinstance(mechanism.noise, AtomLaplace) else type(mechanism.noise).__name__
+        where = "without a lattice, for analysis only," if grid is None else f"on a lattice of step {grid}"
+        out.print(
+            f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {where} "
+            f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
+        )
+    if (table := mechanism.certificate.body.get("remap")) is not None:
+        say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")
