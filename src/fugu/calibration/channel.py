@@ -81,8 +81,8 @@ def optimal_channel(
     - `monotone`: True if larger values must give larger outputs (in the order of distributions).
 
     Returns a `ChannelMechanism`, its certificate with the proved loss and a proved lower bound on that of every other
-    channel with these outputs, cap and order. Raises `NotProvable` for laws without atoms or with too many, `UsageError` and
-    `UnknownName` for arguments that make no sense.
+    channel with these outputs, cap and order. Raises `NotProvable` for laws without atoms or with too many,
+    `UsageError` and `UnknownName` for arguments that make no sense.
 
     A channel for single laws is fitted to them: beliefs a little off may lose everything, and it says so.
 
