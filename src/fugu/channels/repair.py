@@ -98,14 +98,27 @@ class Judge:
         return [ends[s][0] - self.ratio * ends[t][1] for s, t in self.ordered]
 
     def _spent(self, over: list[list[Fraction]], total: int) -> list[int]:
-        """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members."""
-        sums = [sum((max(v[c], Fraction(0)) for v in over), Fraction(0)) for c in range(len(self.ordered))]
-        worst = max(range(len(sums)), key=sums.__getitem__, default=None)
-        if worst is None or sums[worst] <= self.problem.delta * total:
-            return [0] * len(over)
-        needed = math.ceil(sums[worst] / self.problem.delta) - total  # theta = D / (delta + D)
-        whole = sums[worst]
-        return [math.ceil(needed * max(v[worst], Fraction(0)) / whole) for v in over]
+        """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members.
+
+        With the sum X too large by D, either each column loses its share v_y D / X, which takes v_y D / (X (E - 1)) of
+        a constant, or the rows grow to X / delta; whichever adds less. Adding more never makes another pair worse.
+        """
+        parts = [[max(v[c], Fraction(0)) for v in over] for c in range(len(self.ordered))]
+        lowered, grown = [0] * len(over), [0] * len(over)
+        for part in parts:
+            spent = sum(part, Fraction(0))
+            excess = spent - self.problem.delta * total
+            if excess <= 0:
+                continue
+            rows = math.ceil(spent / self.problem.delta) - total  # theta = D / (delta + D)
+            grown = max(grown, [math.ceil(rows * v / spent) for v in part], key=sum)  # where is free, how much is not
+            if self.ratio > 1:
+                lowered = _larger(lowered, [math.ceil(v * excess / (spent * (self.ratio - 1))) for v in part])
+        return lowered if self.ratio > 1 and sum(lowered) < sum(grown) else grown
+
+
+def _larger(one: list[int], two: list[int]) -> list[int]:
+    return [max(a, b) for a, b in zip(one, two, strict=True)]
 
 
 def _share(excess: Fraction, ratio: Fraction, name: str) -> int:
