@@ -100,21 +100,20 @@ class Judge:
     def _spent(self, over: list[list[Fraction]], total: int) -> list[int]:
         """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members.
 
-        With the sum X too large by D, either each column loses its share v_y D / X, which takes v_y D / (X (E - 1)) of
-        a constant, or the rows grow to X / delta; whichever adds less. Adding more never makes another pair worse.
+        With the sum X too large by D, either each column y gets v_y D / (X (E - 1 + delta)): it loses (E - 1) times
+        that, and delta of the longer rows covers the rest; or the rows grow to X / delta, wherever. Whichever adds less:
+        adding more never makes another pair worse.
         """
         parts = [[max(v[c], Fraction(0)) for v in over] for c in range(len(self.ordered))]
-        lowered, grown = [0] * len(over), [0] * len(over)
+        lowered, grown, rate = [0] * len(over), [0] * len(over), self.ratio - 1 + self.problem.delta
         for part in parts:
             spent = sum(part, Fraction(0))
             excess = spent - self.problem.delta * total
-            if excess <= 0:
-                continue
-            rows = math.ceil(spent / self.problem.delta) - total  # theta = D / (delta + D)
-            grown = max(grown, [math.ceil(rows * v / spent) for v in part], key=sum)  # where is free, how much is not
-            if self.ratio > 1:
-                lowered = _larger(lowered, [math.ceil(v * excess / (spent * (self.ratio - 1))) for v in part])
-        return lowered if self.ratio > 1 and sum(lowered) < sum(grown) else grown
+            if excess > 0:
+                rows = math.ceil(excess / self.problem.delta)  # theta = D / (delta + D)
+                grown = max(grown, [math.ceil(rows * v / spent) for v in part], key=sum)
+                lowered = _larger(lowered, [math.ceil(v * excess / (spent * rate)) for v in part])
+        return min(lowered, grown, key=sum)
 
 
 def _larger(one: list[int], two: list[int]) -> list[int]:
