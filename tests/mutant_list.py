@@ -1071,7 +1071,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("repair rounded down", "return math.ceil(excess / (ratio - 1))", "return math.floor(excess / (ratio - 1))"),
     ("repair without the cap", 'extra = [max(a, _share(c, self.cap, "cap")) for a, c in zip(extra, limits, strict=True)]', "pass"),
     ("cap from the mean", "limits = [max(column) - self.cap * min(column) for column in columns]", "limits = [max(column) - self.cap * max(column) for column in columns]"),
-    ("delta per row", "if worst is None or sums[worst] <= self.problem.delta * total:", "if worst is None or max(v[worst] for v in over) <= self.problem.delta * total:"),
+    ("delta for each output", "excess = spent - self.problem.delta * total", "excess = max(part) - self.problem.delta * total"),
     ("order not checked", "if problem.monotone and not _rising(rows):", NO),
     ("negative chances", "clean = np.clip(matrix, 0.0, None)", "clean = matrix.copy()"),
     ["channels/exact_sets.py", "channels/test_repair_exact.py"],

@@ -184,25 +184,28 @@ def test_order_survives_rounding():
     assert broken > 0
 
 
-def test_theta_for_delta_uses_the_slack_of_a_constant():
-    """D what a pair spends, E - 1 the slack: sum w = (D - delta) / (E - 1 + delta) for each of the two orders."""
-    slack = math.exp(0.5) - 1
-    spent = 0.5 - math.exp(0.5) * 0.2
-    for delta in (Fraction(1, 10**9), Fraction(1, 100), Fraction(1, 10)):
-        problem = pair(Fraction(1, 2), delta=delta)
-        rows, theta = repaired(problem, np.eye(3))
-        added = 2 * (spent - float(delta)) / (slack + float(delta))
-        assert float(theta) == pytest.approx(added / (1 + added), abs=1e-9)
-        assert float(theta) < (spent - float(delta)) / spent  # what longer rows alone would take
-        assert holds(problem, rows)
+def test_theta_for_delta_is_at_most_the_excess_over_what_is_allowed():
+    """D / (delta + D), D what the channel spends beyond delta; less where e^epsilon leaves slack of its own."""
+    for epsilon in (0.0, 0.5):
+        for delta in (Fraction(1, 100), Fraction(1, 10)):
+            problem = pair(Fraction(epsilon), delta=delta)
+            rows, theta = repaired(problem, np.eye(3))
+            laws = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
+            spent = sum(max(0.0, a - math.exp(epsilon) * b) for a, b in zip(*laws, strict=True))
+            limit = (spent - float(delta)) / spent
+            assert float(theta) == pytest.approx(limit, abs=1e-9) if not epsilon else float(theta) < limit * 0.9
+            assert holds(problem, rows) and kept(problem, rows)
+            assert epsilon or not holds(replace(problem, delta=delta * Fraction(999, 1000)), rows)
 
 
-def test_for_a_tiny_epsilon_longer_rows_are_the_cheaper_repair_of_delta():
-    problem = pair(Fraction(1, 1000), delta=Fraction(1, 4))
-    rows, theta = repaired(problem, np.eye(3))
-    spent = 0.5 - math.exp(0.001) * 0.2
-    assert float(theta) == pytest.approx((spent - 0.25) / spent, abs=1e-9)
-    assert holds(problem, rows) and not holds(replace(problem, delta=Fraction(249, 1000)), rows)
+def test_a_tiny_excess_over_a_small_delta_costs_next_to_nothing():
+    """1e-9 too much beside delta = 1e-3 and e^8: growing the rows alone would take 1e-6 of the draws."""
+    problem = pair(8, counts=((998, 1, 1), (1, 1, 998)), delta=Fraction(1, 1000))
+    exact, _ = repaired(problem, np.eye(3))
+    spoilt = np.array(exact, dtype=object).astype(float) / sum(exact[0])
+    spoilt[0] += np.array([1e-9, 0, -1e-9])
+    _, theta = repaired(problem, spoilt)
+    assert theta < Fraction(1, 10**9)
 
 
 def test_a_wrong_channel_does_not_hold():

