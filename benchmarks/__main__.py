@@ -1,7 +1,7 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topics `growth`, `channel-growth`, `dimensions` and `figure` run only if named; they write docs/scaling.*,
-channel-growth.*, growth.*, training.svg."""
+The topics `growth`, `channel-growth`, `dimensions`, `figure` and `limits` run only if named; they write docs/scaling.*,
+channel-growth.*, growth.*, training.svg and limits.*."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from benchmarks import (
     influence,
     iterate,
     ledger,
+    limits,
     memory,
     pairs,
     renyi,
@@ -61,10 +62,11 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "channel-growth": (growth_channels.channels,),
     "dimensions": (growth_dimensions.dimensions,),
     "figure": (training_figure.figure,),
+    "limits": (limits.figure,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-_WRITING = ("growth", "channel-growth", "dimensions", "figure")
+_WRITING = ("growth", "channel-growth", "dimensions", "figure", "limits")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 

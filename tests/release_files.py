@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -92,6 +93,11 @@ def prepared(folder, seed=0):
     written_table(folder / "ref.csv", 240, 2 * seed)
     written_table(folder / "today.csv", 60, 2 * seed + 1)
     return folder
+
+
+def copied(made, place):
+    """A copy of a folder that several tests share, for one of them to change."""
+    return Path(shutil.copytree(made, place / "f"))
 
 
 def command(*words):

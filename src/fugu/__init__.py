@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from fugu.auditing.release_attack import Audit as Audit
     from fugu.auditing.release_attack import audit as audit
     from fugu.calibration.calibrate import calibrate as calibrate
+    from fugu.calibration.channel import optimal_channel as optimal_channel
     from fugu.calibration.compare import compare as compare
     from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
+    from fugu.calibration.rows import rows_needed as rows_needed
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from fugu.priors import ChainSet as ChainSet
     from fugu.priors import DependentGroups as DependentGroups
     from fugu.priors import IndependentBlocks as IndependentBlocks
+    from fugu.priors import IntervalChain as IntervalChain
     from fugu.priors import MarkovChain as MarkovChain
     from fugu.priors.curve import InfluenceCurve as InfluenceCurve
     from fugu.priors.gaussian_field import GaussianField as GaussianField
@@ -107,6 +110,7 @@ _ROOMS = {
     "IndependentBlocks": "priors",
     "InfluenceCurve": "priors.curve",
     "Intersection": "laws.sets",
+    "IntervalChain": "priors",
     "JointTable": "priors.joint",
     "Laplace": "noise",
     "LawPair": "laws",
@@ -141,7 +145,9 @@ _ROOMS = {
     "guarantee_within": "auditing",
     "influence": "translation",
     "mix": "mechanism.mixed",
+    "optimal_channel": "calibration.channel",
     "plan": "calibration",
+    "rows_needed": "calibration.rows",
     "property_attack": "auditing.property_attack",
     "publish": "report.publish",
     "read_table": "data",

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fugu import training
+from fugu.lazily import names
 
 if TYPE_CHECKING:
     from fugu.training import *  # noqa: F403
+else:
+    __getattr__ = names(__name__, dict.fromkeys(training.__all__, "training"))
 
 __all__ = training.__all__
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """The names of `fugu.training`, imported when they are first used."""
-        return getattr(training, name)
 
 
 def __dir__() -> list[str]:

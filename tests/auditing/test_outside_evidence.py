@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+import fugu
 from release_files import RELEASES, beside, checks, command, document_of, forged, prepared, released, written_table
 
 BELIEVED = ("column", "binned", "mean", "sum", "count", "groups", "sequence", "top")
@@ -177,3 +178,14 @@ def test_the_charge_was_for_the_laws_in_the_document(kind, tmp_path):
     forged(second, change)
     code, lines = checks(second, "--ledger", folder / "l.db")
     assert code == 4 and lines["ledger entry"][0] == "holds" and lines["ledger beliefs"][0] == "fails"
+
+
+def test_a_ledger_that_is_not_there_is_said_in_the_same_words_by_every_line(tmp_path):
+    """The wrong version of one line said that the certificate cannot be read, which it can."""
+    folder = prepared(tmp_path)
+    out = charged(folder, "column")
+    for name in ("gone.db", "made"):  # no file at all, and a folder
+        found = fugu.examine(beside(out), ledger=folder / name)
+        said = {line: (outcome, why) for line, outcome, why in found.checks if line.startswith("ledger")}
+        assert not found.holds and set(said) == {"ledger", "ledger entry", "ledger beliefs", "ledger draw"}
+        assert set(said.values()) == {("fails", f"there is no ledger {name!r}")}

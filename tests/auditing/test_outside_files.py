@@ -18,6 +18,7 @@ from release_files import (
     certificate_of,
     checks,
     command,
+    copied,
     document_of,
     forged,
     prepared,
@@ -38,8 +39,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def folder(made, tmp_path):
-    shutil.copytree(made, tmp_path / "f")
-    return tmp_path / "f"
+    return copied(made, tmp_path)
 
 
 def one_digit(text):

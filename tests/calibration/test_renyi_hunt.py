@@ -23,7 +23,8 @@ from calibration.renyi_oracle import (
     number,
     worst,
 )
-from fugu.calibration.lattice import Problem, problem
+from fugu.calibration.lattice import problem
+from fugu.calibration.problem import Problem
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.laws.items import shapes

@@ -17,6 +17,8 @@ def corners(law):
         return law.floats()[None, :]
     if isinstance(law, Hull):
         return np.array([each.weights for each in law.laws])
+    if isinstance(law, Ball) and law.distance == "kl":
+        return _edge(law)
     rows, limits = _faces(law)
     n, found = rows.shape[1], []
     for chosen in combinations(range(len(rows)), n - 1):
@@ -27,6 +29,26 @@ def corners(law):
         if np.all(rows @ corner <= limits + 1e-11):
             found.append(corner)
     return np.unique(np.round(np.array(found), 14), axis=0)
+
+
+def _edge(ball, count=48):
+    """Laws on the edge of a Kullback-Leibler ball of at most three points, in every direction from its centre."""
+    n, centre = ball.values.size, ball.weights
+    if n == 1:
+        return np.ones((1, 1))
+    angles = np.array([0.0, np.pi]) if n == 2 else np.linspace(0, 2 * np.pi, count, endpoint=False)
+    across = np.linalg.svd(np.ones((1, n)))[2][1:]
+    rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)[:, : n - 1] @ across
+    near, far = np.zeros(len(rays)), np.full(len(rays), 2.0)
+    for _ in range(60):
+        middle = (near + far) / 2
+        laws = centre + middle[:, None] * rays
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = (laws >= 0).all(axis=1)
+            gone = np.where(centre > 0, centre * np.log(centre / laws), 0.0).sum(axis=1)
+        inside &= gone <= ball.radius
+        near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+    return centre + near[:, None] * rays
 
 
 def _faces(law):

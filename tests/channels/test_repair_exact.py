@@ -71,6 +71,22 @@ def test_whatever_comes_in_an_exact_channel_comes_out(rng):
         assert kept(problem, rows)
 
 
+@search("repair with delta, single laws", quick=60)
+def test_delta_is_a_sum_over_all_outputs(rng):
+    problem = draw_problem(rng, ("law",), delta=True, extras=False)
+    rows, _ = repaired(problem, rng.dirichlet(np.full(problem.m, 0.3), problem.n))
+    assert holds(problem, rows) and kept(problem, rows)
+
+
+def test_delta_that_each_output_keeps_and_their_sum_does_not():
+    points, counts = np.arange(4.0), ([30, 30, 20, 20], [10, 10, 40, 40])
+    laws = tuple(masses(c, 4) for c in counts)
+    problem = ChannelProblem(laws, ((0, 1),), Fraction(1, 2), np.abs(points[:, None] - points), np.full(4, 0.25))
+    each = 0.3 - math.exp(0.5) * 0.1
+    assert not holds(replace(problem, delta=Fraction(1.5 * each)), np.eye(4, dtype=int).tolist())
+    assert holds(replace(problem, delta=Fraction(2.1 * each)), np.eye(4, dtype=int).tolist())
+
+
 @search("repair costs at most theta", quick=60)
 def test_the_loss_grows_by_at_most_theta_times_the_largest(rng):
     problem = replace(draw_problem(rng, ("box", "law"), extras=False), delta=Fraction(0))
@@ -129,7 +145,9 @@ def test_mixing_inside_a_fixed_row_sum_goes_negative_where_adding_does_not():
     assert min(map(min, old)) < 0 and not holds(problem, old)
 
 
-def test_entries_just_below_0_count_as_0():
+def test_entries_below_0_count_as_0():
+    rows, _ = repaired(pair(9), np.eye(3) + np.array([[0, -1e-9, 1e-9], [0, 0, 0], [-1e-9, 0, 1e-9]]))
+    assert min(map(min, rows)) >= 0 and sum(rows[0]) == sum(rows[2])
     matrix = np.array([[1.0, -1e-18, 0.0], [0.0, 1.0, -1e-18], [0.0, 0.0, 1.0]])
     rows, _ = repaired(pair(9), matrix)
     assert min(map(min, rows)) >= 0

@@ -118,6 +118,7 @@ REAL = [
     ("adult/adult.data.csv.gz", ",", "age", "income", ADULT, "7.57", 2.593),
     ("adult/adult.data.csv.gz", ",", "hours", "sex", ADULT, None, 2.427),
     ("adult/adult.data.csv.gz", ",", "education_num", "race", ADULT, None, 1.405),
+    ("adult/adult.data.csv.gz", ",", "age", "race", ADULT, None, 8.478),
 ]
 
 

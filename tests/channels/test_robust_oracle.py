@@ -131,6 +131,24 @@ def test_a_kullback_leibler_ball_is_the_one_around_its_first_argument(radius):
     assert max(part.max() for part in over) > 1e-3
 
 
+@search("Kullback-Leibler balls against laws on their edges", quick=5)
+def test_kullback_leibler_balls_cost_what_their_edges_cost(rng):
+    n = int(rng.integers(2, 4))
+    x, points = np.arange(n), np.arange(n) * 1.0
+    laws = tuple(
+        Ball(Discrete(x, rng.multinomial(20, rng.dirichlet(np.ones(n)))), float(rng.choice([0.01, 0.1, 0.5])), "kl")
+        for _ in range(2)
+    )
+    loss = np.abs(points[:, None] - points)
+    problem = ChannelProblem(laws, ((0, 1),), Fraction(str(rng.choice([0.3, 1, 2]))), loss, rng.dirichlet(np.ones(n)))
+    found, rows, theta = solved(problem)
+    truth = least_loss(problem)  # of laws on the edge: a little too small for three points
+    assert theta < Fraction(1, 10**6)
+    assert truth - 1e-6 <= float(value(problem, rows)) <= truth * (1.0001 if n == 2 else 1.1) + 1e-3 * (n - 2) + 1e-6
+    assert float(lower(problem, found.prices)) <= float(value(problem, rows)) + 1e-12
+    assert float(lower(problem, found.prices)) >= 0.98 * truth - 1e-4  # proved, and tight
+
+
 def _kl_members(ball):
     rng, centre = np.random.default_rng(0), ball.weights
     laws = rng.dirichlet(np.full(3, 0.5), 20000) * 0.5 + centre * 0.5

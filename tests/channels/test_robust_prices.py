@@ -166,6 +166,28 @@ def test_a_smaller_ratio_than_e_to_the_epsilon_proves_what_is_false(monkeypatch)
     assert float(lower(problem, tight)) > truth + 1e-3
 
 
+def test_prices_of_a_smaller_cap_prove_nothing_false():
+    points = np.arange(3.0)
+    laws = tuple(masses(c, 3) for c in ([5, 3, 2], [2, 3, 5]))
+    loss = np.abs(points[:, None] - points)
+    tight = ChannelProblem(laws, ((0, 1),), Fraction(1), loss, np.full(3, 1 / 3), cap=Fraction(1, 2))
+    loose = replace(tight, cap=Fraction(2))
+    prices = find(tight).prices
+    assert float(lower(tight, prices)) == pytest.approx(least_loss(tight), abs=1e-8)
+    assert least_loss(loose) < 0.8 * least_loss(tight)
+    assert 0 < float(lower(loose, prices)) <= least_loss(loose) + 1e-9
+
+
+def test_a_price_for_the_other_order_proves_nothing():
+    """nu < 0 would be a promise that the channel falls with x: it would prove .25 where the identity has loss 0."""
+    laws, points = (masses([1, 1], 2), masses([1, 1], 2)), np.arange(2.0)
+    problem = ChannelProblem(
+        laws, ((0, 1),), Fraction(1), 1 - np.eye(2), np.full(2, 0.5), monotone=True, points=points, outputs=points
+    )
+    assert lower(problem, Prices(rise=np.array([[-0.25]]))) == 0
+    assert lower(problem, Prices(rise=np.array([[0.25]]))) == 0
+
+
 @search("members moved into their sets", quick=60)
 def test_members_are_in_their_sets_and_near_what_was_asked_for(rng):
     n = int(rng.integers(1, 5))

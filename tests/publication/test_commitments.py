@@ -23,6 +23,7 @@ from release_files import (
     certificates_of,
     checks,
     command,
+    copied,
     document_of,
     forged,
     prepared,
@@ -44,8 +45,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def folder(made, tmp_path):
-    shutil.copytree(made, tmp_path / "f")
-    return tmp_path / "f"
+    return copied(made, tmp_path)
 
 
 def test_the_commitment_is_hmac_sha256_under_the_salt_and_no_digest(folder):

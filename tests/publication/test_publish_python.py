@@ -68,6 +68,33 @@ def test_beliefs_of_the_private_table_stay_at_home(tables):
     assert not fugu.examine(tables).holds
 
 
+def _of_a_reference(tables, kind):
+    reference, today = tables / "ref.csv", tables / "today.csv"
+    if kind == "statistic":
+        return fugu.answer(today, "sum(v)", "s", fugu.Pure(1), reference=reference, bounds=(0, 5), step=1)
+    if kind == "predicate":
+        protect = {"x": lambda t: t["s"] == "x", "y": lambda t: t["s"] == "y"}
+        scenario = fugu.Scenario.from_table(reference, publish="v", protect=protect)
+        assert scenario.recipe is None
+    else:
+        scenario = fugu.Scenario.from_table(reference, publish="v", protect="s")
+    mechanism = fugu.calibrate(scenario, fugu.Pure(1))
+    if kind == "mixture":
+        mechanism = fugu.mix(0.5, mechanism, fugu.calibrate(scenario, fugu.Pure(0.5)))
+    return fugu.release_column(mechanism, today)
+
+
+@pytest.mark.parametrize("kind", ["column", "statistic", "mixture", "predicate"])
+def test_beliefs_of_a_reference_are_never_called_declared(tables, kind):
+    """The wrong version: without `reference`, the document said that declared beliefs are public."""
+    released = _of_a_reference(tables, kind)
+    with pytest.raises(UsageError, match="give the reference"):
+        fugu.publish(tables / "out.csv", released, table=tables / "today.csv")
+    assert not list(tables.glob("out*"))
+    document = fugu.publish(tables / "out.csv", released, table=tables / "today.csv", reference=tables / "ref.csv")
+    assert document["beliefs"]["from"] == "a reference" and not document["beliefs"]["declared public"]
+
+
 def test_no_file_is_written_over_and_no_table(tables):
     released = fugu.calibrate(PAIR, fugu.Pure(1)).release([0, 4])
     with pytest.raises(UsageError, match=r"ends in \.csv"):

@@ -24,7 +24,6 @@ from fugu.errors import (
     ColumnNotFound,
     FuguError,
     MissingValues,
-    NotProvable,
     RepeatedUnit,
     TooManySecrets,
     UnknownName,
@@ -273,7 +272,7 @@ def test_long_unit_numbers_are_not_confused():
     ("change", "error", "message"),
     [
         ({"prior": "normal"}, UnknownName, "empirical"),
-        ({"confidence": 0.95}, NotProvable, "not available yet"),
+        ({"confidence": 0.95}, UsageError, "nothing declares it"),
         ({"publish": "sex", "protect": "sex"}, UsageError, "two different columns"),
         ({"publish": "sex", "protect": "sex,age"}, UsageError, "two different columns"),
         ({"protect": {"a": {"chol": 1}, "b": {"sex": "F"}}}, UsageError, "two different columns"),

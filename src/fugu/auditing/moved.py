@@ -25,8 +25,9 @@ from fugu.auditing.moved_vectors import vector_moved_delta, vector_moved_renyi
 from fugu.auditing.reach import Reach
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
+from fugu.laws.items import Number
 from fugu.laws.masses import Masses
+from fugu.laws.set_family import SetFamily
 from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.door import delta_bounds
 from fugu.loss.shifts.cost import ball_log_cost
@@ -83,7 +84,7 @@ def mean_renyi(cells: Apart, noise: LatticeNoise, alpha: Fraction, reach: Reach)
         return max(0.0, balls.upper(sum(costs, arb(0)).log() / balls.of(alpha - 1)))
 
 
-def apart(item: Item) -> list[Apart] | None:
+def apart(item: Number) -> list[Apart] | None:
     """For each pair of an item how far apart a coupling keeps the two values; None if there is no bounded one.
 
     A pair whose laws are equal under the assumed belief need not be so once they are moved, so it is listed too."""
@@ -99,7 +100,12 @@ def _smooth(item: Analytic) -> list[Apart] | None:
     return None if shift is None else [{math.ceil(abs(shift)): Fraction(1)}]
 
 
-_APART: dict[str, Callable[[Any], list[Apart] | None]] = {"line": _line, "smooth": _smooth}
+def _sets(item: SetFamily) -> list[Apart]:
+    """Whatever the two laws are, both values lie between the first and the last declared one."""
+    return [{int(item.points[-1] - item.points[0]): Fraction(1)}]
+
+
+_APART: dict[str, Callable[[Any], list[Apart] | None]] = {"line": _line, "smooth": _smooth, "sets": _sets}
 _VECTORS = ("space",)
 
 

@@ -36,6 +36,7 @@ from fugu.loss.door import AnyNoise, delta_bounds
 from fugu.loss.shifts.shift import shift_renyi
 from fugu.loss.vectors.gaussian import shift_delta as vector_shift_delta
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
 from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
 from fugu.verifier.verify import Source, certificate_of
 
@@ -81,7 +82,7 @@ def guarantee_within(
 
 def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     """The guarantee for laws moved within the reach."""
-    laws, noise, asked = half.laws, half.noise, budget.simplest()
+    laws, noise, asked = half.laws, half.number_noise if half.kind == "additive" else half.noise, budget.simplest()
     if far.steps == 0:
         return proved(laws, noise, budget)
     target = asked.asks()
@@ -107,7 +108,8 @@ def rate_of(noise: AnyNoise) -> Fraction | None:
     return None if noise.silent or noise.name not in _RATES else _RATES[noise.name](noise)
 
 
-_RATES: dict[str, Callable[[Any], Fraction]] = {"laplace": lambda noise: noise.rate}
+_RATES: dict[str, Callable[[Any], Fraction]] = {name: lambda noise: noise.rate for name in ("laplace", "atoms")}
+"""Noise on atoms moves x and x' to every atom with chances within e^(rate steps) of each other, as Laplace noise."""
 
 
 def pure_within(laws: Sequence[Shape], noise: AnyNoise, far: Reach) -> float:
@@ -123,11 +125,11 @@ def pure_within(laws: Sequence[Shape], noise: AnyNoise, far: Reach) -> float:
     return min((outward(end) for end in ends), default=math.inf)
 
 
-def delta_within(laws: Sequence[Shape], noise: LatticeNoise, epsilon: Fraction, far: Reach) -> float:
+def delta_within(laws: Sequence[Shape], noise: LatticeNoise | AtomLaplace, epsilon: Fraction, far: Reach) -> float:
     """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
 
     Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
-    found = max(moved_delta(item, noise, epsilon, far) for item in laws)
+    found = 1.0 if isinstance(noise, AtomLaplace) else max(moved_delta(item, noise, epsilon, far) for item in laws)
     if noise.silent:
         return found
     rate = rate_of(noise)
@@ -148,13 +150,16 @@ def delta_within(laws: Sequence[Shape], noise: LatticeNoise, epsilon: Fraction, 
 _SHIFTS: dict[str, Callable[[int, Any, Any, Fraction], float]] = {
     "line": lambda _, noise, steps, by: shift_delta(noise, steps, by),
     "smooth": lambda _, noise, steps, by: shift_delta(noise, steps, by),
+    "sets": lambda _, noise, steps, by: shift_delta(noise, steps, by),
     "space": lambda d, noise, steps, by: vector_shift_delta(float_up(steps), d, noise, by),
 }
 """HS of a shift of d coordinates by that many steps, by the shape of the laws."""
 
 
-def _moved_renyi(item: Shape, loss: float, noise: LatticeNoise, alpha: Fraction, far: Reach) -> float:
+def _moved_renyi(item: Shape, loss: float, noise: LatticeNoise | AtomLaplace, alpha: Fraction, far: Reach) -> float:
     """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and for numbers Theorem A.5."""
+    if isinstance(noise, AtomLaplace):
+        return math.inf if noise.silent else straight(loss, alpha, far.steps * noise.rate)
     found = moved_renyi(item, noise, alpha, far)
     if noise.silent:
         return found
@@ -211,6 +216,7 @@ def _diverged_renyi(
 _CONFINED: dict[str, Callable[[Any, Any, Fraction], float]] = {
     "line": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
     "smooth": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
+    "sets": lambda noise, span, alpha: shift_renyi(noise, span * (noise.grid or 1), alpha),
     "space": vector_shift_renyi,
 }
 """D_alpha of a shift by at most that many steps, by the shape of the laws."""

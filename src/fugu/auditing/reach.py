@@ -64,6 +64,12 @@ def checked(distance: object) -> Fraction:
 
 def reach(certificate: Certificate, distance: Real) -> Reach:
     """The reach of a release whose raw values lie within `distance` of the assumed ones."""
+    if certificate.runs == "channel":
+        raise NotProvable(
+            "a channel exchanges values wherever they lie, so beliefs within a distance of the stated ones have no "
+            "bound but the one for beliefs of any kind; state sets of laws, or a cap, or the other beliefs themselves "
+            "(guarantee_against)"
+        )
     if certificate.runs not in _REACHES:
         raise NotProvable(
             f"beliefs within a distance of those of a certificate of kind {certificate.runs!r} have no bound: near a "

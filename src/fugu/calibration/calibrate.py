@@ -15,13 +15,14 @@ from fugu.laws.pair import PairsLike
 from fugu.noise.kind import Objective, check_objective, kind_of
 from fugu.numbers.exact import Real
 
-NoiseName = Literal["best", "laplace", "gaussian", "cauchy"]
+NoiseName = Literal["best", "laplace", "gaussian", "cauchy", "atoms"]
 MethodName = Literal[
     "best", "exact",
     "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed",
     "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
     "cauchy-moments", "transport", "partial-transport", "conditioned",
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
+    "optimal-channel", "robust-channel",
 ]  # fmt: skip
 
 
@@ -43,8 +44,12 @@ def calibrate(
 
     - `scenario_or_pairs`: a `Scenario`, a `LawPair`, a `Shifted`, or a list of pairs: what must look alike.
     - `budget`: `Pure`, `Approx`, `Renyi` or `RenyiCurve` with a finite epsilon.
-    - `noise`: "best" (all that can be released), "laplace", "gaussian", or "cauchy" (analysis only).
-    - `method`: "best", or one of the names that `compare` lists.
+    - `noise`: "best" (all that is added and can be released, so without bias), "laplace", "gaussian", "atoms" (Laplace
+      noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), or "cauchy"
+      (analysis only).
+    - `method`: "best", or one of the names that `compare` lists; "optimal-channel" publishes through the channel of
+      least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself unless
+      values are categories without an order. For sets of laws "robust-channel" is among the best.
     - `grid`: the lattice step as a number, a Fraction or a text such as "0.1"; "auto" chooses it.
     - `objective`: "absolute" or "squared", the error that is made least.
     - `declared_exact`, `floor`, `weight`: for MultivariateNormal laws only. `floor` is the least noise variance in

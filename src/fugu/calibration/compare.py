@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
+from fugu.calibration.beside import beside
 from fugu.calibration.comparison import Comparison
 from fugu.calibration.driver import table
 from fugu.calibration.offer import Wishes
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike
+from fugu.mechanism.context import Context
 from fugu.numbers.exact import Real
 
 
@@ -26,7 +31,8 @@ def compare(
     is proved by itself.
 
     Returns a `Comparison`, which prints as a table; `.rows` has one entry per noise and method, `.best` the one that
-    `calibrate` would take. Raises `BadBudget` and `UsageError` for arguments that make no sense.
+    `calibrate` would take; `.beside` what a constant, noise on the atoms and its remap would have, and the limit that
+    no mechanism for these laws goes below. Raises `BadBudget` and `UsageError` for arguments that make no sense.
 
     >>> import fugu
     >>> p, q = fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35])
@@ -35,4 +41,7 @@ def compare(
     """
     model = getattr(scenario_or_pairs, "property", None)
     wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)
-    return table(scenario_or_pairs, budget, wishes)
+    found = table(scenario_or_pairs, budget, wishes)
+    if Context.of(scenario_or_pairs).nominal is not None:
+        return found  # no distances, so nothing to set beside
+    return replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))

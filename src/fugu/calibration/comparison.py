@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
@@ -36,10 +38,36 @@ class Comparison:
     """All methods side by side, what `compare` returns; prints as a table.
 
     `rows`: one `Row` per noise and method, from the crudest method to the exact one. `budget`: what they were asked to
-    meet. `best`: the row that `calibrate` would take."""
+    meet. `best`: the row that `calibrate` would take. `beside`: rows that it does not take by itself, for laws with
+    known values: "constant" (no value is looked at), "atoms" (noise on the atoms), "remapped" (that, each output moved
+    to the likeliest middle) and "limit" (the least error of any mechanism for exactly these laws). They are worked out
+    when first looked at."""
 
     rows: tuple[Row, ...]
     budget: Guarantee
+    more: Callable[[], tuple[Row, ...]] = field(default=tuple, compare=False)
+    """What works out the rows beside."""
+
+    @cached_property
+    def beside(self) -> tuple[Row, ...]:
+        """Rows that `calibrate` does not take by itself, their errors for a value of the mean law."""
+        return self.more()
+
+    @property
+    def limit(self) -> float | None:
+        """The least expected absolute error of any mechanism for exactly these laws, from above; None if not known."""
+        return next((row.expected_absolute for row in self.beside if row.method == "limit" and row.proven), None)
+
+    @property
+    def against(self) -> tuple[Row, ...]:
+        """What is held against the limit: the proved rows that can be released, then those beside."""
+        return (*(r for r in self.rows if r.proven and r.released), *self.beside)
+
+    def times_limit(self, row: Row) -> float | None:
+        """How many times the error of the limit a row has; None where no limit is known, or it is 0.
+
+        `row`: one of `rows` or `beside`."""
+        return row.expected_absolute / self.limit if self.limit else None
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.rows)} rows for {self.budget!r})"
@@ -56,19 +84,42 @@ class Comparison:
 
     def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""
-        rows = [
-            {k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(r).items()} for r in self.rows
-        ]
-        return {"budget": str(self.budget), "best": self.best.method, "rows": rows}
+        rows, others = (
+            [
+                {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in self._plain(r).items()}
+                for r in listed
+            ]
+            for listed in (self.rows, self.beside)
+        )
+        return {"budget": str(self.budget), "best": self.best.method, "rows": rows, "beside": others}
+
+    def _plain(self, row: Row) -> Json:
+        return {**asdict(row), "times_limit": self.times_limit(row)}
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")
         lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
         for r in self.rows:
             numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
-            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14.8g}" for x in numbers)
+            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{shown(x):>14}" for x in numbers)
             lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._to_the_limit()])
+
+    def _to_the_limit(self) -> list[str]:
+        """Every way that is proved, with a constant and the limit, and how many times the limit each has."""
+        if not self.beside:
+            return []
+        lines = ["", f"{'how far from the limit':<24}{'noise':<9}{'E|error|':>14}{'x limit':>14}  note"]
+        for r in self.against:
+            numbers = (shown(r.expected_absolute), shown(self.times_limit(r) or math.nan, 4))
+            note = r.note if r in self.beside and r.proven else r.why if not r.proven else ""
+            lines.append((f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14}" for x in numbers) + f"  {note}").rstrip())
+        return lines
+
+
+def shown(x: float, digits: int = 8) -> str:
+    """A number of a table; nothing where there is none."""
+    return "" if math.isnan(x) else f"{x:.{digits}g}"
 
 
 def above(epsilon: float, delta: float) -> str:

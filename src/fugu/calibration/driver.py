@@ -5,6 +5,7 @@ It knows no law, no budget and no noise by name. Laws say their shape, and for e
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 from fugu.calibration.comparison import Comparison, Row
 from fugu.calibration.offer import Calibrated, Search, Wishes
@@ -21,7 +22,11 @@ SEARCHES = {
     "smooth": "fugu.calibration.scales",
     "space": "fugu.calibration.scales",
     "normal": "fugu.calibration.covariance.offers",
+    "sets": "fugu.calibration.channel_offer",
 }
+CHANNELS = "fugu.calibration.channel_offer"
+"""What publishes categories without an order, and what is asked for by the names of channels."""
+CHANNEL_NAMES = ("optimal-channel", "robust-channel")
 
 
 def asked(budget: object) -> Ask:
@@ -39,13 +44,14 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
     shape = given[0].shape
     if wishes.only_normal and shape != "normal":
         raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
-    return importlib.import_module(SEARCHES[shape]).search(given, ask, wishes)  # type: ignore[no-any-return]
+    channel = wishes.names is not None or wishes.method in CHANNEL_NAMES
+    return importlib.import_module(CHANNELS if channel else SEARCHES[shape]).search(given, ask, wishes)  # type: ignore[no-any-return]
 
 
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
     """The mechanism of least expected error among the offers, its guarantee proved in ball arithmetic."""
     ask, context = asked(budget), Context.of(source)
-    budget = budget.simplest()
+    budget, wishes = budget.simplest(), replace(wishes, names=context.nominal)
     refusals: list[str] = []
     for stage in search_for(shapes(as_pairs(source)), ask, wishes).stages(refusals):
         refusals += [f"{o.noise}, {o.method}: {o.refusal}" for o in stage if o.refusal is not None]
@@ -60,6 +66,6 @@ def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
 
 def table(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Comparison:
     """Every method side by side, with what its noise really leaks; one that fails is a row that says why."""
-    ask = asked(budget)
+    ask, wishes = asked(budget), replace(wishes, names=Context.of(source).nominal)
     found = search_for(shapes(as_pairs(source)), ask, wishes).everything()
     return Comparison(tuple(x if isinstance(x, Row) else x.row(ask) for x in found), budget.simplest())

@@ -3,16 +3,15 @@ laws whose own lattice has too many points to be visited."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fugu.calibration.problem import Problem, on
 from fugu.calibration.registry import attempted, suited
 from fugu.calibration.search import least, least_scale
 from fugu.errors import NotProvable, OutOfReach
@@ -21,6 +20,7 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.places import spread
+from fugu.laws.set_family import SetFamily
 from fugu.loss.atoms.slack import require_room
 from fugu.loss.door import leakage
 from fugu.loss.search.laplace import delta_loss, pure_loss
@@ -37,90 +37,11 @@ _AMPLE = 2000
 """Steps in the scale and in the range of the values that make rounding negligible: it costs at most 0.05 % of both."""
 _LIGHTER = 4
 """The first coarser lattice that is tried has this many times fewer points than are allowed: points take time."""
+_COARSE_SETS = 200
+"""Steps in the scale that make rounding of declared values cost at most 0.5 % of it."""
 _ROUNDS = 40
 _EXCESS = 1.005
 _HALVINGS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Laws on lattice indices. `given` are the laws as stated; `items` is what rounding makes of them."""
-
-    items: tuple[Shape, ...]
-    given: tuple[Shape, ...]
-    lattice: Lattice
-    free: bool = False
-    """Whether a coarser lattice would do as well: nobody asked for this one."""
-    finer: Fraction | None = None
-    """The grid that the values have by themselves, where the lattice is coarser to be within reach."""
-
-    @property
-    def dimension(self) -> int:
-        """1 for a published number, d for a vector."""
-        return self.given[0].dimension
-
-    @property
-    def cells(self) -> int:
-        """(pair, atom) cells: what a method has to look at."""
-        return sum(len(f.points) * len(f.pairs) for f in self.items if isinstance(f, Family))
-
-    @property
-    def support(self) -> NDArray[np.float64] | None:
-        """All stated atoms; None where some law is an unknown translate, or spreads over the whole line."""
-        atoms = [f.points for f in self.given if isinstance(f, Family) and not f.translates]
-        if len(atoms) < len(self.given):
-            return None
-        return atoms[0] if len(atoms) == 1 else np.unique(np.concatenate(atoms), axis=0)
-
-    def unrounded(self) -> tuple[Shape, ...] | None:
-        """The stated laws with their atoms numbered in order: all that matters when neither noise nor rounding is
-        applied. None for laws without atoms and for vectors, which are always rounded."""
-        if self.dimension > 1 or not all(item.atoms for item in self.given):
-            return None
-        return tuple(item.numbered() for item in self.given)
-
-    def beliefs(self) -> str:
-        """SHA-256 of the laws as stated, before any rounding: equal for two calibrations on the same beliefs."""
-        return beliefs_of(self.given)
-
-    def coarser(self, factor: int) -> Problem:
-        """The laws as stated, rounded onto a lattice of so many times the grid."""
-        lattice = Lattice(self.lattice.grid * factor, self.lattice.origin)
-        return replace(on(self.given, lattice), free=self.free, finer=self.finer or self.lattice.grid)
-
-    def spread(self) -> float:
-        """The largest standard deviation of the published value, both laws of a pair pooled, in lattice steps."""
-        return max(item.spread() for item in self.given) / float(self.lattice.grid)
-
-    @property
-    def rounding(self) -> str | None:
-        """What a certificate says of a lattice coarser than the values; None where it is not."""
-        if self.finer is None:
-            return None
-        step = self.lattice.grid
-        return (
-            f"values are rounded to multiples of {step} from {self.lattice.origin} before noise is added, coarser than "
-            f"their own step {self.finer}, so that every lattice point could be visited: no value moves by more than "
-            f"{step / 2}, and the guarantee is for the rounded values"
-        )
-
-
-def coarse_note(asked: Problem) -> str:
-    """The same in few words, for a table."""
-    return f"values are rounded to multiples of {float(asked.lattice.grid):g}: their own step is out of reach"
-
-
-def on(given: tuple[Shape, ...], lattice: Lattice) -> Problem:
-    """The laws rounded onto a lattice."""
-    return Problem(tuple(item.on(lattice) for item in given), given, lattice)
-
-
-def beliefs_of(given: Sequence[Shape]) -> str:
-    """SHA-256 of laws as stated."""
-    digest = hashlib.sha256()
-    for item in given:
-        item.mark(digest)
-    return digest.hexdigest()
 
 
 def reachable(asked: Problem, search: Callable[[Problem], float]) -> tuple[Problem, float]:
@@ -187,14 +108,14 @@ def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "
     (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
     if grid != "auto":
         return on(given, Lattice(as_grid(grid)))
+    if isinstance(given[0], SetFamily):
+        return _sets(given[0], ask, kind)
     atoms = [item for item in given if isinstance(item, Family)]
     if len(atoms) < len(given):
         return _smooth(given, ask, kind)
     lattice = Lattice.holding([family.points for family in atoms])
     if lattice is None:
-        if given[0].dimension > 1:
-            return on(given, Lattice(short_step(_narrowest(atoms) / 64)))
-        return _smooth(given, ask, kind) if ask.finite else _rounded(tuple(atoms), ask)
+        return _on_none(given, atoms, ask, kind)
     found = on(given, lattice)
     if not any(family.translates for family in atoms):
         return replace(found, free=given[0].dimension == 1)
@@ -203,6 +124,30 @@ def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "
         steps = _steps(found, ask, kind)
     parts = math.ceil(FINER / steps) if 0 < steps < FINER else 1
     return on(given, Lattice(lattice.grid / parts, lattice.origin))
+
+
+def _on_none(given: tuple[Shape, ...], atoms: Sequence[Family], ask: Ask, kind: Kind) -> Problem:
+    """A lattice for atoms that are on none."""
+    if given[0].dimension > 1:
+        return on(given, Lattice(short_step(_narrowest(atoms) / 64)))
+    return _smooth(given, ask, kind) if ask.finite else _rounded(tuple(atoms), ask)
+
+
+def _sets(given: SetFamily, ask: Ask, kind: Kind) -> Problem:
+    """The coarsest lattice that holds every declared value; where there is none, one so fine that rounding onto it
+    costs at most 0.5 % of the scale. Sets are pushed through rounding exactly."""
+    lattice = Lattice.holding([given.points])
+    if lattice is not None:
+        return replace(on((given,), lattice), free=True)
+    grid = short_step(float(given.points[-1] - given.points[0]) / _AMPLE)
+    found = on((given,), Lattice(grid))
+    for _ in range(_HALVINGS):
+        steps = _steps(found, ask, kind)
+        if steps == 0 or steps >= _COARSE_SETS:
+            break
+        grid = min(short_step(float(grid) * steps / _COARSE_SETS), grid / 2)
+        found = on((given,), Lattice(grid))
+    return replace(found, free=True)
 
 
 def _steps(found: Problem, ask: Ask, kind: Kind) -> float:

@@ -17,6 +17,7 @@ from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
+from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.vector import VectorAdditive
@@ -24,7 +25,7 @@ from fugu.noise.kind import Objective
 from fugu.noise.lattice import as_grid
 from fugu.numbers.exact import Real
 
-Calibrated = Additive | VectorAdditive | Analysis | CorrelatedAdditive
+Calibrated = Additive | VectorAdditive | Analysis | CorrelatedAdditive | ChannelMechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,8 @@ class Wishes:
     model: object | None = None
     """The model of a property behind the laws, where there is one: baselines need the ranges of its records."""
     noise: str = "best"
+    names: tuple[str, ...] | None = None
+    """The categories that are published, where they have no order."""
 
     @staticmethod
     def of(

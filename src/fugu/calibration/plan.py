@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 
 from fugu.calibration.calibrate import calibrate
+from fugu.calibration.channel_plan import plan_channel
+from fugu.calibration.channel_problem import Asked
 from fugu.calibration.lattice import problem
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
@@ -13,6 +15,7 @@ from fugu.guarantee.asks import Ratio
 from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.door import bound, covers
+from fugu.mechanism.context import Context
 from fugu.noise.kind import Objective, check_objective
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, decimal_up
@@ -29,7 +32,7 @@ def plan(
 
     Parameters: `scenario_or_pairs` as in `calibrate`; `error` is the expected error to reach, a number >= 0;
     `objective` "absolute" or "squared"; `delta`, if given, is allowed beside epsilon, which normal laws of vectors
-    need.
+    need. Of categories without an order the error is the probability that another one goes out.
 
     Returns `Pure(epsilon)`, the least epsilon up to the ninth digit; with a delta `Approx(epsilon, delta)`, within one
     part in ten thousand. Raises `NotProvable` where no finite epsilon reaches the error.
@@ -43,6 +46,8 @@ def plan(
     if not isinstance(error, int | float) or isinstance(error, bool) or not 0 <= error < math.inf:
         raise UsageError(f"the target error must be a finite number >= 0, got {error!r}")
     check_objective(objective)
+    if Context.of(scenario_or_pairs).nominal is not None:
+        return plan_channel(scenario_or_pairs, error, Asked(), delta)
     given = shapes(as_pairs(scenario_or_pairs))
     Approx(0, delta)  # validates delta
     if delta:

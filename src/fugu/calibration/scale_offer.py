@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from fugu.calibration.comparison import Row, above, refused
-from fugu.calibration.lattice import MOST_STEPS, Problem
+from fugu.calibration.lattice import MOST_STEPS
 from fugu.calibration.offer import Calibrated, Offer
+from fugu.calibration.problem import Problem
 from fugu.calibration.registry import (
     ARITHMETIC,
     Method,
@@ -23,7 +24,9 @@ from fugu.calibration.sealing import Proved
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee
+from fugu.laws.family import Family
 from fugu.laws.items import Shape, items
+from fugu.laws.mean import mean_law
 from fugu.loss.door import bound, leakage
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
@@ -38,6 +41,10 @@ _NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 """Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
 _COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
 _REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
+_SETS = (
+    "beliefs are sets of laws on declared values: the guarantee is for every law in the set of the one secret, and "
+    "every law in the set of the other, chosen independently"
+)
 _UNIT = Fraction(1)
 
 
@@ -71,23 +78,29 @@ class ScaleOffer(Offer):
         """The expected error of the scale as proposed."""
         steps, grid = self.proposal.steps, float(self.where.lattice.grid)
         power = 1 if objective == "absolute" else 2
-        error = self.kind.at(steps, _UNIT).expected_error(objective) * grid**power
-        return error, steps * grid, self.method != "exact"
+        unit = self._placed(self.kind.at(steps, _UNIT), self.where.items)
+        return unit.expected_error(objective) * grid**power, steps * grid, self.method != "exact"
 
     def proved(self, ask: Ask, laws: Sequence[Shape] | None = None) -> tuple[Noise, Proof]:
         """The noise of least 10-digit scale at or above the proposal that is proved; the last one tried, if none is.
 
         A proposal is a float: it may be a little short of what it stands for. More than 1e-5 of it is not made up
         for."""
-        grid = self.where.lattice.grid
+        grid, seen = self.where.lattice.grid, self.where.items if laws is None else laws
         start = float(Fraction(self.proposal.steps) * grid)
         nudges = _NUDGES[1:] if ask.finite and ask.delta else _NUDGES  # no event is left out for a last digit
         for scale in dict.fromkeys(decimal_up(start * (1 + nudge), _DIGITS) for nudge in nudges):
-            noise = self.kind.at(float(scale), grid)
-            proof = bound(self.where.items if laws is None else laws, noise.in_steps(grid), ask)
+            noise = self._placed(self.kind.at(float(scale), grid), seen)
+            proof = bound(seen, noise.in_steps(grid), ask)
             if proof.holds:
                 break
         return noise, proof
+
+    def _placed(self, noise: Noise, laws: Sequence[Shape]) -> Noise:
+        """The noise for these laws: on their atoms, if it is noise on atoms."""
+        if not self.kind.on_atoms:
+            return noise
+        return noise.placed(*mean_law([item for item in laws if isinstance(item, Family)]))
 
     def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> Calibrated:
         """Without noise even the unrounded value may go out, if that is proved."""
@@ -96,7 +109,7 @@ class ScaleOffer(Offer):
         silent = self.kind.at(0, self.where.lattice.grid)
         if not self.kind.released or self.proposal.steps > 0:
             unrounded = None
-        if unrounded is not None and bound(unrounded, silent, ask).holds:
+        if unrounded is not None and bound(unrounded, self._placed(silent, unrounded), ask).holds:
             lattice, laws = None, unrounded
         if self.kind.released:
             require_drawn(self.proposal.steps)
@@ -122,7 +135,7 @@ class ScaleOffer(Offer):
         where, d = self.where, self.where.dimension
         grid = float(where.lattice.grid)
         rounding = () if lattice is None or where.rounding is None else (where.rounding,)
-        vector = (_COORDINATES,) if d > 1 else ()
+        vector = (_COORDINATES,) if d > 1 else (_SETS,) if where.given[0].shape == "sets" else ()
         support = where.support if self.kind.released else None
         kind = "analysis" if not self.kind.released else "vector" if d > 1 else "additive"
         sealed = Proved(
@@ -162,7 +175,8 @@ class ScaleOffer(Offer):
         scale = float(decimal_up(self.proposal.steps * float(grid), _DIGITS))
         follows = self.kind.ordered and scale >= least and not ask.finite and d == 1
         if follows:
-            noise, proof = self.kind.at(scale, grid), Proof(math.inf, 0.0, "", holds=True)
+            noise = self._placed(self.kind.at(scale, grid), self.where.items)
+            proof = Proof(math.inf, 0.0, "", holds=True)
         else:
             noise, proof = self.proved(ask)
         leak = self._leak(noise, ask)

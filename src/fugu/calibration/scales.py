@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.calibration.comparison import Row, refused
-from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, coarse_note, ladder, problem, reachable
+from fugu.calibration.lattice import FINER, MOST_STEPS, ladder, problem, reachable
 from fugu.calibration.offer import Offer, Wishes
+from fugu.calibration.problem import Problem, coarse_note
 from fugu.calibration.registry import (
     ARITHMETIC,
     OUT_OF_RANGE,
@@ -58,7 +59,7 @@ class Scales:
         """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""
         rows: list[Any] = []
         for kind in kinds().values():
-            if kind.refusal(self.ask) is not None or not self._covered(kind):
+            if not kind.considered or kind.refusal(self.ask) is not None or not self._covered(kind):
                 continue
             try:
                 where = problem(self.given, self.ask, kind, self._grid())
@@ -76,7 +77,8 @@ class Scales:
             for item in self.given:
                 leakage(item.shape, kind.name)  # refuses with what there is instead
             return [kind]
-        return [k for k in kinds().values() if k.released and k.refusal(self.ask) is None and self._covered(k)]
+        able = [k for k in kinds().values() if k.released and k.considered and self._covered(k)]
+        return [k for k in able if k.refusal(self.ask) is None]
 
     def _covered(self, kind: Kind) -> bool:
         return all(covers(item.shape, kind.name) for item in self.given)
@@ -86,6 +88,8 @@ class Scales:
 
     def _wanted(self, where: Problem, kind: Kind, chosen: tuple[Method, ...] | None) -> list[Method]:
         known = suited(where.items, self.ask, kind)
+        if not known and (reason := kind.refusal(self.ask)) is not None:
+            raise NotProvable(reason)
         if chosen is None:
             return [m for m in known if where.cells <= m.largest]
         found = [m for m in chosen if m.suits(where.items, self.ask, kind)]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fugu.documents.certificate import Certificate
+from fugu.errors import UsageError
 from fugu.guarantee.asks import Proof
 from fugu.guarantee.curve import Guarantee
 from fugu.guarantee.encoding import budget_json
 from fugu.laws.items import Shape
 from fugu.loss.door import AnyNoise
 from fugu.mechanism.context import ONE_RELEASE, Context
+from fugu.noise.channel import Channel
 from fugu.noise.kind import OBJECTIVES, finite_or_none
 from fugu.noise.lattice import Lattice
+from fugu.visible import Json
 
 NO_NOISE = "no noise is added: the guarantee rests on the beliefs alone"
 
@@ -39,6 +42,10 @@ class Proved:
     after: tuple[str, ...] = ()
     """What is assumed beside the scenario's own assumptions."""
     empirical: dict[str, float | bool | None] | None = None
+    errors: dict[str, float | None] | None = None
+    """Expected errors, where they are not those of the noise by itself."""
+    more: Json = field(default_factory=dict)
+    """Parts that one kind of certificate has beside those of all."""
 
     def seal(self, budget: Guarantee, context: Context) -> Certificate:
         """The certificate: what was asked, what was proved, and all that a reader needs to check it."""
@@ -55,7 +62,7 @@ class Proved:
             "noise": self.noise.to_json(),
             "lattice": None if self.lattice is None else self.lattice.to_json(),
             "support": self.support,
-            "expected_error": {o: finite_or_none(self.noise.total_error(o, self.dimension)) for o in OBJECTIVES},
+            "expected_error": self.errors or self._errors(),
             "scales": self.scales,
             "assumptions": [*self.before, *stated, ONE_RELEASE, *self.after, *silent],
             "unit": context.unit,
@@ -65,5 +72,11 @@ class Proved:
             "beliefs": self.beliefs,
             "empirical": self.empirical,
             **context.parts(),
+            **self.more,
         }
         return Certificate.seal(body, self.laws)
+
+    def _errors(self) -> dict[str, float | None]:
+        if isinstance(self.noise, Channel):
+            raise UsageError("the errors of a channel depend on the values that go in, and were not given")
+        return {o: finite_or_none(self.noise.total_error(o, self.dimension)) for o in OBJECTIVES}

@@ -7,7 +7,8 @@ q of the set of t, chosen for each c and y, E >= e^epsilon, and w the weight (or
                - delta sum_c max_y alpha_cy.
 
 Proof: a channel that keeps the promises makes every price term at most 0 (at most delta), and the rows of K are free.
-With delta the promise is about one pair of members for all outputs, so there p and q must not depend on y.
+With delta the promise is about one pair of members for all outputs, so there p and q must not depend on y
+(docs/proofs/robust-channels.md).
 Only rationals decide: doubles with a proved error merely leave out the outputs that cannot be the least.
 """
 

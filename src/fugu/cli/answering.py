@@ -82,9 +82,7 @@ def release_query(
             recipe=None if prepared.recipe is None else {"what": "statistic", **prepared.recipe},
             words=f"Publish {prepared.statistic}.",
             skipped=prepared.skipped,
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
         kept = pages.before(going, as_json)
     summary: dict[str, Any] = {"query": str(prepared.statistic), "dry_run": dry_run}

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from rich.text import Text
 
+from fugu.calibration.comparison import shown
 from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
@@ -24,6 +25,9 @@ from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison
+
+
+WEIGHED = "errors are for a value of the mean of the beliefs; noise that is added has the same for every value"
 
 
 class Screen(Console):
@@ -134,9 +138,28 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     for row in comparison.rows:
         style = "bold green" if row == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(names[row], *(f"{x:.6g}" for x in numbers), "yes" if row.proven else "no", style=style)
+        table.add_row(names[row], *(shown(x, 6) for x in numbers), "yes" if row.proven else "no", style=style)
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
     table.caption = "\n".join(map(escape, remarks))
+    return table
+
+
+def limit_table(comparison: Comparison) -> Table | None:
+    """How far each way is from the least error that any mechanism can have; None where nothing is known of it."""
+    if not comparison.beside:
+        return None
+    table = Table(title="How far from the limit", title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("way", no_wrap=True)
+    table.add_column("noise", no_wrap=True)
+    for name in ("E |error|", "x limit"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in comparison.against:
+        if row is comparison.beside[0]:
+            table.add_section()
+        numbers = shown(row.expected_absolute, 6), shown(comparison.times_limit(row) or math.nan, 4)
+        table.add_row(row.method, row.noise, *numbers)
+    notes = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.beside]
+    table.caption = "\n".join(escape(note) for note in [*notes, WEIGHED] if not note.endswith(": "))
     return table

@@ -60,7 +60,7 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     out.print(comparison_table(comparison, f"to hide smoking at epsilon = {_EPSILON}"))
     plain = next(row for row in comparison.rows if row.method == "l1")
     out.print(
-        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / mechanism.noise.scale:.0f} times "
+        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / comparison.best.scale:.0f} times "
         "smaller than what "
         "sensitivity alone would ask for, and the guarantee is the same. 'true epsilon' is what each scale "
         "really leaks: whoever "

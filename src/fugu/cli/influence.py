@@ -14,8 +14,10 @@ from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown, unprotected
 from fugu.cli.sequence_reading import Columns
+from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction, float_down
-from fugu.queries.sequence_beliefs import chain_of
+from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_prior import Chain, chain_json
 
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 
@@ -28,6 +30,7 @@ def influence(
     epsilon: options.Epsilon,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
+    confidence: options.Confidence = None,
     length: Annotated[int | None, typer.Option(help="Length of the sequences to be released.")] = None,
     plot: Annotated[str | None, typer.Option(metavar="OUT.html", help="Write a page with the curve.")] = None,
     schema: options.SchemaFile = None,
@@ -35,12 +38,20 @@ def influence(
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
-    asked = options.positive("epsilon", epsilon)
+    asked, level = options.positive("epsilon", epsilon), options.confidence(confidence)
+    if level is not None and smoothing:
+        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
     if plot is not None:
         options.target(plot, table, schema)
     with progress():
-        sequences = Columns(by, order, state, schema, not no_header).public(table)[1]
-        chain = chain_of(sequences, state, smoothing, length, start)
+        columns = Columns(by, order, state, schema, not no_header)
+        sequences = columns.public(table)[1]
+        chain: Chain
+        if level is None:
+            chain = chain_of(sequences, state, smoothing, length, start)
+        else:
+            chain = limits_of(sequences, state, length, start, level, columns.told())
+        written = chain_json(chain)
         curve = fugu.influence(chain)
         points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]
         best = fugu.dp_budget(chain, asked)
@@ -50,8 +61,9 @@ def influence(
         "states": list(chain.states),
         "length": chain.length,
         "smoothing": smoothing,
-        "start": "any" if chain.free else "stationary" if chain.stationary else chain.marginal(1).tolist(),
-        "forbidden transitions": int((chain.transition(1) == 0).sum()),
+        "start": written["initial"],
+        "forbidden transitions": written["forbidden transitions"],
+        **({"confidence": written["confidence"]["confidence"]} if "confidence" in written else {}),
         "skipped": list(chain.skipped),
         "influence": [{"b": b, "a": a} for b, a in points],
         "epsilon": float(asked),
@@ -76,7 +88,7 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
     out.print(
         f"{told['users']} users; {len(names)} states ({escape(listed)}); length {told['length']}; "
         f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}; "
-        f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start"
+        f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start{_sure(told)}"
         f"{escape(unprotected(told['skipped']))}",
         soft_wrap=True,
     )
@@ -92,6 +104,14 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
         f"{shown(group, ROUND_FLOOR)} by the group bound epsilon / {told['length']}",
         soft_wrap=True,
     )
+
+
+def _sure(told: dict[str, Any]) -> str:
+    """What the confidence means, in a few words."""
+    if "confidence" not in told:
+        return ""
+    level = float(Fraction(told["confidence"]))
+    return f"; every chain between limits that hold the truth with confidence {level:.10g} over the draw of SEQ"
 
 
 def _page(points: list[tuple[int, float]], name: str) -> str:

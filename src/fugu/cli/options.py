@@ -37,7 +37,35 @@ Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empir
 Components = Annotated[
     int | None, typer.Option(help="Bells of a mixture or shared prior; left out, BIC chooses for a mixture.")
 ]
-NoiseName = Annotated[str, typer.Option("--noise", help="best, laplace or gaussian (cauchy: Renyi analysis only).")]
+Confidence = Annotated[
+    str | None,
+    typer.Option(help="Hold for every law that the reference cannot rule out at this level, e.g. 0.95."),
+]
+Shift = Annotated[
+    str, typer.Option(help="With --confidence: total variation between the reference's population and the table's.")
+]
+NoiseName = Annotated[
+    str,
+    typer.Option("--noise", help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis)."),
+]
+Remap = Annotated[
+    str | None,
+    typer.Option(
+        "--remap",
+        metavar="LOSS",
+        help="Move outputs to the value of least expected loss under the beliefs: absolute, squared, zero-one.",
+    ),
+]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", help="noise, or optimal: the channel of least error for exactly these beliefs.")
+]
+LossName = Annotated[
+    str | None,
+    typer.Option("--loss", help="With --mechanism optimal: the loss made least, absolute, squared or zero-one."),
+]
+Cap = Annotated[
+    str | None, typer.Option(help="With --mechanism optimal: an epsilon that must hold whatever is believed.")
+]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
     str,
@@ -95,12 +123,27 @@ def number(name: str, text: str) -> Real:
     return nearest if as_fraction(nearest) == exact else exact
 
 
+def confidence(text: str | None) -> Real | None:
+    """A number between 0 and 1, both excluded; None if it is not given."""
+    if text is None:
+        return None
+    value = number("--confidence", text)
+    if not 0 < value < 1:
+        raise UsageError(f"--confidence must lie between 0 and 1, both excluded, such as 0.95; got {text[:40]!r}")
+    return value
+
+
 def positive(name: str, text: str) -> Real:
     """A finite number above 0."""
     value = number(name, text)
     if not 0 < value < math.inf:
         raise BadBudget(f"{name} must be a finite number above 0, got {text!r}")
     return value
+
+
+def level(text: str | None, shift: str) -> dict[str, Real | None]:
+    """The confidence of sets of beliefs, and how far the table's population may be from the reference's."""
+    return {"confidence": confidence(text), "shift": number("--shift", shift)}
 
 
 def target(path: str, *read: str | None) -> Path:

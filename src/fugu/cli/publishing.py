@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import fugu
 from fugu.cli.calibrating import describe, figures, scenario_of
+from fugu.cli.channels import Wanted
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
@@ -38,18 +38,19 @@ class ColumnAsked:
     unit: str | None
     prior: str
     components: int | None
-    noise: str
-    method: str
-    grid: str
+    level: dict[str, Any]
+    """Confidence and shift."""
     schema: Schema | None
     allow_no_noise: bool
     public_reference: bool
+    wanted: Wanted
 
     def scenario(self) -> Scenario:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
         return scenario_of(
             self.reference or self.table, self.publish, self.protect, self.pairs, self.bins, self.missing, self.unit,
             prior=self.prior, components=self.components, public_prior=self.reference is None, schema=self.schema,
+            **self.level,
         )  # fmt: skip
 
 
@@ -60,9 +61,7 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
-        mechanism = fugu.calibrate(
-            scenario, asked.budget, noise=cast(Any, asked.noise), method=cast(Any, asked.method), grid=asked.grid
-        )
+        mechanism = asked.wanted.made(scenario, asked.budget)
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private = open_column(mechanism, asked.table)
@@ -76,9 +75,7 @@ def publish_column(
             recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
             words=f"Publish column {asked.publish!r}, row by row.",
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
         kept = pages.before(going, as_json)
     summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}

@@ -9,6 +9,7 @@ import typer
 
 from fugu.cli import options
 from fugu.cli.answering import Asks, bounds_of, release_query
+from fugu.cli.channels import Wanted
 from fugu.cli.charging import UNCHARGED, account_of
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
@@ -46,9 +47,15 @@ def release(
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
     components: options.Components = None,
+    confidence: options.Confidence = None,
+    shift: options.Shift = "0",
     noise: options.NoiseName = "best",
     method: options.MethodName = "best",
     grid: options.Grid = "auto",
+    remap: options.Remap = None,
+    mechanism: options.MechanismName = "noise",
+    loss: options.LossName = None,
+    cap: options.Cap = None,
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
@@ -105,12 +112,14 @@ def release(
     if not is_name(data):
         raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
     budget = options.budget(epsilon, delta, alpha)
+    wanted = Wanted(noise, method, grid, remap, mechanism, loss, cap)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
-        "components": components,
-        "noise": noise, "method": method, "grid": grid, "order": order, "state": state, "smoothing": smoothing,
+        "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
+        "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
+        "order": order, "state": state, "smoothing": smoothing,
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
@@ -122,8 +131,8 @@ def release(
         _refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, components=components, noise=noise, method=method, grid=grid,
-            allow_no_noise=allow_no_noise,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -132,10 +141,14 @@ def release(
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
             bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
+            options.confidence(confidence),
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
-    _refuse("for sequences only (--order and --state)", smoothing=smoothing, length=length, other=other, start=start)
+    _refuse(
+        "for sequences only (--order and --state)",
+        smoothing=smoothing, length=length, other=other, start=start,
+    )  # fmt: skip
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     if (publish is None) == (query is None):
@@ -145,7 +158,8 @@ def release(
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         _refuse(
             "for columns only, not with --query",
-            pairs=pairs, prior=prior, components=components, noise=noise, method=method, grid=grid,
+            pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
+            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap,
         )  # fmt: skip
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
@@ -157,8 +171,8 @@ def release(
     assert publish is not None
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
-        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components, noise, method, grid,
-        reading, allow_no_noise, public_reference,
+        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
+        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 
@@ -170,7 +184,9 @@ _DEFAULTS: dict[str, object] = {
     "noise": "best",
     "method": "best",
     "grid": "auto",
+    "mechanism": "noise",
     "delta": "0",
+    "shift": "0",
     "smoothing": 0.0,
     "start": "fitted",
     "allow_no_noise": False,

@@ -22,9 +22,17 @@ from fugu.numbers.exact import Real, as_fraction
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.sequence_beliefs import chain_of
-from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_certificate import (
+    OWN_TABLE,
+    REFERENCE,
+    THE_TABLE,
+    Issue,
+    SequenceCertificate,
+    entry_budget,
+)
 from fugu.queries.sequence_columns import sequence_columns
+from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -63,6 +71,7 @@ class Asked:
     start: str = "fitted"
     data: str = "data"
     public_reference: bool = False
+    confidence: Real | None = None
 
 
 def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, pages: Pages) -> None:
@@ -87,15 +96,14 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "length": chain.length, "other": asked.other, "header": asked.header,
                 "bounds": None if asked.bounds is None else [str(as_fraction(end)) for end in asked.bounds],
                 "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
+                **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
             },
             skipped=certificate["pufferfish"]["skipped"],
-            beliefs=Beliefs(
-                reference=asked.reference, own_table=asked.reference is None, public=asked.public_reference
-            ),
+            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )  # fmt: skip
         kept = pages.before(going, as_json)
     summary: dict[str, Any] = {**certificate.body, "dry_run": dry_run}
-    summary["prior"] = {k: v for k, v in certificate["prior"].items() if k != "transition"}
+    summary["prior"] = {k: v for k, v in certificate["prior"].items() if k not in ("transition", "limits")}
     shown = None
     if not dry_run:
         answer = _spent(asked, chain, mechanism, reading)
@@ -116,7 +124,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
     say(f"wrote {', '.join(map(str, files.all()))}")
 
 
-def query_of(asked: Asked, chain: fugu.MarkovChain, reading: Reading) -> SequenceQuery:
+def query_of(asked: Asked, chain: Chain, reading: Reading) -> SequenceQuery:
     """The query that a text stands for; its domain is that of the reference or declared, never that of the data."""
     found = _QUERY.fullmatch(asked.query)
     name, k, of = (found["name"], found["k"], found["of"]) if found else ("", None, None)
@@ -150,18 +158,26 @@ _OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int], SequenceQu
 """Queries of states by name, whether a number follows it, and whether something stands in brackets."""
 
 
-def _prior(asked: Asked, reading: Reading) -> fugu.MarkovChain:
-    """One chain for every user, as long as the longest sequence (or longer, if stated): shorter ones are covered.
+def _prior(asked: Asked, reading: Reading) -> Chain:
+    """One chain, or all between limits, for every user, as long as the longest sequence or longer, if stated.
 
-    A user with fewer entries is a chain of which the last entries are not published: no more can be learnt. The
-    lengths are public."""
+    Shorter ones are covered: a user with fewer entries is a chain of which the last entries are not published, and no
+    more can be learnt. The lengths are public."""
+    if asked.confidence is not None and asked.reference is None:
+        raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
+    if asked.confidence is not None and asked.smoothing:
+        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
     longest = max(map(len, reading.private.values()))
     if asked.length is not None and asked.length < longest:
         raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
-    return chain_of(reading.reference, asked.state, asked.smoothing, max(asked.length or longest, 2), asked.start)
+    length = max(asked.length or longest, 2)
+    if asked.confidence is None:
+        return chain_of(reading.reference, asked.state, asked.smoothing, length, asked.start)
+    told = Schema({}) if asked.schema is None else Schema.load(asked.schema)
+    return limits_of(reading.reference, asked.state, length, asked.start, asked.confidence, told)
 
 
-def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading: Reading) -> SequenceAnswer:
+def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> SequenceAnswer:
     """The answer; through the ledger, a request that was answered before gives what was stored."""
     account, private = asked.account, reading.private
     if account is None:
@@ -175,9 +191,7 @@ def _spent(asked: Asked, chain: fugu.MarkovChain, mechanism: Any, reading: Readi
         return stored
 
 
-def _certificate(
-    asked: Asked, chain: fugu.MarkovChain, mechanism: SequenceMechanism, reading: Reading
-) -> SequenceCertificate:
+def _certificate(asked: Asked, chain: Chain, mechanism: SequenceMechanism, reading: Reading) -> SequenceCertificate:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
     said = Issue(
         asked=asked.epsilon,
@@ -198,7 +212,7 @@ def _odd(domain: States | Numbers, reading: Reading) -> str:
     return f"entries that are missing or no number count as {float(domain.missing or 0):g}"
 
 
-def _numbers(chain: fugu.MarkovChain, known: Field, state: str, bounds: tuple[Real, Real] | None) -> Numbers:
+def _numbers(chain: Chain, known: Field, state: str, bounds: tuple[Real, Real] | None) -> Numbers:
     """The bounds declared, or those of the reference; a missing number is what the schema says, or its median there."""
     if not known.numeric:
         raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")

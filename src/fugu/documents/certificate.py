@@ -7,14 +7,17 @@ is never taken from the file: `fugu.verify` computes it anew."""
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.channels.errors import Errors
 from fugu.documents.checks import check_parts
 from fugu.documents.document import Document, digest_of
 from fugu.documents.labels import misnamed
+from fugu.documents.optimum import Optimum
 from fugu.documents.weakness import warnings_of
 from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
@@ -27,17 +30,21 @@ from fugu.laws.encoding import (
     vectors_from,
 )
 from fugu.laws.family import Family
-from fugu.laws.items import Item, Shape
+from fugu.laws.items import Number, Shape
 from fugu.laws.multinormal import NormalPair
+from fugu.laws.set_family import SetFamily
+from fugu.loss.channel.outputs import law_list
 from fugu.loss.door import AnyNoise
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
+from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Noise, noise_from
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-Laws = tuple[Shape, ...] | tuple[Item, ...] | tuple[NormalPair, ...]
+Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...]
 
 
 class Certificate(Document):
@@ -55,6 +62,7 @@ class Certificate(Document):
         "vector": ("noise", "lattice", "dimension"),
         "analysis": ("noise", "lattice"),
         "correlated": ("noise", "lattice", "dimension"),
+        "channel": ("noise", "lattice", "support", "optimum"),
     }
     MOST_BYTES = 2 * 1024**3
     INDENT = None
@@ -93,6 +101,8 @@ class Certificate(Document):
         stated, lattice = self.body["noise"], self.lattice
         if stated["kind"] == CorrelatedGaussian.name:
             return CorrelatedGaussian.from_json(stated, read_whole(self.body["dimension"]))
+        if stated["kind"] == Channel.name:
+            return self.channel
         noise = noise_from(stated)
         return noise if lattice is None else noise.in_steps(lattice.grid)
 
@@ -121,13 +131,19 @@ class Certificate(Document):
         return noise
 
     @property
+    def number_noise(self) -> LatticeNoise | AtomLaplace:
+        """The noise that one number is drawn with: added on a lattice, or on atoms."""
+        noise = self.released_noise
+        return noise if isinstance(noise, AtomLaplace) else self.noise
+
+    @property
     def lattice(self) -> Lattice | None:
         """Where values are rounded before noise is added; None if the value itself goes out."""
         found = self.body.get("lattice")
         return None if found is None else Lattice(read_number(found["grid"]), read_number(found["origin"]))
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[Number, ...]:
         """The laws as they were proved: families of atoms on lattice indices, and pairs with Gaussian components."""
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 
@@ -145,6 +161,22 @@ class Certificate(Document):
     def correlated(self) -> CorrelatedGaussian:
         """The correlated noise that is drawn."""
         return CorrelatedGaussian.from_json(self.body["noise"], read_whole(self.body["dimension"]))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The channel that published values are drawn from."""
+        return Channel.from_json(self.body["noise"])
+
+    @cached_property
+    def errors(self) -> Errors:
+        """How far the channel takes values, under its weight or the worst of the laws."""
+        laws = [law for item in self.laws for law in law_list(item)]  # type: ignore[arg-type]
+        return Errors(self.channel, np.array(self.body["support"], dtype=np.float64), laws)
+
+    @property
+    def optimum(self) -> Optimum:
+        """How good the channel is proved to be."""
+        return Optimum.from_json(self.body["optimum"])
 
     @property
     def laws(self) -> Laws:
@@ -167,7 +199,8 @@ class Certificate(Document):
         if stated != "lattice":
             return fixed(np.array(stated, dtype=np.float64))
         assert self.lattice is not None
-        return fixed(self.lattice.value(np.unique(np.concatenate([family.points for family in self.families]))))
+        points = [item.points for item in self.items if isinstance(item, Family | SetFamily)]
+        return fixed(self.lattice.value(np.unique(np.concatenate(points))))
 
     @property
     def dimension(self) -> int:

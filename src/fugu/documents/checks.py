@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fugu.documents.labels import misnamed
+from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
 from fugu.errors import CertificateError
 from fugu.laws.family import reached
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
@@ -52,13 +54,32 @@ def check_lattice(noise: Noise, lattice: Lattice | None) -> None:
 
 def check_support(certificate: Certificate) -> None:
     """Sorted finite numbers, or "lattice" where there is one."""
-    if certificate.body.get("support") == "lattice" and (certificate.lattice is None or not certificate.families):
+    placed = certificate.lattice is not None and any(item.atoms for item in certificate.items)
+    if certificate.body.get("support") == "lattice" and not placed:
         raise CertificateError("the certificate's support is on a lattice that it does not have")
     support = certificate.support
     if support is not None and (
         support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
     ):
         raise CertificateError("the certificate's support is not a list of increasing numbers")
+
+
+def check_atoms(certificate: Certificate) -> None:
+    """Noise on atoms starts from atoms: every value is moved to one, and every law lives on them."""
+    noise, lattice, support = certificate.drawn, certificate.lattice, certificate.support
+    if not isinstance(noise, AtomLaplace):
+        return
+    places = [family.points for family in certificate.families]
+    if support is not None and lattice is not None:
+        places.append(lattice.index(support))
+    known = support is not None and len(certificate.families) == len(certificate.items)
+    if not known or not set(np.concatenate(places).tolist()) <= set(noise.atoms):
+        raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
+
+
+def check_remap(certificate: Certificate) -> None:
+    """A table of outputs that can be read; where values go is a function of the output alone."""
+    _ = Remap.in_certificate(certificate)
 
 
 def check_correlated(certificate: Certificate) -> None:
@@ -103,6 +124,18 @@ def check_vectors(certificate: Certificate) -> None:
         raise CertificateError("the certificate's laws have atoms that its support does not lead to")
 
 
+def check_channel(certificate: Certificate) -> None:
+    """One row for each supported value, laws on the numbers of these rows, no lattice, and a dual that can be read."""
+    channel, support = certificate.channel, certificate.support
+    if certificate.lattice is not None or support is None or len(support) != len(channel.rows):
+        raise CertificateError("a channel has one row for each value of the certificate's support, and no lattice")
+    for item in certificate.laws:
+        if not item.atoms or not np.all((item.points >= 0) & (item.points < len(support))):  # type: ignore[union-attr]
+            raise CertificateError("the certificate's laws have a value that the channel has no row for")
+    if not 0 <= certificate.optimum.theta <= 1:
+        raise CertificateError("the share of a constant output in the channel is not a probability")
+
+
 _LAWS: Check = ("laws", "every law is a probability law, and every pair compares two of them", check_laws)
 _LABELS: Check = ("labels", "each label names the two secrets that its pair compares", check_labels)
 _LATTICE: Check = (
@@ -116,7 +149,9 @@ _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the 
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
-        ("support", "values are moved to increasing finite numbers, or to none", check_support), _SHARES,
+        ("support", "values are moved to increasing finite numbers, or to none", check_support),
+        ("atoms", "noise on atoms, if it is that, starts from atoms and ends there", check_atoms),
+        ("remap table", "outputs are moved, if they are, by a table of outputs alone", check_remap), _SHARES,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,
@@ -130,6 +165,11 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "correlated": (
         _LAWS, _LABELS,
         ("noise and lattice", "noise, lattice and laws are of one dimension and grid", check_correlated), _SHARES,
+    ),
+    "channel": (
+        _LAWS, _LABELS,
+        ("support", "values are moved to increasing finite numbers", check_support),
+        ("channel", "one row of whole numbers for each value, all of one sum", check_channel),
     ),
     "mixed": (
         ("halves", "two halves that publish the same thing, and a coin between them", check_mixed), _LAWS, _LABELS,

@@ -12,13 +12,26 @@ from fugu.errors import BadNoise
 from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
+from fugu.laws.set_family import SetFamily
 
 
 def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
     """The laws of a value, as the certified mechanism sees it: to the nearest supported one, then onto the lattice."""
     support, lattice = certificate.support, certificate.lattice
+    if certificate.runs == "channel":
+        return tuple(_by_row(item, certificate) for item in given)
     seen = given if support is None else [item.push(support) for item in given]
     return tuple(item.numbered() if lattice is None else item.on(lattice) for item in seen)
+
+
+def _by_row(item: Shape, certificate: Certificate) -> Shape:
+    """The laws of the numbers of the channel's rows: each value moved to the nearest that has one."""
+    support = certificate.support
+    if support is None or not isinstance(item, Family | SetFamily):
+        raise BadNoise("a channel has rows for stated values, and these laws have other ones")
+    seen = item.push(support)
+    places = np.searchsorted(support, seen.points)
+    return seen.moved(places) if isinstance(seen, SetFamily) else replace(seen, points=places)
 
 
 def halves_agree(whole: Certificate, half: Certificate) -> bool:
@@ -29,7 +42,8 @@ def halves_agree(whole: Certificate, half: Certificate) -> bool:
     be for anything. Normal laws of vectors are stated before rounding, so halves with other grids state the same."""
     if whole.runs != half.runs:
         return False
-    if whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
+    rows = whole.runs == "channel"  # which are for the values of the support: there the numbers of laws say too little
+    if not rows and whole.body["lattice"] == half.body["lattice"] and whole.fingerprint == half.fingerprint:
         return True
     try:
         return _IMAGES[whole.runs](whole, half)
@@ -48,17 +62,23 @@ _IMAGES: dict[str, Callable[[Certificate, Certificate], bool]] = {
     "analysis": _images_agree,
     "vector": _images_agree,
     "correlated": lambda whole, half: whole.fingerprint == half.fingerprint,
+    "channel": lambda whole, half: _rows_for(whole) == _rows_for(half),
 }
+
+
+def _rows_for(certificate: Certificate) -> tuple[str, list[float]]:
+    """The laws that a channel is for, and the values that its rows are for."""
+    return certificate.fingerprint, list(certificate.body["support"])
 
 
 def _in_values(certificate: Certificate) -> tuple[Shape, ...] | None:
     """The laws of a certificate on the values themselves; None if it only says how they are ordered."""
     lattice, support, laws = certificate.lattice, certificate.support, certificate.laws
     if lattice is not None:
-        return tuple(replace(f, points=lattice.value(f.points)) if isinstance(f, Family) else f for f in laws)
-    if support is None or len(laws) != 1 or not isinstance(laws[0], Family) or len(laws[0].points) != len(support):
+        return tuple(f.placed(lattice.value(f.points)) if isinstance(f, Family | SetFamily) else f for f in laws)
+    if support is None or len(laws) != 1 or not isinstance(laws[0], Family | SetFamily):
         return None
-    return (replace(laws[0], points=support),)
+    return (laws[0].placed(support),) if len(laws[0].points) == len(support) else None
 
 
 def _same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
@@ -69,6 +89,8 @@ def one_law(a: Shape, b: Shape) -> bool:
     """Whether two items state the same laws, exactly, for the same pairs."""
     if isinstance(a, Analytic) and isinstance(b, Analytic):
         return a.label == b.label and a.exact == b.exact
+    if isinstance(a, SetFamily) and isinstance(b, SetFamily):
+        return np.array_equal(a.points, b.points) and (a.pairs, a.labels, a.sets) == (b.pairs, b.labels, b.sets)
     if not isinstance(a, Family) or not isinstance(b, Family):
         return False
     alike = (a.pairs, a.labels, a.errors) == (b.pairs, b.labels, b.errors) and len(a.laws) == len(b.laws)

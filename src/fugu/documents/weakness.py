@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.remap import Remap
 from fugu.guarantee.weakness import weaknesses
+from fugu.loss.channel.any_belief import any_belief
+from fugu.noise.atoms import AtomLaplace
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
+
+
+WORTHLESS = 20.0
+"""An epsilon beyond this protects nobody."""
 
 
 def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str, ...]:
@@ -17,6 +25,8 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 
     An epsilon above 10, a delta above 1 / rows, an exact value that goes out with probability above one half."""
     found = list(weaknesses(certificate.budget, rows))
+    if certificate.runs == "channel":
+        found += channel_warnings(certificate)
     chance = exact_chance(certificate)
     if chance > 0.5:
         what = "the exact value of each coordinate" if certificate.runs == "vector" else "the exact value"
@@ -26,15 +36,41 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
     return tuple(found)
 
 
+def channel_warnings(certificate: Certificate) -> list[str]:
+    """That a channel is fitted to its laws: what is left where beliefs are a little off, or wrong altogether."""
+    running = certificate.parts or (certificate,)
+    if certificate.parts:
+        return list(dict.fromkeys(said for half in running for said in channel_warnings(half)))
+    most = any_belief(certificate.channel)
+    left = (
+        "; no limit worth the name holds whatever is believed"
+        if most > WORTHLESS
+        else f" up to epsilon {most:.4g}, which holds whatever is believed"
+    )
+    found = []
+    if any(item.shape != "sets" for item in certificate.laws):
+        found.append(f"the channel is fitted to the stated laws: beliefs a little off may lose everything{left}")
+    if holds_private_numbers(certificate.assumptions):
+        found.append(
+            "the beliefs, and the weights of the expected error, are from the private table itself: the channel and "
+            "its figures tell its exact counts"
+        )
+    return found
+
+
 def exact_chance(certificate: Certificate) -> float:
     """P(N = 0): the probability that a value, or a coordinate, goes out as the lattice has it.
 
-    Of noise that is never drawn it is 0. Correlated noise is at least eight steps wide, or none."""
+    Of noise on atoms and of remapped outputs, for a value of their weight. Of noise that is never drawn it is 0.
+    Correlated noise is at least eight steps wide, or none."""
     return _CHANCES.get(certificate.kind, _of_noise)(certificate)
 
 
 def _of_noise(certificate: Certificate) -> float:
-    return 1 - certificate.noise.tail(0.0)
+    if (moved := Remap.in_certificate(certificate)) is not None:
+        return moved.exact_chance()
+    noise = certificate.released_noise
+    return noise.exact_chance() if isinstance(noise, AtomLaplace) else 1 - certificate.noise.tail(0.0)
 
 
 def _of_halves(certificate: Certificate) -> float:
@@ -47,4 +83,5 @@ _CHANCES: dict[str, Callable[[Certificate], float]] = {
     "mixed": _of_halves,
     "analysis": lambda _: 0.0,
     "correlated": lambda certificate: float(certificate.correlated.scale == 0),
+    "channel": lambda certificate: certificate.errors.unchanged,
 }

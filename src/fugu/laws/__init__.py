@@ -14,5 +14,6 @@ from fugu.laws.pair import LawPair as LawPair
 from fugu.laws.pair import PairsLike as PairsLike
 from fugu.laws.pair import Shifted as Shifted
 from fugu.laws.pair import as_pairs as as_pairs
+from fugu.laws.set_family import SetFamily as SetFamily
 from fugu.laws.sums import poisson_binomial as poisson_binomial
 from fugu.laws.sums import sum_of as sum_of

@@ -13,14 +13,16 @@ from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
 from fugu.laws.components import Components
 from fugu.laws.family import Family, distinct
-from fugu.laws.items import Item, Shape
+from fugu.laws.items import Number, Shape
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import NormalMixture, components
+from fugu.laws.set_family import SetFamily
+from fugu.laws.sets import law_set_from
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import float_up, read_number, read_whole
 
-_SMOOTH, _VECTORS, _NORMAL = "analytic", "vectors", "normal-vectors"
+_SMOOTH, _VECTORS, _NORMAL, _SETS = "analytic", "vectors", "normal-vectors", "sets"
 """The kinds of laws that say so; a family of numbers does not."""
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
@@ -36,8 +38,10 @@ def smooth_json(item: Analytic) -> dict[str, Any]:
     return {"kind": _SMOOTH, "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
 
 
-def item_from(found: dict[str, Any], lattice: Lattice | None) -> Item:
+def item_from(found: dict[str, Any], lattice: Lattice | None) -> Number:
     """What `item_json` wrote."""
+    if found.get("kind") == _SETS:
+        return sets_from(found)
     if found.get("kind") != _SMOOTH:
         return family_from(found)
     if lattice is None:
@@ -113,6 +117,28 @@ def family_from(found: dict[str, Any]) -> Family:
     return Family(points, laws, pairs, labels, errors=tuple(_error_from(law) for law in found["laws"]))
 
 
+def sets_json(family: SetFamily) -> dict[str, Any]:
+    """Sets of laws on lattice indices."""
+    return {
+        "kind": _SETS,
+        "points": family.points.astype(np.int64).tolist(),
+        "sets": [one.to_json() for one in family.sets],
+        "pairs": [list(pair) for pair in family.pairs],
+        "labels": list(family.labels),
+    }
+
+
+def sets_from(found: dict[str, Any]) -> SetFamily:
+    """The family that `sets_json` wrote, checked: sorted points, sets that are not empty and declare just them."""
+    points = _points(found["points"])
+    if points.ndim != 1 or not len(points) or not np.all(np.diff(points) > 0):
+        raise CertificateError("the certificate's laws are not in order")
+    sets = tuple(law_set_from(one) for one in found["sets"])
+    if any(not np.array_equal(one.values, points) for one in sets):
+        raise CertificateError("a set of laws in the certificate declares other values than the certificate")
+    return SetFamily(points, sets, *_pairs(found, len(sets)))
+
+
 def _points(rows: Any) -> NDArray[np.int64]:
     """Lattice indices, whole numbers in one list or in rows; numpy alone would read 1.5 and true as 1."""
     flat = [x for row in rows for x in (row if isinstance(row, list) else (row,))]
@@ -126,15 +152,20 @@ def _laws_and_pairs(
 ) -> tuple[tuple[Masses, ...], tuple[tuple[int, int], ...], tuple[str, ...]]:
     """Non-negative masses that make up the total; pairs of laws that are there, one label each."""
     laws = tuple(_law_from(law, count) for law in found["laws"])
+    return laws, *_pairs(found, len(laws))
+
+
+def _pairs(found: dict[str, Any], count: int) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
+    """Pairs of laws that are there, one label each."""
     pairs = tuple((read_whole(i), read_whole(j)) for i, j in found["pairs"])
     labels = tuple(str(label) for label in found["labels"])
     if not pairs or len(labels) != len(pairs):
         raise CertificateError("the certificate's laws are not in order")
-    if any(not 0 <= k < len(laws) for pair in pairs for k in pair):
+    if any(not 0 <= k < count for pair in pairs for k in pair):
         raise CertificateError("the certificate names a law that it does not hold")
     if any(i == j for i, j in pairs):
         raise CertificateError("the certificate compares a law with itself, which no noise can tell apart")
-    return laws, pairs, labels
+    return pairs, labels
 
 
 def _law_json(law: Masses, error: float) -> dict[str, Any]:
@@ -185,4 +216,5 @@ _WRITERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "space": vectors_json,
     "smooth": smooth_json,
     "normal": normal_pair_json,
+    "sets": sets_json,
 }

@@ -127,6 +127,10 @@ class Family:
         """The same laws on the points 0, 1, 2, ...: all that matters where neither noise nor rounding is applied."""
         return replace(self, points=np.arange(len(self.points)))
 
+    def placed(self, points: NDArray[Any]) -> Family:
+        """The same laws on other points, as many and in the same order."""
+        return replace(self, points=points)
+
     def _at(self, places: NDArray[Any]) -> Family:
         """Every point moved to its place; no map brings laws farther apart, so errors stay."""
         if places.ndim == 1 and np.all(np.diff(places) > 0):

@@ -1,4 +1,4 @@
-"""`shapes`: law pairs sorted into what a loss can be computed on: atoms, Gaussian components, normal vectors."""
+"""`shapes`: law pairs sorted into what a loss can be computed on: atoms, sets, Gaussian components, normal vectors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family, families, require_one_dimension
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.pair import LawPair
+from fugu.laws.set_family import SetFamily, set_family
+from fugu.laws.sets.law_set import LawSet
 
 Item = Family | Analytic
-Shape = Family | Analytic | NormalPair
+Number = Item | SetFamily
+"""Laws of one number, or sets of them."""
+Shape = Number | NormalPair
 
 
 def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
@@ -30,12 +34,15 @@ def _normal(pair: LawPair, dimension: int) -> NormalPair:
     return NormalPair(cast(MultivariateNormal, pair.p), cast(MultivariateNormal, pair.q), pair.label)
 
 
-def items(pairs: Sequence[LawPair]) -> tuple[Item, ...]:
-    """Families for pairs of laws with atoms only, one `Analytic` for every pair with a Gaussian component.
+def items(pairs: Sequence[LawPair]) -> tuple[Number, ...]:
+    """Families for pairs of laws with atoms only, one `Analytic` for every pair with a Gaussian component; one
+    `SetFamily` of all pairs as soon as one law is a set.
 
     A normal law without spread is a point mass, and a mixture of such is a discrete law: they are read as what they
     are."""
     require_one_dimension(pairs)
+    if any(isinstance(law, LawSet) for pair in pairs for law in (pair.p, pair.q)):
+        return (set_family(pairs),)
     read: dict[int, Any] = {}
     atoms, smooth = [], []
     for pair in pairs:

@@ -12,6 +12,7 @@ from fugu.laws.components import Described
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.normal import Normal, NormalMixture
+from fugu.laws.sets.law_set import LawSet
 from fugu.numbers.checks import is_finite, is_iterable
 from fugu.numbers.exact import Real, as_fraction
 from fugu.visible import brief
@@ -66,7 +67,7 @@ class Shifted(Described):
         return LawPair(self.origin(), self, f"shift by {self.by}")
 
 
-Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal
+Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal | LawSet
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +75,9 @@ class LawPair:
     """Two laws of the published value that must look alike, protected in both orders.
 
     `p`, `q`: two laws (`Discrete`, `Normal`, `NormalMixture`, `MultivariateNormal`) of one dimension, or two `Shifted`;
-    `label`: a name for reports and certificates. Raises `BadLaw` for others.
+    or sets of laws (`Box`, `Band`, `Ball`, `Hull`, `Intersection`), beside each other or beside a `Discrete` law, which
+    stand for every pair of their laws, chosen independently. `label`: a name for reports and certificates. Raises
+    `BadLaw` for others.
 
     >>> LawPair(Discrete([0, 1], [3, 1]), Discrete([1]), "smoker").dimension
     1
@@ -87,7 +90,7 @@ class LawPair:
     def __post_init__(self) -> None:
         for law in (self.p, self.q):
             if not isinstance(law, Law):
-                known = "Discrete, Normal, NormalMixture, MultivariateNormal, Shifted"
+                known = "Discrete, Normal, NormalMixture, MultivariateNormal, Shifted, or a set of laws"
                 raise BadLaw(f"a pair holds laws ({known}), got {type(law).__name__}")
         if self.p.shifted != self.q.shifted:
             raise BadLaw("a Shifted law pairs only with a Shifted law: both are translates of one unknown law")

@@ -17,15 +17,17 @@ from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Proof, Ratio
 from fugu.laws.items import Shape
 from fugu.loss.leakage import Leakage, PairLoss
+from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Kind, Noise
 
-AnyNoise = Noise | CorrelatedGaussian
+AnyNoise = Noise | CorrelatedGaussian | Channel
 SHAPES = {
     "line": "laws of one number with atoms",
     "smooth": "laws of one number with Gaussian components",
     "space": "discrete laws of vectors",
     "normal": "normal laws of vectors",
+    "sets": "sets of laws of one number",
 }
 
 

@@ -14,6 +14,7 @@ from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss.atoms.subnormal import worst_reading
 from fugu.loss.door import AnyNoise, leakage
 from fugu.loss.leakage import Leakage
+from fugu.noise.channel import Channel
 from fugu.numbers.exact import Real, as_fraction
 
 _LARGEST_EPSILON = 10**6
@@ -85,7 +86,7 @@ def _worst(noise: AnyNoise, pairs: PairsLike, loss: Callable[[Leakage[Any, Any],
     """The largest loss of any item, whatever its smallest masses stand for."""
     if not isinstance(noise, AnyNoise):
         raise BadNoise(f"expected a noise such as fugu.Laplace(scale), got {type(noise).__name__}")
-    if math.isinf(float(noise.scale)):
+    if not isinstance(noise, Channel) and math.isinf(float(noise.scale)):
         raise BadNoise("the scale is beyond the range of doubles")
     known = [(item, leakage(item.shape, noise.name)) for item in shapes(as_pairs(pairs))]
     return max(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)  # type: ignore[misc]

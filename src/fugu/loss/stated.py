@@ -10,6 +10,7 @@ import numpy as np
 from fugu.errors import BadNoise
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
+from fugu.laws.set_family import SetFamily
 from fugu.numbers.exact import Real, as_fraction, decimal_step, float_down, integers
 
 
@@ -41,7 +42,7 @@ def in_units(family: Family) -> tuple[Family, Fraction]:
     return replace(family, points=integers(family.points, step)), step
 
 
-def require_lattice(family: Family, grid: Fraction) -> None:
+def require_lattice(family: Family | SetFamily, grid: Fraction) -> None:
     """Refuse unless all atoms lie on one lattice of this grid, decided exactly."""
     points = family.points
     if points.dtype == np.int64 and grid.denominator == 1:

@@ -1,19 +1,23 @@
-"""`Additive`: round onto the lattice, add exact lattice noise."""
+"""`Additive`: round onto the lattice, add exact lattice noise; or move between the atoms there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.remap import Loss, Remap
+from fugu.laws.discrete import Discrete
 from fugu.laws.places import nearest
 from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.remapping import remap_of
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.kind import Objective, Sampler
+from fugu.noise.kind import Objective, Sampler, check_objective
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 
@@ -21,13 +25,17 @@ from fugu.noise.lattice import Lattice
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Additive(Mechanism):
-    """Y = value(index(nearest supported X) + N) on the lattice, N the lattice noise: what is proved."""
+    """Y = value(index(nearest supported X) + N) on the lattice, N the lattice noise: what is proved.
 
-    noise: Laplace | Gaussian
+    Noise on atoms moves the index to that of another atom instead, and the supported value of that atom goes out."""
+
+    noise: Laplace | Gaussian | AtomLaplace
     lattice: Lattice | None
     """Where values are rounded; None if neither noise nor rounding is applied."""
     support: NDArray[np.float64] | None
     """The atoms of all laws, sorted; None for translates of an unknown law, where only the lattice is known."""
+    remap: Remap | None = None
+    """Where outputs are moved to, if they are: a table that is part of the certificate."""
 
     @cached_property
     def sampler(self) -> Sampler:
@@ -35,17 +43,30 @@ class Additive(Mechanism):
         return self.noise.sampler
 
     def expected_error(self, objective: Objective = "absolute") -> float:
-        """E|N| or E N^2 of the noise."""
+        """E|N| or E N^2 of the noise; of noise on atoms and of remapped outputs, for a value of their weight."""
+        if self.remap is not None:
+            check_objective(objective)
+            return self.remap.expected_error(objective)
         return self.noise.expected_error(objective)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """(-h, h): noise quantile plus half a grid step where values are rounded."""
-        half = self.noise.quantile(level) + rounding_error(self.lattice, self.support)
+        drawn = self.noise if self.remap is None else self.remap
+        half = drawn.quantile(level) + rounding_error(self.lattice, self.support)
         return (-half, half)
 
     def then(self, f: Step, name: str | None = None) -> Additive:
         """The same noise followed by `f`; the two share one release."""
-        return Additive(**self._with_post(f, name), noise=self.noise, lattice=self.lattice, support=self.support)
+        return replace(self, **self._with_post(f, name))
+
+    def remapped(self, loss: Loss = "absolute", weight: Discrete | Literal["mean"] = "mean") -> Additive:
+        """The same noise, its outputs moved to the value of least expected `loss` given the output; a public table.
+
+        Free post-processing: the guarantee stays as it is. See `Mechanism.remapped`."""
+        if self.noise.silent:
+            return self
+        certificate, remap = remap_of(self.certificate, self.context, loss, weight)
+        return replace(self, certificate=certificate, remap=remap)
 
     def _silent(self) -> bool:
         return self.noise.scale == 0
@@ -60,12 +81,19 @@ class Additive(Mechanism):
         if self.lattice is None:
             out[known] = clean
         else:
-            noise = self.sampler.draw(clean.size, source) if self.noise.scale else np.int64(0)
-            out[known] = self.lattice.value(self.lattice.index(self.lattice.within(clean)) + noise)
+            places = self.lattice.index(self.lattice.within(clean))
+            if not self.noise.silent:
+                places = self.noise.move(places, self.sampler, source)
+            if self.remap is not None:
+                out[known] = self.remap.apply(places)
+                return out
+            moved = self.lattice.value(places)
+            out[known] = nearest(self.support, moved) if self.noise.on_atoms and self.support is not None else moved
         return out
 
     def __repr__(self) -> str:
-        return f"Additive({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r})"
+        moved = "" if self.remap is None else f", remapped by {self.remap.loss} loss"
+        return f"Additive({self.noise!r}, {self.guarantee!r}, method={self.certificate.method!r}{moved})"
 
 
 def rounding_error(lattice: Lattice | None, support: NDArray[np.float64] | None) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fugu.documents.shares import Stated
 from fugu.laws.pair import LawPair
+from fugu.laws.sets.sampled import Sampled
 from fugu.mechanism.shares import shares_json
 from fugu.scenario.scenario import Scenario
 
@@ -32,6 +33,8 @@ class Context:
     public_prior: bool = True
     shares: Stated | None = None
     """What is stated and enforced where the secret is a property of the whole; None otherwise."""
+    sampled: Sampled | None = None
+    """The counts behind sets of beliefs, and their confidence; None where beliefs are laws."""
     empirical: tuple[LawPair, ...] = ()
     """The laws behind fitted beliefs, to show what would be lost under them; never part of the guarantee."""
 
@@ -56,9 +59,17 @@ class Context:
             keeps_missing=query.drops,
             reference_digest=source.reference_digest,
             public_prior=bool(source.public_prior),
+            sampled=source.sampled,
             empirical=source.empirical_pairs(),
         )
 
+    @property
+    def nominal(self) -> tuple[str, ...] | None:
+        """The categories that are published, if they have no order; None otherwise."""
+        stated = self.query or {}
+        return tuple(stated["categories"]) if stated.get("nominal") else None
+
     def parts(self) -> dict[str, Any]:
-        """What a certificate holds of a property of the whole; nothing where there is none."""
-        return {} if self.shares is None else {"property": self.shares}
+        """What a certificate holds of a property of the whole, and of the counts behind sets; nothing without them."""
+        shares = {} if self.shares is None else {"property": self.shares}
+        return shares | ({} if self.sampled is None else {"confidence": self.sampled.to_json()})

@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
-from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic
+from fugu.documents.remap import Loss
+from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
+from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
@@ -66,6 +68,23 @@ class Mechanism(ABC):
         """The same mechanism followed by `f`, a function of the released column alone; the guarantee stays as it is.
 
         `name`: what the certificate calls it, by default the function's own name. The two share one release."""
+
+    def remapped(self, loss: Loss = "absolute", weight: Discrete | Literal["mean"] = "mean") -> Mechanism:
+        """The same mechanism, each output moved to the value of least expected loss given it; the guarantee stays.
+
+        Parameters:
+
+        - `loss`: "absolute" (the weighted median of what may lie behind the output), "squared" (the mean), or
+          "zero-one" (the likeliest value).
+        - `weight`: how likely each value is taken to be: "mean", the average of the beliefs, or a `Discrete` that is
+          declared. Never counts of the private table: with `public_prior=True` only a declared weight is taken.
+
+        The table is part of the certificate, and `verify` checks it. Call it before `then`. For one number with known
+        atoms and Laplace or Gaussian noise, or noise on atoms; where nothing is added, it changes nothing. Raises
+        `UsageError` for other mechanisms, `PriorNotPublic` for a weight from the private table, `NotProvable` for
+        lattices with too many points."""
+        del loss, weight
+        raise UsageError("a remap is for the noise of one number with known values; this mechanism has no such table")
 
     def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:
         """Publish a value or a column, once, with randomness from the operating system.

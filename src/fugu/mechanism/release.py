@@ -18,12 +18,13 @@ from fugu.visible import brief
 class Release:
     """What went out: the published numbers, the certificate that covers them, and an interval for the error.
 
-    `values`: the column, one number or vector per row, read-only. `scalar`: whether a single value was released.
+    `values`: the column, one number or vector per row, read-only; names, where categories without an order were
+    published. `scalar`: whether a single value was released.
     `certificate`: the `Certificate` to publish beside them. `interval`: (-h, h), which holds the error of each value
     with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
     """
 
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
@@ -32,15 +33,17 @@ class Release:
         object.__setattr__(self, "values", fixed(np.asarray(self.values)))
 
     @property
-    def value(self) -> float | NDArray[np.float64]:
-        """The number, the vector, or the column."""
+    def value(self) -> float | str | NDArray[Any]:
+        """The number or name, the vector, or the column."""
         if not self.scalar:
             return self.values
+        if self.values.dtype.kind == "U":
+            return str(self.values[0])
         return float(self.values[0]) if self.values.ndim == 1 else self.values[0]
 
     def __float__(self) -> float:
-        if self.values.size != 1:
-            raise TypeError("a released column or vector is not one number")
+        if self.values.size != 1 or self.values.dtype.kind == "U":
+            raise TypeError("a released column, vector or name is not one number")
         return float(self.values.ravel()[0])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -55,7 +58,10 @@ class Release:
     def __repr__(self) -> str:
         several = "vectors" if self.values.ndim > 1 else "values"
         if self.scalar:
-            what = f"{self.value:g}" if isinstance(self.value, float) else brief(self.value.tolist(), 80)
+            found = self.value
+            what = f"{found:g}" if isinstance(found, float) else brief(np.asarray(found).tolist(), 80)
         else:
             what = f"{len(self.values)} {several}"
+        if self.values.dtype.kind == "U":
+            return f"Release({what})"
         return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"

@@ -6,6 +6,7 @@ import importlib
 import math
 import pkgutil
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
@@ -37,6 +38,10 @@ class Noise(ABC):
     """Whether an exact sampler on a lattice is proved; noise without one is for analysis only."""
     ordered: ClassVar[bool] = False
     """Whether noise of a larger scale is a post-processing of noise of a smaller one, also on a lattice."""
+    considered: ClassVar[bool] = True
+    """Whether noise="best" considers it: noise that is added, and so without bias. Others are asked for by name."""
+    on_atoms: ClassVar[bool] = False
+    """Whether what is drawn depends on the atoms of the laws: see `placed`."""
     norm: ClassVar[int] = 1
     """The norm in which moved vectors are measured: the density falls with it."""
     place: ClassVar[int] = 9
@@ -70,6 +75,15 @@ class Noise(ABC):
     def sampler(self) -> Sampler:
         """The exact sampler of lattice noise of positive scale; only noise that is released has one."""
         raise NotImplementedError(f"{self.name} noise is for analysis only")
+
+    def move(self, places: NDArray[np.int64], sampler: Sampler, source: BitSource) -> NDArray[np.int64]:
+        """Where values at these lattice indices go: noise is added, with draws of its own `sampler`."""
+        return places + sampler.draw(places.size, source)
+
+    def placed(self, atoms: NDArray[np.int64], weight: Sequence[int] | None) -> Self:
+        """The noise for values at these lattice indices of public weights; added noise does not depend on them."""
+        del atoms, weight
+        return self
 
     @property
     def silent(self) -> bool:

@@ -4,5 +4,6 @@ from fugu.priors.chain import MarkovChain as MarkovChain
 from fugu.priors.chains import ChainSet as ChainSet
 from fugu.priors.groups import DependentGroups as DependentGroups
 from fugu.priors.groups import IndependentBlocks as IndependentBlocks
+from fugu.priors.interval_chain import IntervalChain as IntervalChain
 from fugu.priors.network import BayesianNetwork as BayesianNetwork
 from fugu.priors.prior import Prior as Prior

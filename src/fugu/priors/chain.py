@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
-from fugu.numbers.exact import MatrixLike, VectorLike, is_whole
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole
 from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
 from fugu.priors.chain_fit import fitted
+from fugu.priors.interval_chain import IntervalChain
+from fugu.priors.interval_fit import fitted_limits
 from fugu.priors.prior import Belief
 from fugu.priors.products import Product, single
 from fugu.priors.skipped import of_supports
@@ -94,6 +96,7 @@ class MarkovChain(Belief):
     def example(cls) -> MarkovChain:
         return cls([[0.6, 0.4], [0.2, 0.8]], 8, [0.9, 0.1], ["well", "ill"])
 
+    @overload
     @classmethod
     def fit(
         cls,
@@ -102,15 +105,46 @@ class MarkovChain(Belief):
         smoothing: float = 0.0,
         length: int | None = None,
         start: Start | Literal["fitted"] = "fitted",
-    ) -> MarkovChain:
+        *,
+        confidence: None = None,
+    ) -> MarkovChain: ...
+    @overload
+    @classmethod
+    def fit(
+        cls,
+        sequences: Iterable[Iterable[Hashable]],
+        states: Iterable[Hashable] | None = None,
+        smoothing: float = 0.0,
+        length: int | None = None,
+        start: Start | Literal["fitted"] = "fitted",
+        *,
+        confidence: Real,
+    ) -> IntervalChain: ...
+    @classmethod
+    def fit(
+        cls,
+        sequences: Iterable[Iterable[Hashable]],
+        states: Iterable[Hashable] | None = None,
+        smoothing: float = 0.0,
+        length: int | None = None,
+        start: Start | Literal["fitted"] = "fitted",
+        *,
+        confidence: Real | None = None,
+    ) -> MarkovChain | IntervalChain:
         """The chain with the transition frequencies of reference sequences; see `fugu.priors.chain_fit`.
 
         `sequences`: at least one, of entries that can be compared; `states`: all that there are, None for those that
         occur; `smoothing`: added to every count, a number >= 0; `length`: of the chain, None for the longest sequence.
         Raises `BadTable` for a state that no sequence leaves.
         `start`: "fitted" from their first entries ("any" if there is one sequence only: it fits no start), "any",
-        "stationary", or the law of the first entry."""
-        return fitted(cls, sequences, states, smoothing, length, start)
+        "stationary", or the law of the first entry.
+        `confidence`: in (0, 1), such as 0.95: all chains that the sequences do not rule out, an `IntervalChain` whose
+        limits hold the true rows with this probability over the draw of the sequences; needs `states`, no smoothing."""
+        if confidence is None:
+            return fitted(cls, sequences, states, smoothing, length, start)
+        if smoothing != 0:
+            raise UsageError("smoothing= makes another prior and confidence= covers the true one: give one of the two")
+        return fitted_limits(sequences, states, confidence, length, start)
 
     @cached_property
     def _remembered(self) -> dict[str, Any]:

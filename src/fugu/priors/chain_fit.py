@@ -43,27 +43,14 @@ def fitted(
     MarkovChain(2 states, length 6, any start)
     """
     add = _smoothing(smoothing)
-    read = [_sequence(sequence) for sequence in sequences]
-    if not read:
-        raise BadTable("sequences must hold at least one reference sequence")
-    names = _names(read, states)
-    order = {name: at for at, name in enumerate(names)}
-    counts = np.zeros((len(names), len(names)))
-    for sequence in read:
-        try:
-            at = np.array([order[entry] for entry in sequence])
-        except KeyError:
-            raise BadTable("the reference sequences hold a state that states= does not list; add it") from None
-        np.add.at(counts, (at[:-1], at[1:]), 1.0)
+    read, names, counts, begun = counted(sequences, states)
     weights = counts + add
     if (empty := weights.sum(axis=1) == 0).any():
         raise BadTable(
             f"{int(empty.sum())} of {len(names)} states are never left in the reference sequences, so nothing is known "
             "of what follows them; give smoothing= (say 0.5), longer sequences, or states= without them"
         )
-    first = np.full((1, len(names)), add)
-    np.add.at(first[0], [order[sequence[0]] for sequence in read], 1.0)
-    law, begins = _start(start, _normalised(first)[0], len(read))
+    law, begins = _start(start, _normalised((begun + add)[None])[0], len(read))
     return cls(
         _normalised(weights),
         max(map(len, read)) if length is None else length,
@@ -71,6 +58,26 @@ def fitted(
         states=names,
         assumptions=_assumptions(len(read), add, length is None, max(map(len, read)), begins),
     )
+
+
+def counted(
+    sequences: Iterable[Iterable[Hashable]], states: Iterable[Hashable] | None
+) -> tuple[list[list[Hashable]], tuple[Hashable, ...], NDArray[np.float64], NDArray[np.float64]]:
+    """The sequences, their states, how often each state follows each, and how many sequences begin at each."""
+    read = [_sequence(sequence) for sequence in sequences]
+    if not read:
+        raise BadTable("sequences must hold at least one reference sequence")
+    names = _names(read, states)
+    order = {name: at for at, name in enumerate(names)}
+    counts, begun = np.zeros((len(names), len(names))), np.zeros(len(names))
+    for sequence in read:
+        try:
+            at = np.array([order[entry] for entry in sequence])
+        except KeyError:
+            raise BadTable("the reference sequences hold a state that states= does not list; add it") from None
+        np.add.at(counts, (at[:-1], at[1:]), 1.0)
+        begun[at[0]] += 1
+    return read, names, counts, begun
 
 
 def _start(start: Any, fitted: NDArray[np.float64], sequences: int) -> tuple[Any, str]:

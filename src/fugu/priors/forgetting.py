@@ -15,23 +15,21 @@ Proofs: docs/proofs/influence.md#contracting-chains, docs/proofs/iterations.md#7
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from fugu.errors import UsageError
 from fugu.guarantee.numbers import plain
-from fugu.numbers import balls
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
 from fugu.priors.coefficients import backward_coefficient, forward_coefficient, projective_diameter
+from fugu.priors.contracting import contracting_curve
 from fugu.priors.coupling import Case, Coupled, Floats, Move, Price, Run, positions
 from fugu.priors.curve import InfluenceCurve, whole
 from fugu.priors.prior import Belief
@@ -39,7 +37,6 @@ from fugu.priors.stationary import UNIT
 from fugu.visible import Json
 
 _SINGLE, _RATIO, _SAME, _LONG = 12, 1.5, 64, 12_000
-_BITS = 96
 Survival = Callable[[int], float]
 
 
@@ -240,17 +237,8 @@ class ContractingChains(Belief):
         return cls(max(found), length)
 
     def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
-        """min over l + r = b + 1 of Delta (tau^(l-1) + tau^(r-1)): balanced windows, as tau^d is convex in d."""
-
-        def value(b: int) -> float:
-            if math.isinf(self.diameter):
-                return math.inf
-            with balls.precision(_BITS):
-                tau = (arb(self.diameter) / 4).tanh()
-                low = (b + 1) // 2
-                return balls.upper(arb(self.diameter) * (tau ** (low - 1) + tau ** (b - low)))
-
-        return InfluenceCurve(value, self.length, max_b)
+        """min over l + r = b + 1 of Delta (tau^(l-1) + tau^(r-1)), computed up to `max_b`."""
+        return contracting_curve(self.diameter, self.length, max_b)
 
 
 def _written(chain: MarkovChain) -> dict[str, Any]:

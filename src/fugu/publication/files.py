@@ -56,30 +56,25 @@ def publish(
 ) -> ReleaseDocument:
     """Write the private part, the document and the page, and give the published file its name, in this order.
 
-    `columns`: what the file holds, for the document; None if it is no table. `page`: what makes the
-    page of the document. Whatever fails on the way, no published
-    file lies there without its document, and what was drawn is removed unless a ledger keeps it."""
+    Parameters:
+
+    - `files`: where everything goes; `going`: what the document is told; `draft`: the values, under another name yet.
+    - `columns`: what the file holds, for the document; None if it is no table.
+    - `page`: what makes the page of the document.
+
+    Whatever fails on the way, no published file lies there without its document, and what was drawn is removed unless
+    a ledger keeps it."""
+    rows = None if columns is None else max(map(len, columns.values()), default=0)
     try:
-        return _publish(files, going, draft, columns, page)
+        file = Published(files.published.name, draft.file, rows, () if columns is None else tuple(columns))
+        document, private = issue(going, [file])
+        with writing(files.private, private=True) as out:
+            out.write(private.to_json())
+        draft.supersede()
+        document.save(files.certificate)
+        write_text(files.page, page(document))
+        draft.publish()
     except BaseException:
         draft.discard()
         raise
-
-
-def _publish(
-    files: Files,
-    going: Outgoing,
-    draft: Draft,
-    columns: Mapping[str, Sized] | None,
-    page: Callable[[ReleaseDocument], str],
-) -> ReleaseDocument:
-    rows = None if columns is None else max(map(len, columns.values()), default=0)
-    file = Published(files.published.name, draft.file, rows, () if columns is None else tuple(columns))
-    document, private = issue(going, [file])
-    with writing(files.private, private=True) as out:
-        out.write(private.to_json())
-    draft.supersede()
-    document.save(files.certificate)
-    write_text(files.page, page(document))
-    draft.publish()
     return document

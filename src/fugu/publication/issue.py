@@ -42,6 +42,11 @@ class Beliefs:
     public: bool = False
     released: bool = False
 
+    @staticmethod
+    def fitted_on(reference: PathLike | None, public: bool) -> Beliefs:
+        """Beliefs fitted on a reference, declared public or not; without one, on the private table itself."""
+        return Beliefs(reference=reference, own_table=reference is None, public=public)
+
     def to_json(self, salt: str) -> Json:
         """The name of a reference, and its SHA-256 or a commitment to it. The private table has its own commitment."""
         found: Json = {"from": DECLARED, "declared public": True, "name": None, "sha256": None, "commitment": None}

@@ -1,4 +1,4 @@
-"""`SequenceCertificate`: what a release of sequences promises under its prior, with the chain in it.
+"""`SequenceCertificate`: what a release of sequences promises under its prior, with the chain, or its limits, in it.
 
 The guarantee is per entry first and translated once. A document holds the query, its epsilon for each entry, the chain
 (transition, start, length), and the Pufferfish epsilon that `fugu.translate` proves for that chain *as written*:
@@ -6,6 +6,7 @@ whoever reads the chain back translates to the same number."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,29 +18,27 @@ from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.document import Document
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
-from fugu.errors import CertificateError
-from fugu.guarantee.numbers import exact
-from fugu.numbers.exact import Real, read_number, read_whole
-from fugu.priors.chain import MarkovChain
+from fugu.errors import CertificateError, PriorNotPublic
+from fugu.guarantee.numbers import exact, outward
+from fugu.numbers.exact import Real, meant_up, read_number
+from fugu.priors.interval_chain import IntervalChain
+from fugu.priors.interval_counts import RESTS
+from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
 from fugu.queries.sequence_query import SequenceMechanism
 from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
 
+OWN_TABLE = (
+    "confidence is over the draw of a reference that is independent of the protected sequences, and these limits were "
+    "found on the published sequences themselves; give another reference, or no confidence"
+)
 SECRETS = "the state of each entry of each user, every value against every other, in both orders"
 REFERENCE = "the reference"
 THE_TABLE = "the published sequences themselves, counted as public"
-BEGINS = {
-    "any": "whatever its first entry is",
-    "stationary": "stationary",
-    "given": "its first entry as in the reference",
-}
-"""What is said of the start of the chain."""
 _PUBLIC = (
     "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
     "The length of the prior is that of the longest sequence, if not stated: lengths are public.",
 )
 _ALONE = ("This is the only release.", "All releases of these users together are in one ledger.")
-_MOST_SHOWN = 128
-"""Transition matrices of more states are not written: such a document cannot be translated again."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,15 @@ class SequenceCertificate(Document):
     KINDS: ClassVar = {"sequence": ()}
 
     @staticmethod
-    def issue(chain: MarkovChain, mechanism: SequenceMechanism, said: Issue) -> SequenceCertificate:
+    def issue(chain: Chain, mechanism: SequenceMechanism, said: Issue) -> SequenceCertificate:
         """What the mechanism promises under the chain as the document states it."""
+        if isinstance(chain, IntervalChain) and chain.counted is not None and said.fitted_on != REFERENCE:
+            raise PriorNotPublic(OWN_TABLE)
         prior = chain_json(chain)
-        stated = chain_from(prior) if "transition" in prior else chain
+        stated = chain_from(prior) if is_written(prior) else chain
         claims = {k: v for k, v in mechanism.certificate.claims.items() if k != "kind"}
         fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
-        begins = [line[0].upper() + line[1:] + "." for line in chain.assumptions if "first entry" in line]
+        begins = [_line(line) for line in chain.assumptions if "first entry" in line]
         ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None)
         return SequenceCertificate.sealed(
             {
@@ -135,9 +136,9 @@ class SequenceCertificate(Document):
         return read_number(self["pufferfish"]["epsilon"])
 
     @cached_property
-    def chain(self) -> MarkovChain | None:
-        """The prior, as written; None if its transitions are not in the document."""
-        return chain_from(self["prior"]) if "transition" in self["prior"] else None
+    def chain(self) -> Chain | None:
+        """The prior, as written; None if its transitions, or their limits, are not in the document."""
+        return chain_from(self["prior"]) if is_written(self["prior"]) else None
 
 
 def is_unsealed(content: Any) -> bool:
@@ -147,37 +148,40 @@ def is_unsealed(content: Any) -> bool:
 
 def needed_assumptions(prior: Mapping[str, Any], ledger: bool) -> tuple[Sequence[str], Sequence[str]]:
     """What must be said of a prior: before what the chain says of its own start, and after it."""
+    private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
+    behind = (FULL_DOMAIN, *_PUBLIC, _ALONE[ledger], *private)
+    if not {"limits", "confidence"}.isdisjoint(prior):
+        source = f"found on {prior['fitted on']}" if "confidence" in prior else "declared"
+        follows = f"Every user follows a chain between the limits stated, {source}; the guarantee is for all of them."
+        told = prior.get("confidence")
+        return (INDEPENDENT_BLOCKS, follows, *(() if told is None else (_line(told["means"]), _line(RESTS)))), behind
     added = f"smoothed by {prior['smoothing']:g} for each transition" if prior["smoothing"] else "not smoothed"
     fitted = f"fitted on {prior['fitted on']}, {added}"
     follows = f"Every user follows the chain stated, {fitted}; the guarantee is for this prior."
-    private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
-    return (INDEPENDENT_BLOCKS, follows), (FULL_DOMAIN, *_PUBLIC, _ALONE[ledger], *private)
+    return (INDEPENDENT_BLOCKS, follows), behind
 
 
-def chain_json(chain: MarkovChain) -> dict[str, Any]:
-    """A chain whose steps are alike, in words and numbers; without its transitions if they are too many."""
-    begins = "any" if chain.free else "stationary" if chain.stationary else "given"
-    return {
-        "class": f"independent users, each one Markov chain, {BEGINS[begins]}",
-        "initial": begins if begins != "given" else chain.marginal(1).tolist(),
-        "states": list(chain.states),
-        "length": chain.length,
-        "forbidden transitions": int((chain.transition(1) == 0).sum()),
-        **({"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}),
-    }
+def _line(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
 
 
-def chain_from(stated: Mapping[str, Any]) -> MarkovChain:
-    """The chain that `chain_json` wrote: the numbers as they are, normalised as those of every chain."""
-    return MarkovChain(stated["transition"], read_whole(stated["length"]), stated["initial"], stated["states"])
+def entry_budget(chain: Chain, epsilon: Real) -> float:
+    """The largest epsilon found for each entry that a ledger and a reader both translate to at most `epsilon`.
 
+    Parameters: `chain`, the prior of the release; `epsilon`, the Pufferfish epsilon asked for, finite and above 0.
 
-def entry_budget(chain: MarkovChain, epsilon: Real) -> float:
-    """The largest epsilon for each entry that the chain, and the chain as a certificate writes it, both allow.
+    A ledger translates the chain, a reader the chain as a certificate writes it; the two differ, if at all, in the last
+    digit of a law. A ledger also rounds up what it adds, and what it finds. In its last digits a translation can fall
+    where x rises, so an x that one of them allows is tried on all, and lowered by growing steps until all allow it.
+    That n entries reveal at most n times as much as one makes this end."""
+    x, written = dp_budget(chain, epsilon), chain_json(chain)
+    chains = (chain, chain_from(written)) if "transition" in written else (chain,)
+    wanted, part = exact(epsilon), 2.0**-53
 
-    The two differ, if at all, in the last digit of a law; a ledger translates the one, a reader the other."""
-    found, written = dp_budget(chain, epsilon), chain_json(chain)
-    if "transition" not in written:
-        return found
-    again = chain_from(written)
-    return found if exact(translate(again, found)) <= exact(epsilon) else min(found, dp_budget(again, epsilon))
+    def over(x: float) -> bool:
+        tried = {x, outward(exact(x))}
+        return any(exact(meant_up(translate(each, y))) > wanted for each in chains for y in tried)
+
+    while over(x):
+        x, part = min(math.nextafter(x, 0), x * (1 - part)), min(2 * part, 0.5)
+    return x

@@ -36,6 +36,8 @@ def laws_caption(view: View, curve: Laws, right: tuple[float, float]) -> str:
         text += " The noise of this analysis has no steps; for drawing it was gathered into narrow ones."
     if len(view.pair.points) == 2 and bool((view.pair.weights.max(axis=1) == 1).all()):
         text += " Each answer has one value here. Of two laws known only to be shifted copies, this is the worst case."
+    if view.note:
+        text += f" {view.note}"
     if any(view.endless):
         text += f" The picture leaves out the far ends of the curves, at most {percent(2 * HIDDEN)} of each."
     if any(view.pair.errors):

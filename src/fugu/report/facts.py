@@ -10,7 +10,7 @@ from typing import Any
 from fugu.documents.certificate import Certificate
 from fugu.guarantee import Guarantee
 from fugu.numbers.exact import as_fraction
-from fugu.report.amounts import Coordinate
+from fugu.report.amount import Coordinate
 from fugu.report.shapes import limit, why_unlimited
 from fugu.report.text import SECRET, VALUE
 from fugu.report.views import Part, parts
@@ -71,6 +71,8 @@ class Facts:
     """Whether this noise is ever drawn; an analysis is on paper only."""
     coordinates: tuple[tuple[Coordinate, ...], ...] = ()
     """For each noise that may run, its coordinates; one line where all have the same."""
+    remap: str = ""
+    """The loss by which outputs are moved to the value where it is least; "" where they are not."""
     covariances: tuple[tuple[tuple[float, ...], ...], ...] = ()
     """For each correlated noise that may run, its covariance."""
 
@@ -87,7 +89,7 @@ class Belief:
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
     """Read a certificate; names not given come from the recipe in it, if it has one."""
     promise = certificate.budget.simplest()
-    budget, divergences = _odds(promise), _renyi(promise)
+    budget, divergences = odds_of(promise), _renyi(promise)
     running = parts(certificate)
     named, amounts = running[0].certificate, [part.amount for part in running]
     items = [(part, item) for part in running for item in part.certificate.laws]
@@ -119,8 +121,15 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         dimension=certificate.dimension,
         released=all(amount.released for amount in amounts),
         coordinates=tuple(amount.coordinates for amount in amounts),
+        remap=_remapped(running),
         covariances=tuple(amount.covariance for amount in amounts if amount.covariance),
     )
+
+
+def _remapped(running: Sequence[Part]) -> str:
+    """The losses by which outputs are moved, in words; "" where they are not."""
+    stated = (part.certificate.body.get("remap") for part in running)
+    return " or ".join(dict.fromkeys(str(found["loss"]) for found in stated if found is not None))
 
 
 def _weighed(part: Part, amount: float) -> float:
@@ -132,7 +141,7 @@ def _renyi(promise: Guarantee) -> tuple[tuple[float, float], ...]:
     return tuple((float(a), float(e)) for a, e in promise.orders if not math.isinf(a))
 
 
-def _odds(promise: Guarantee) -> Guarantee:
+def odds_of(promise: Guarantee) -> Guarantee:
     """What a promise says about odds: itself, or of a Rényi promise the best (epsilon, delta) that it implies.
 
     Outside the events that it leaves out, with a remainder of `REMAINDER`."""

@@ -24,7 +24,8 @@ def methods_figure(lines: Sequence[Line], query: str, mark: str) -> Rows | None:
     bars = []
     for line, error in errors:
         name = clean(line.method) + (f", {line.noise}" if several else "") + (f" ★ {mark}" if line.used else "")
-        told = f"average error {number(error, digits=4)}, scale {number(line.scale, digits=4)}"
+        scale = "" if math.isnan(line.scale) else f", scale {number(line.scale, digits=4)}"
+        told = f"average error {number(error, digits=4)}{scale}"
         other = line.scale if 0 < line.scale < math.inf else None
         bars.append(Bar(name, error, other, "b" if line.used else "a", told))
     axis = Axis(f"units of {clean(query, 28)} (each mark is a multiple of the one before)", low, high, log=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fugu.calibration.lattice import Problem, on
+from fugu.calibration.problem import Problem, on
 from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
@@ -14,7 +14,8 @@ from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UsageError
 from fugu.noise.kind import kinds
 from fugu.noise.lattice import Lattice
-from fugu.report.amounts import Amount, amount_of
+from fugu.report.amount import Amount
+from fugu.report.amounts import amount_of
 from fugu.report.shapes import limit
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _problem(certificate: Certificate) -> Problem | None:
         return Problem(laws, laws, lattice)
     if support is None or len(laws) != 1 or not laws[0].atoms or (lattice := Lattice.holding([support])) is None:
         return None
-    return on((replace(laws[0], points=support),), lattice)
+    return on((laws[0].placed(support),), lattice)
 
 
 def _compared(row: Row, certificate: Certificate) -> Line:

@@ -97,10 +97,10 @@ class _Picture:
     def of(part: Part, budget: Guarantee) -> _Picture:
         laws: Sequence[Any] = part.certificate.items
         size = sum(cells_of(item) for item in laws)
-        needed = budget.asks().finite or budget.delta > 0
+        needed = (budget.asks().finite or budget.delta > 0) and not part.noise.on_atoms  # no cost of a shift is known
         known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
         cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
-        blurred = [item for item in laws if item.atoms] if _slips(budget) else []
+        blurred = [item for item in laws if item.inexact] if _slips(budget) else []
         slack = max((largest_slack(item, budget.epsilon) for item in blurred), default=0.0)
         return _Picture(part, budget, cells, slack, size <= _FEW_CELLS and _quick(part.noise, laws))
 

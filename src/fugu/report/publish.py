@@ -50,14 +50,15 @@ def publish(
     - `released`: what `mechanism.release`, `release_column` or `fugu.answer` returned.
     - `table`: the file of the private table; the document holds a salted commitment to it. `data`: its declared name,
       by default the name of the file.
-    - `reference`: the file that beliefs were fitted on, None if they were declared. `public_reference`: True if that
-      file is public, so that its plain SHA-256 may be published.
+    - `reference`: the file that beliefs were fitted on; None if they were declared, or fitted on the private table.
+      `public_reference`: True if that file is public, so that its plain SHA-256 may be published.
     - `question`: what was asked, in words, where the certificate holds no recipe. `skipped`: secrets of which nothing
       is promised, None if that is not known.
     - `ledger`, `request`: the ledger that was charged, and the name of the request in it.
     - `force`: True to write over files that exist.
 
-    Returns the `ReleaseDocument`. Raises `UsageError` for names that exist or are no CSV file."""
+    Returns the `ReleaseDocument`. Raises `UsageError` for names that exist or are no CSV file, and where beliefs were
+    fitted on a reference that is not given: the document would call them declared."""
     files = Files(Path(path))
     if files.published.suffix != ".csv":
         raise UsageError(f"the numbers are written as CSV; give a name that ends in .csv, not {files.published.name!r}")
@@ -67,7 +68,6 @@ def publish(
         if not force and (file.exists() or file.is_symlink()):
             raise UsageError(f"{file.name!r} exists; choose another name, or give force=True to write over it")
     out = _Out.of(released)
-    own = any(holds_private_numbers(found.assumptions) for found in out.certificates.values())
     going = Outgoing(
         certificates=out.certificates,
         table=table,
@@ -76,7 +76,7 @@ def publish(
         recipe=out.recipe,
         words=question,
         skipped=skipped,
-        beliefs=Beliefs(reference=None if own else reference, own_table=own, public=public_reference),
+        beliefs=_beliefs(out, reference, public_reference),
         ledger=_entry(ledger, request),
     )
     names = {"certificate": files.certificate.name, "private": files.private.name}
@@ -109,6 +109,26 @@ class _Out:
         stated = certificate.body.get("recipe")
         recipe = None if stated is None else {"what": "column", **stated}
         return _Out(_columns(released), {"": certificate}, None if released.scalar else len(released), recipe)
+
+
+def _beliefs(out: _Out, reference: PathLike | None, public: bool) -> Beliefs:
+    """Where the beliefs come from: the private table, a reference, or nowhere that the certificates know of."""
+    if any(holds_private_numbers(found.assumptions) for found in out.certificates.values()):
+        return Beliefs.fitted_on(None, public)
+    if reference is not None:
+        return Beliefs.fitted_on(reference, public)
+    if any(_fitted(found.body) for found in out.certificates.values()):
+        raise UsageError(
+            "the beliefs were fitted on a reference, and without it the document would call them declared; give the "
+            "reference: reference=FILE"
+        )
+    return Beliefs(public=public)
+
+
+def _fitted(body: Json) -> bool:
+    """Whether a certificate speaks of a table that its beliefs were fitted on; a mixture, if a half does."""
+    of_a_table = any(body.get(part) is not None for part in ("recipe", "query", "statistic"))
+    return of_a_table or any(map(_fitted, body.get("parts", ())))
 
 
 def _columns(released: Release) -> dict[str, Any]:

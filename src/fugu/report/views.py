@@ -16,9 +16,11 @@ from fugu.documents.labels import secrets_named
 from fugu.laws.family import Family
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
-from fugu.report.amounts import Amount, amount_of
+from fugu.report.amount import Amount
+from fugu.report.amounts import amount_of
 from fugu.report.kernels import Kernel, kernel_of
-from fugu.report.shapes import NUMBERS, PICTURES, Margin
+from fugu.report.picture import Margin
+from fugu.report.shapes import NUMBERS, PICTURES
 from fugu.report.sums import Floats
 
 MOST = 12
@@ -68,6 +70,8 @@ class View:
     """Why `limit` is inf: "only", "tails" or "error" (see `shapes.why_unlimited`); "" where it is finite."""
     coordinate: int | None = None
     """Which coordinate of a vector this is."""
+    note: str = ""
+    """What a caption adds, where these are two laws of many."""
 
     @property
     def steps(self) -> float:
@@ -162,6 +166,6 @@ def _view(margin: Margin, label: str, part: Part, chance: str) -> View:
     most = number.limit(margin.item, margin.noise)
     which = "" if margin.coordinate is None else f", coordinate {margin.coordinate + 1}"
     return View(
-        chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise, endless=endless,
-        limit=most, unlimited=number.why_unlimited(margin.item, margin.noise) if np.isinf(most) else "",
-        coordinate=margin.coordinate)  # fmt: skip
+        chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
+        endless=endless, limit=most, coordinate=margin.coordinate, note=margin.note,
+        unlimited=number.why_unlimited(margin.item, margin.noise) if np.isinf(most) else "")  # fmt: skip

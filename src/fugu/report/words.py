@@ -30,6 +30,8 @@ METHODS = {
     "directional": "noise only along the line between the middles of two bell curves",
     "directional-uncertainty": "the same, using how uncertain the values are by themselves",
     "eigenvector": "noise along the directions in which values already vary",
+    "optimal-channel": "values are exchanged for each other in the proportions that cost least, for exactly these laws",
+    "robust-channel": "the same, for every pair of laws within the stated sets",
     "optimal": "the correlated noise of least total size for which the promise holds",
 }
 UNLIMITED = {
@@ -139,10 +141,16 @@ def coin(f: Facts) -> str:
 
 def after(f: Facts) -> str:
     """What was done with the released values afterwards, else nothing."""
+    moved = (
+        f" Outputs are moved to the value of least expected {f.remap} loss, by a table in the certificate that looks "
+        "at the output alone, which cannot weaken the guarantee; errors here are after that, pictures before."
+        if f.remap
+        else ""
+    )
     if not f.post:
-        return ""
+        return moved
     steps = clean(", ".join(f.post), 300)
-    return (
+    return moved + (
         f" Afterwards the released values went through {steps}, which cannot weaken the guarantee; numbers and figures "
         "here are for the values before that."
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fugu.data import Column
 from fugu.data.bins import equal_bins, middles
 from fugu.data.categories import Categories
+from fugu.data.cells import OTHER
 from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
@@ -44,6 +45,8 @@ class Query:
     missing: str | float = "error"
     typical: float | None = None
     """Of an ordering: the place that a private cell takes which is none of its categories."""
+    nominal: bool = False
+    """Whether the categories have no order: their places are names, and noise must not be added to them."""
 
     def __post_init__(self) -> None:
         if self.edges is not None and self.categories is not None:
@@ -53,16 +56,22 @@ class Query:
         if self.categories is not None:
             object.__setattr__(self, "categories", _categories(self.categories))
         object.__setattr__(self, "missing", _missing(self.missing, self.categories))
+        if self.nominal and self.categories is None:
+            raise UsageError("only categories can be without an order")
         if self.typical is not None and self.typical not in range(len(self.categories or ())):
             raise UsageError("typical must be the place of one of the categories")
 
     @staticmethod
     def fit(
-        publish: str, column: Column, bins: object = None, missing: str | float = "error", known: Field | None = None
-    ) -> Query:
+        publish: str, column: Column, bins: object = None, missing: str | float = "error", known: Field | None = None,
+        declared: Field | None = None,
+    ) -> Query:  # fmt: skip
         """The query that `bins` stands for; a number of bins is laid over the range of this (public) column.
 
-        What the schema declares (`known`) counts where `bins` and `missing` say nothing."""
+        What the schema declares (`known`) counts where `bins` and `missing` say nothing. Categories in no order are
+        published as such if the user `declared` which there are: those that a reference shows need not be all."""
+        if declared is not None and bins is None and declared.unordered and declared.values is not None:
+            return Query._of_names(publish, declared, missing)
         if known is not None and missing == REFUSE and known.missing is not None and not known.unordered:
             missing = float(known.missing == "True") if known.values == TRUTH else known.missing
         if known is not None and bins is None and known.ordered and not column.numeric:
@@ -85,6 +94,15 @@ class Query:
         if is_texts(items):
             return Query(publish, categories=tuple(items), missing=missing)
         return Query(publish, edges=tuple(items), missing=missing)
+
+    @staticmethod
+    def _of_names(publish: str, declared: Field, missing: str | float) -> Query:
+        """Categories without an order; "(other)" is one of them if the schema sends what is outside there."""
+        values = declared.values or ()
+        more = {x for x in (declared.outside, declared.missing) if isinstance(x, str) and x == OTHER} - set(values)
+        if missing == REFUSE and declared.missing is not None:
+            missing = declared.missing
+        return Query(publish, categories=(*values, *more), missing=missing, nominal=True)
 
     def apply(self, column: object) -> NDArray[np.float64]:
         """The published numbers of a public column, NaN for rows dropped as missing; a function of each row by itself.
@@ -129,6 +147,8 @@ class Query:
         present = np.sort(published[~np.isnan(published)])
         if self.categories is None or not len(present):
             return self
+        if self.nominal:
+            return replace(self, typical=float(np.argmax(np.bincount(present.astype(np.int64)))))
         return replace(self, typical=float(present[(len(present) - 1) // 2]))
 
     def _binned(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -152,15 +172,17 @@ class Query:
             "categories": None if categories is None else list(categories),
             "missing": self.missing,
             **({} if self.typical is None else {"typical": self.typical}),
+            **({"nominal": True} if self.nominal else {}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Query:
         """The query that `to_json` wrote."""
-        keys = set(data) - {"typical"} if isinstance(data, Mapping) else set()
+        keys = set(data) - {"typical", "nominal"} if isinstance(data, Mapping) else set()
         if keys != set(_KEYS) or not isinstance(data["publish"], str):
             raise CertificateError(f"a query has the keys {', '.join(_KEYS)}")
-        return Query(data["publish"], data["edges"], data["categories"], data["missing"], data.get("typical"))
+        nominal = data.get("nominal", False) is True
+        return Query(data["publish"], data["edges"], data["categories"], data["missing"], data.get("typical"), nominal)
 
     def _replacement(self) -> float:
         return float(self.categories.index(str(self.missing))) if self.categories else float(self.missing)
@@ -169,7 +191,8 @@ class Query:
         if not column.numeric:
             raise BadTable(
                 f"column {self.publish!r} holds text; to publish it give an ordering of its categories, "
-                "bins=[...] from low to high, or numeric codes"
+                "bins=[...] from low to high, or numeric codes; or declare its categories in the schema (kind "
+                "'category' with values), which publishes them without an order"
             )
         numbers = column.floats()
         infinite = np.isinf(numbers)

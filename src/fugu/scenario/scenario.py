@@ -13,6 +13,7 @@ from fugu.data.sources import TableLike
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
+from fugu.laws.sets.sampled import Sampled
 from fugu.numbers.checks import is_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
@@ -59,7 +60,7 @@ class Scenario:
     - `pairs`: which secrets must look alike: "all", "adjacent" (neighbours in the order of the dict), or a list of
       pairs.
     - `report`, `assumptions`, `query`, `schema`, `unit`, `public_prior`, `reference_digest`, `recipe`, `empirical`,
-      `property`: what `from_table` and the other ways to make a scenario add, for certificates and reports.
+      `sampled`, `property`: what `from_table` and the other ways to make a scenario add, for certificates and reports.
 
     Raises `UsageError` for fewer than two secrets and for pairs without laws, `UnknownName` for other names.
 
@@ -86,6 +87,8 @@ class Scenario:
     """What `from_table` was told, in JSON types; None if it was told something that JSON cannot say."""
     empirical: Beliefs | None = None
     """The empirical laws beside which fitted beliefs were fitted, for comparison only."""
+    sampled: Sampled | None = None
+    """The counts behind sets of beliefs, and their confidence; None where beliefs are laws."""
     property: PropertyModel | None = None
     """What `from_property` made of the reference: sizes, ranges and records, for baselines and record swaps."""
     adversaries: tuple[Beliefs, ...] = field(init=False)
@@ -126,6 +129,7 @@ class Scenario:
         *,
         schema: Schema | None = None,
         components: int | Literal["bic"] | None = None,
+        shift: Real | str = 0,
     ) -> Scenario:
         """Beliefs are the laws of the column `publish` given each secret of `protect` in a reference table.
 
@@ -141,10 +145,14 @@ class Scenario:
         - `bins`: a number of equal bins, their edges, or an ordering of categories; None publishes the number itself.
         - `missing`: "error", "drop", or the number or category that a missing cell becomes.
         - `unit`: the column that names the person; one that repeats is refused.
-        - `confidence`: None; sets of beliefs are not available yet.
+        - `confidence`: a number in (0, 1), such as 0.95: the promise then holds for every law that the counts of the
+          reference cannot rule out. It needs every value declared: bins by their edges, an ordering, or a schema with
+          bounds and step. None believes the frequencies as they are.
         - `public_prior`: True says that the reference is also the table to be released, its laws public knowledge.
         - `schema`: how cells are read; what it leaves out is taken from the reference.
         - `components`: for "mixture" (None: by BIC) and "shared" (None: 3), a whole number or "bic".
+        - `shift`: with confidence, how far in total variation the protected rows may be from the reference's
+          population.
 
         Raises `BadTable` and its kinds (`MissingValues`, `RepeatedUnit`, `TooManySecrets`, `ColumnNotFound`) for the
         table, `UsageError` and `UnknownName` for the other arguments.
@@ -156,7 +164,7 @@ class Scenario:
         """
         return _BUILDERS["from_table"](
             reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema=schema,
-            components=components,
+            components=components, shift=shift,
         )  # fmt: skip
 
     @staticmethod

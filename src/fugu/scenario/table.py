@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,17 +15,21 @@ from fugu.data.field import Field
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.errors import (
-    BadLaw,
     BadTable,
     CertificateError,
     ColumnNotFound,
     MissingValues,
-    NotProvable,
     RepeatedUnit,
     UnknownName,
     UsageError,
 )
-from fugu.laws import Discrete, Law, Normal, NormalMixture
+from fugu.laws import Discrete
+from fugu.laws.sets.sampled import Sampled
+from fugu.numbers.exact import Real
+from fugu.scenario.confident import level_of, moved_by, sampled_of_counts
+from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
+from fugu.scenario.fitted import fitted_laws
+from fugu.scenario.meaning import meaning
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
@@ -40,7 +44,7 @@ PRIORS = {
     "shared": "a shared Gaussian mixture, means adapted to each secret, fitted to the values",
 }
 _MIXTURES = {"mixture", "shared"}
-Columns = dict[str, NDArray[np.float64]]
+_OPTIONAL = {"public_prior", "components", "schema", "confidence", "shift"}
 _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
 
@@ -59,9 +63,14 @@ def from_table(
     *,
     schema: Schema | None = None,
     components: int | Literal["bic"] | None = None,
+    shift: Real | str = 0,
 ) -> Scenario:
     """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
-    _check_prior(prior, confidence, components)
+    _check_prior(prior, components)
+    moved = moved_by(shift)
+    level = level_of(confidence, prior, public_prior, moved)
+    if level is not None:
+        bins = declared_bins(bins, publish, schema)
     cells = (schema or Schema({})).open(reference)
     spec = read_protect(protect, cells.columns)
     cells = _needed(cells, publish, spec, unit)
@@ -70,9 +79,17 @@ def from_table(
         raise BadTable("the reference has no rows, so there is nothing to believe")
     reading = _schema(schema, cells, publish, unit)
     table = reading.read(cells)
-    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish])
+    declared = None if schema is None else schema.fields.get(publish)
+    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
+    if query.nominal and prior != "empirical":
+        raise UsageError(f"the categories of {publish!r} have no order, so no bell curve is fitted: prior='empirical'")
     published = query.apply(table.exact(publish))
-    query = query.with_typical(published)
+    known_values = None
+    if level is None:
+        query = query.with_typical(published)
+    else:
+        reading, known_values = settled(reading, publish), declared_values(query, schema)
+        published = known_values.places(published)
     if query.drops and reading.fields[publish].drops_outside:
         raise UsageError(
             f"missing='drop' shows which cells of {publish!r} are missing, and the schema counts numbers outside its "
@@ -87,7 +104,7 @@ def from_table(
     covered = secrets.covered()
     if unit is not None:
         _check_unit(table.exact(unit), known & (covered > 0))
-    laws, skipped, values = _laws(published, known, secrets, publish)
+    laws, skipped, values = _laws(published, known, secrets, query, known_values)
     if len(laws) < 2:
         raise UsageError(
             f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
@@ -104,41 +121,41 @@ def from_table(
         overlapping=int((covered > 1).sum()),
         skipped=skipped,
     )
-    fitted = _fitted(laws, prior, publish, components)
+    fitted = fitted_laws(laws, prior, publish, components)
+    sampled = None
+    if level is not None and known_values is not None:
+        sampled = sampled_of_counts(level, laws, skipped, known_values, report.overlapping == 0, moved)
+        fitted = sampled.sets
     return Scenario(
         fitted,
         pairs,
         report=report,
-        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior),
+        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
+        sampled=sampled,
         empirical=None if fitted is laws else laws,
         query=query,
         schema=reading.only([publish, *([] if unit is None else [unit])]),
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema),
+        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema, sampled),
     )
 
 
 @builder
 def from_recipe(reference: TableLike, recipe: Mapping[str, Any]) -> Scenario:
     """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
-    if not isinstance(recipe, Mapping) or set(recipe) - {"public_prior", "components", "schema"} != set(_RECIPE):
+    if not isinstance(recipe, Mapping) or set(recipe) - _OPTIONAL != set(_RECIPE):
         raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
     stated = recipe.get("schema")
     return from_table(reference, **{**recipe, "schema": None if stated is None else Schema.from_json(stated)})
 
 
-def _check_prior(prior: object, confidence: object, components: object = None) -> None:
+def _check_prior(prior: object, components: object = None) -> None:
     if prior not in PRIORS:
         raise UnknownName("prior", prior, PRIORS)
     if components is not None and prior not in _MIXTURES:
         raise UsageError(f"components is for the priors 'mixture' and 'shared', not {prior!r}; leave it out")
-    if confidence is not None:
-        raise NotProvable(
-            "confidence sets of beliefs are not available yet; leave confidence=None (the prior 'empirical' takes "
-            "the reference as it is), or state several beliefs with Scenario([{...}, {...}])"
-        )
 
 
 def _schema(declared: Schema | None, cells: Table, publish: str, unit: str | None) -> Schema:
@@ -180,18 +197,28 @@ def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
 
 
 def _laws(
-    published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, publish: str
+    published: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    secrets: Secrets,
+    query: Query,
+    declared: Declared | None,
 ) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:
-    """The law of each secret that has rows, the secrets that have none, and the number of different values."""
+    """The law of each secret that has rows, the secrets that have none, and the number of different values.
+
+    Categories without an order are all values, seen or not: one that nobody has is not near another one."""
     used = known & (secrets.covered() > 0)
     values, places = np.unique(published[used], return_inverse=True)
+    if declared is not None:
+        values, places = declared.values.copy(), np.searchsorted(declared.values, published[used])
+    elif query.nominal:
+        values, places = np.arange(float(len(query.categories or ()))), published[used].astype(np.int64)
     values.setflags(write=False)
     counts: dict[int, Counts] = {}
     for layer in secrets.layers:
         counts |= count_pairs(layer[used], places, len(values))
-    shared = len(values) * len(counts) <= _SHARED_CELLS
+    shared = declared is not None or len(values) * len(counts) <= _SHARED_CELLS
     laws = {secrets.labels[i]: _law(values, *counts[i], shared) for i in sorted(counts)}
-    reason = f"no row with a value of {publish}"
+    reason = f"no row with a value of {query.publish}"
     return laws, tuple((label, reason) for label in secrets.labels if label not in laws), len(values)
 
 
@@ -205,39 +232,6 @@ def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray
     return law
 
 
-def _fitted(
-    laws: dict[str, Discrete], prior: str, publish: str, components: int | Literal["bic"] | None = None
-) -> Mapping[str, Law]:
-    """The empirical laws, or what `prior` makes of the values behind them."""
-    if prior not in _FITS:
-        return laws
-    columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
-    try:
-        return _FITS[prior](columns, components)
-    except BadLaw as error:
-        raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
-
-
-def _gaussian(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:  # noqa: ARG001
-    return {secret: Normal.fit(column) for secret, column in columns.items()}
-
-
-def _mixture(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
-    wanted: int | Literal["bic"] = "bic" if components is None else components
-    return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
-
-
-def _shared(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
-    return NormalMixture.fit_shared(columns, 3 if components is None else components)
-
-
-_FITS: dict[str, Callable[[Columns, int | Literal["bic"] | None], Mapping[str, Law]]] = {
-    "gaussian": _gaussian,
-    "mixture": _mixture,
-    "shared": _shared,
-}
-
-
 def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
     for pair in pairs:
         for name in pair:
@@ -246,19 +240,28 @@ def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
 
 
 def _assumptions(
-    query: Query, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool, prior: str
+    query: Query,
+    spec: Protect,
+    secrets: Secrets,
+    unit: str | None,
+    public_prior: bool,
+    prior: str,
+    sampled: Sampled | None,
 ) -> tuple[str, ...]:
+    believed = PRIORS[prior] if sampled is None else "every law that the counts cannot rule out"
     found = [
         INDEPENDENT,
-        f"beliefs: {PRIORS[prior]} of {query.publish} in the reference given each secret of {spec.text}",
+        f"beliefs: {believed} of {query.publish} in the reference given each secret of {spec.text}",
         PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
+    if query.nominal:
+        found.append(f"the categories of {query.publish} have no order, and are declared: none is left out")
     if query.drops:
         found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
-    return tuple(found)
+    return (*found, *(() if sampled is None else meaning(sampled)))
 
 
 def _recipe(
@@ -270,10 +273,11 @@ def _recipe(
     public_prior: bool,
     components: int | str | None,
     schema: Schema | None,
+    sampled: Sampled | None,
 ) -> dict[str, Any] | None:
     if spec.json is None:
         return None
-    bins = query.edges or query.categories
+    bins = query.edges or (None if query.nominal else query.categories)
     return {
         "publish": query.publish,
         "protect": spec.json,
@@ -284,5 +288,6 @@ def _recipe(
         "unit": unit,
         "public_prior": bool(public_prior),
         **({} if components is None else {"components": components}),
+        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
         **({} if schema is None else {"schema": schema.to_json()}),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fugu.errors import CertificateError
+from fugu.second.channel import prove_channel
 from fugu.second.correlated import prove_correlated
 from fugu.second.entries import prove_entry
 from fugu.second.lawbased import Item, prove_laws
@@ -58,6 +59,8 @@ def _additive(content: Part) -> Second:
 
 
 def _item(found: Part, content: Part, noise: Drawn, budget: Asked) -> Item:
+    if found.get("kind") == "sets":
+        raise NotSummed("sets of laws have other worst laws at every output, which this proof does not look for")
     if found.get("kind") != "analytic":
         return family(found)
     fine = _FINE + budget.delta.denominator.bit_length()
@@ -78,6 +81,7 @@ _KINDS: dict[str, Callable[[Part], Second]] = {
     "vector": _additive,
     "mixed": _mixed,
     "correlated": prove_correlated,
+    "channel": prove_channel,
     "sequence": prove_sequence,
     "per-entry": prove_entry,
 }

@@ -141,7 +141,7 @@ def drawn(content: Part) -> Drawn:
     """The noise in steps of the lattice: decay grid / scale (Laplace), grid^2 / (2 scale^2) (Gaussian)."""
     stated = part(content["noise"])
     kind, scale = stated["kind"], number(stated["scale"])
-    if kind not in ("laplace", "gaussian"):
+    if kind not in ("laplace", "gaussian", "atoms"):
         raise NotSummed(f"noise of kind {str(kind)[:40]!r} is not summed here; Laplace and Gaussian noise are")
     if scale < 0:
         raise CertificateError("the certificate's noise has a negative scale")
@@ -154,7 +154,23 @@ def drawn(content: Part) -> Drawn:
         raise CertificateError("the noise of the certificate is not on its lattice")
     if _meant(float(scale)) != scale:
         raise NotSummed("the scale of the noise is not a number that the sampler takes: not a double")
+    if kind == "atoms":
+        return _on_atoms(content, grid / scale)
     return Drawn(str(kind), grid / scale if kind == "laplace" else grid**2 / (2 * scale**2))
+
+
+def _on_atoms(content: Part, decay: Fraction) -> Drawn:
+    """Laplace noise on the atoms: P(y) is c_y times the sum that Laplace noise has there, with c_y the same for every
+    law. So the ratios at its outputs are those of Laplace noise there, and the largest ratio of Laplace noise is at an
+    atom: without delta the two promise the same. With delta, or of a finite order, they do not."""
+    budget = asked(content)
+    if budget.delta or budget.orders:
+        raise NotSummed("of noise on atoms only the loss without delta is summed here, which is that of Laplace noise")
+    atoms = {whole(x) for x in rows(part(content["noise"])["atoms"])}
+    points = {p for found in rows(content["families"]) for p in family(part(found)).points}
+    if not all(len(p) == 1 and p[0] in atoms for p in points):
+        raise CertificateError("the certificate's laws are not on the atoms of its noise")
+    return Drawn("laplace", decay)
 
 
 def family(found: Part) -> Family:

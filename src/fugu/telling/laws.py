@@ -8,6 +8,7 @@ from typing import Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
+from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.numbers.exact import read_number
 from fugu.telling.told import Told, tells
@@ -16,13 +17,19 @@ from fugu.visible import Json
 _PAGE = {
     "vector": "docs/proofs/vectors.md",
     "correlated": "docs/proofs/correlated.md",
+    "channel": "docs/proofs/channels.md",
     "mixed": "docs/proofs/renyi.md#11-a-coin-between-two-mechanisms",
 }
-_OF_NOISE = {"laplace": "docs/proofs/laplace.md", "gaussian": "docs/proofs/gaussian.md"}
+_OF_NOISE = {
+    "laplace": "docs/proofs/laplace.md",
+    "gaussian": "docs/proofs/gaussian.md",
+    "atoms": "docs/proofs/atoms.md",
+}
+_SETS = "docs/proofs/sets.md"
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
-@tells("additive", "vector", "correlated", "analysis")
+@tells("additive", "vector", "correlated", "analysis", "channel")
 def of_laws(certificate: Certificate) -> Told:
     """The names in its labels, and its noise in words."""
     return told_of_laws(certificate, noise_told(certificate))
@@ -61,7 +68,9 @@ def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
     if certificate.kind in _PAGE:
         return _PAGE[certificate.kind]
-    if certificate.budget.renyi:
+    if any(item.shape == "sets" for item in certificate.laws):
+        return _SETS
+    if certificate.budget.renyi and certificate.body["noise"]["kind"] != "atoms":
         return _RENYI
     smooth = not all(item.atoms for item in certificate.laws)
     kind = certificate.body["noise"]["kind"]
@@ -74,16 +83,40 @@ def noise_told(certificate: Certificate) -> Json:
     if stated["kind"] == CorrelatedGaussian.name:
         words = f"Gaussian noise on {certificate.dimension} numbers together, correlated as the certificate says"
         return {"kind": stated["kind"], "words": words}
+    if stated["kind"] == Channel.name:
+        return channel_told(certificate)
     scale = read_number(stated["scale"]) * unit
     lattice = certificate.lattice
     step = None if lattice is None else lattice.grid * unit
     figures: Json = {"kind": stated["kind"], "scale": float(scale), "step": None if step is None else float(step)}
     if scale == 0:
         return {**figures, "words": "no noise: the beliefs alone suffice"}
-    name = {"laplace": "Laplace", "gaussian": "Gaussian"}.get(stated["kind"], str(stated["kind"]))
+    names = {"laplace": "Laplace noise", "gaussian": "Gaussian noise", "atoms": "Laplace noise on the known values"}
+    name = names.get(stated["kind"], f"{stated['kind']} noise")
     each = f" on each of {certificate.dimension} numbers" if certificate.dimension > 1 else ""
     grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
-    return {**figures, "words": f"{name} noise of scale {float(scale):.4g}{each}{grid}"}
+    if (remap := certificate.body.get("remap")) is not None:
+        figures, grid = {**figures, "remap": remap["loss"]}, f", moved to the least expected {remap['loss']} loss"
+    return {**figures, "words": f"{name} of scale {float(scale):.4g}{each}{grid}"}
+
+
+def channel_told(certificate: Certificate) -> Json:
+    """What a channel does to values, and how near the optimum it is proved to be."""
+    channel, optimum, errors = certificate.channel, certificate.optimum, certificate.errors
+    near = "" if optimum.lower is None else f", and no such channel is below {optimum.lower:.4g}"
+    return {
+        "kind": Channel.name,
+        "values": len(channel.rows),
+        "outputs": len(channel.outputs),
+        "loss": optimum.loss,
+        "expected loss": optimum.value,
+        "lower bound": optimum.lower,
+        "unchanged": errors.unchanged,
+        "words": (
+            f"a channel: each of {len(channel.rows)} values goes out as one of {len(channel.outputs)}, "
+            f"{100 * errors.unchanged:.3g} % of them unchanged; expected {optimum.loss} loss {optimum.value:.4g}{near}"
+        ),
+    }
 
 
 def published_unit(certificate: Certificate) -> Fraction:

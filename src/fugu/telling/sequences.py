@@ -21,13 +21,25 @@ def of_sequences(certificate: SequenceCertificate) -> Told:
     return Told(
         budget=budget_json(Pure(certificate.asked)), unit="the state of each entry of each user",
         secrets=tuple(map(str, certificate["prior"]["states"])), pairs=(SECRETS,),
-        method=f"{certificate['query']}, private for each entry, translated under a Markov chain",
+        method=f"{certificate['query']}, private for each entry, translated under {_belief(certificate['prior'])}",
         theorem="per-entry privacy under a prior: translation of epsilon", proof="docs/proofs/translation.md",
         noise=sequence_noise(certificate.claims),
-        figures={"epsilon": stated["epsilon"], "delta": 0.0, "per entry": certificate["epsilon"]},
+        figures={
+            "epsilon": stated["epsilon"], "delta": 0.0, "per entry": certificate["epsilon"],
+            **_confidence(certificate["prior"]),
+        },
         worst_pair=SECRETS, assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"],
         about={"query": certificate["query"]},
     )  # fmt: skip
+
+
+def _belief(prior: Mapping[str, Any]) -> str:
+    return "all Markov chains between limits" if "limits" in prior or "confidence" in prior else "a Markov chain"
+
+
+def _confidence(prior: Mapping[str, Any]) -> Json:
+    """That the limits hold the true chain, over the draw of the reference; nothing of one chain."""
+    return {"confidence": prior["confidence"]["confidence"]} if "confidence" in prior else {}
 
 
 @tells("per-entry")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from fugu.lazily import names
 
 if TYPE_CHECKING:
     from fugu.priors.coupling import from_marginals as from_marginals
@@ -68,14 +69,8 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Import a name when it is first used: the estimators need scikit-learn, which is an extra."""
-        file = _FILES.get(name)
-        if file is None:
-            raise AttributeError(f"module 'fugu.iterate' has no attribute {name!r}")
-        return getattr(importlib.import_module(f"fugu.{file}"), name)
+if not TYPE_CHECKING:  # the estimators need scikit-learn, which is an extra
+    __getattr__ = names(__name__, _FILES)
 
 
 def __dir__() -> list[str]:

@@ -17,16 +17,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from functools import singledispatch
+from typing import Any
 
 from fugu.errors import NotProvable
 from fugu.guarantee.numbers import check_epsilon, exact, outward
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.curve import InfluenceCurve
+from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.prior import Quilted
 from fugu.priors.quilts import Quilts
 from fugu.translation.contraction.chain import MOST_PAIRWISE, Contraction
 from fugu.translation.contraction.closed import group
+from fugu.translation.contraction.interval import IntervalContraction
 from fugu.translation.influence import influence, members
 from fugu.translation.quilts import guarantee
 
@@ -68,11 +71,35 @@ class _AskedOnce:
 
 
 @pure_bound.register
+def _interval_bound(chain: IntervalChain) -> Bound:
+    """The translation under all chains between the limits; its tables and answers are kept with the belief."""
+    return _kept(chain._remembered, lambda: _new_interval_bound(chain))
+
+
+def _new_interval_bound(chain: IntervalChain) -> Bound:
+    solve, curve = IntervalContraction(chain), influence(chain, min(_MOST_B, chain.length))
+    return lambda epsilon: _by_curve(curve, epsilon, _by_contraction(solve, epsilon, chain.length))
+
+
+def _by_contraction(solve: Contraction | IntervalContraction, epsilon: Fraction, length: int) -> float:
+    """The lesser of the group bound and what the recursion proves."""
+    best = group(epsilon, length)
+    if epsilon > 0:
+        with suppress(NotProvable):  # the other bounds stand
+            found = solve(float_up(epsilon))
+            best = min(best, outward(epsilon) if found == float_up(epsilon) else found)
+    return best
+
+
+@pure_bound.register
 def _chainpure_bound(chain: MarkovChain) -> Bound:
     """The translation under one chain; its tables and answers are kept with the chain."""
-    tables = chain._remembered
+    return _kept(chain._remembered, lambda: _new_chainpure_bound(chain))
+
+
+def _kept(tables: dict[str, Any], new: Callable[[], Bound]) -> Bound:
     if "bound" not in tables:
-        tables["bound"], tables["answers"] = _new_chainpure_bound(chain), {}
+        tables["bound"], tables["answers"] = new(), {}
     bound: Bound = tables["bound"]
     answers: dict[Fraction, float] = tables["answers"]
 
@@ -92,11 +119,7 @@ def _new_chainpure_bound(chain: MarkovChain) -> Bound:
     curve = None if alike or most < 1 else influence(chain, min(most, chain.length))
 
     def bound(epsilon: Fraction) -> float:
-        best = group(epsilon, chain.length)
-        if epsilon > 0:
-            with suppress(NotProvable):  # the other bounds stand
-                found = solve(float_up(epsilon))
-                best = min(best, outward(epsilon) if found == float_up(epsilon) else found)
+        best = _by_contraction(solve, epsilon, chain.length)
         return best if curve is None else _by_curve(curve, epsilon, best)
 
     return bound

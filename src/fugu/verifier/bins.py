@@ -15,6 +15,7 @@ from fugu.documents.plain_json import reading
 from fugu.errors import BadNoise, CertificateError
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
+from fugu.laws.set_family import SetFamily
 
 
 def edges_of(certificate: Certificate) -> tuple[float, ...] | None:
@@ -38,12 +39,16 @@ def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[S
         raise BadNoise("it puts every value into a bin, and these laws say nothing of where the value is")
     places, inner = middles(edges), np.array(edges[1:-1])
     return [
-        pushed(item, places[np.searchsorted(inner, item.points, "right")]) if isinstance(item, Family) else item
+        pushed(item, places[np.searchsorted(inner, item.points, "right")])
+        if isinstance(item, Family | SetFamily)
+        else item
         for item in items
     ]
 
 
-def pushed(family: Family, to: NDArray[np.float64]) -> Family:
+def pushed(family: Family | SetFamily, to: NDArray[np.float64]) -> Family | SetFamily:
     """The laws with each atom moved to another value; masses that meet are added exactly."""
+    if isinstance(family, SetFamily):
+        return family.moved(to)
     points, where = np.unique(to, return_inverse=True)
     return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))

@@ -22,8 +22,9 @@ def laws_given(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[
 
 
 _SHAPES = {
-    "additive": {"line", "smooth"},
+    "additive": {"line", "smooth", "sets"},
     "analysis": {"line", "smooth"},
     "vector": {"space"},
     "correlated": {"normal"},
+    "channel": {"line", "sets"},
 }

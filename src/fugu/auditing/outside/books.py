@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fugu.auditing.outside.draws import same_draw
+from fugu.auditing.outside.opening import the_books
 from fugu.documents.certificate import Certificate
 from fugu.documents.plain_json import reading
 from fugu.documents.release import ReleaseDocument
-from fugu.errors import CertificateError, LedgerBroken
+from fugu.errors import CertificateError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_json
 from fugu.guarantee.numbers import exact
@@ -47,12 +48,8 @@ def extract(ledger: str, data: str) -> list[Json]:
 
 
 def _whole(ledger: str) -> None:
-    if not Path(ledger).is_file():
-        raise CertificateError(f"there is no ledger {Path(ledger).name!r}")
-    try:
-        Books(Path(ledger)).read(books.verify)
-    except LedgerBroken as error:
-        raise CertificateError(str(error)) from None
+    with the_books(ledger) as found:
+        found.read(books.verify)
 
 
 def _entry(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
@@ -68,11 +65,9 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
     if bodies is None:
         raise NotChecked("the certificates are withheld")
     with reading():
-        try:
-            text = Books(Path(ledger)).read(_charge, stated["data"], stated["request"])
+        with the_books(ledger) as kept:
+            text = kept.read(_charge, stated["data"], stated["request"])
             charge = None if text is None else Charge.parse(text)
-        except LedgerBroken as error:
-            raise CertificateError(str(error)) from None
         if charge is None:
             raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
         if charge.kind != LAW:
@@ -104,13 +99,9 @@ def _draw(document: ReleaseDocument, ledger: str) -> None:
 def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
     if stated is None:
         raise NotChecked("the document names no entry: no ledger was charged")
-    if not Path(ledger).is_file():
-        raise CertificateError(f"there is no ledger {Path(ledger).name!r}")
-    try:
-        event = Books(Path(ledger)).read(books.settled, stated["data"], stated["request"])
-        entries = Books(Path(ledger)).read(books.history, stated["data"])
-    except LedgerBroken as error:
-        raise CertificateError(str(error)) from None
+    with the_books(ledger) as kept:
+        event = kept.read(books.settled, stated["data"], stated["request"])
+        entries = kept.read(books.history, stated["data"])
     if event is None:
         raise CertificateError(f"the ledger has no settled request {stated['request']!r} for {stated['data']!r}")
     if event.hash != stated["entry"]:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fugu.auditing.outside.opening import the_books
 from fugu.data import write_csv
 from fugu.documents.commitment import file_sha256
 from fugu.documents.release import ReleaseDocument
-from fugu.errors import CertificateError, LedgerBroken
-from fugu.ledger import Books
+from fugu.errors import CertificateError
 from fugu.ledger.store import View
 from fugu.ledger.values import decode
 from fugu.queries.answered import Cell, columns_of
@@ -28,12 +28,8 @@ def same_draw(document: ReleaseDocument, ledger: str) -> None:
     stated = document["ledger"]
     if stated is None:
         raise NotChecked("the document names no entry: no ledger was charged")
-    if not Path(ledger).is_file():
-        raise CertificateError(f"there is no ledger {Path(ledger).name!r}")
-    try:
-        text = Books(Path(ledger)).read(_kept, stated["data"], stated["request"])
-    except LedgerBroken as error:
-        raise CertificateError(str(error)) from None
+    with the_books(ledger) as books:
+        text = books.read(_kept, stated["data"], stated["request"])
     if text is None:
         raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
     kept = _digest(decode(text), document["question"]["recipe"])

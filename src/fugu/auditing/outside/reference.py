@@ -22,7 +22,8 @@ from fugu.laws.items import Shape
 from fugu.laws.pair import PairsLike
 from fugu.queries.believing import asked_of
 from fugu.queries.sequence_beliefs import chain_again
-from fugu.queries.sequence_certificate import SequenceCertificate, chain_json
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_prior import chain_json
 from fugu.scenario import Scenario
 from fugu.verifier.given import laws_given
 from fugu.verifier.verdict import Checked, NotChecked, checked
@@ -170,5 +171,7 @@ def _masses(family: Family) -> list[dict[object, float]]:
 
 
 def list_of(part: object) -> object:
-    """A part of a frozen document as plain lists, for comparing."""
+    """A part of a frozen document as plain lists and dictionaries, for comparing."""
+    if isinstance(part, Mapping):
+        return {name: list_of(item) for name, item in part.items()}
     return [list_of(item) for item in part] if isinstance(part, list | tuple) else part

@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.laws.places import nearest
+from fugu.laws.set_family import SetFamily
 from fugu.noise import LatticeNoise
+from fugu.noise.atoms import AtomLaplace
+from fugu.noise.channel import Channel as Table
 from fugu.noise.gaussian import upper_sum
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 
@@ -121,12 +126,61 @@ class MixedChannel(Channel):
         return np.unique(np.concatenate([both[0][0], both[1][0]]), axis=0), 1.0
 
 
+@dataclass(frozen=True, eq=False)
+class TableChannel(Channel):
+    """A table of whole numbers: the law of what goes out is one of its rows, exactly."""
+
+    table: Table
+    support: Floats
+
+    def _rows(self, atoms: Floats) -> Floats:
+        return self.table.conditional()[np.searchsorted(self.support, nearest(self.support, atoms))]
+
+    def log_mass(self, atoms: Floats, outputs: Floats) -> Floats:
+        """ln K(y | x); none for what is no output."""
+        known = np.array(self.table.outputs)
+        at = np.minimum(np.searchsorted(known, outputs), len(known) - 1)
+        with np.errstate(divide="ignore"):
+            found = np.log(self._rows(atoms).T[at])
+        found[known[at] != outputs] = -np.inf
+        return np.asarray(found)
+
+    def window(self, atoms: Floats, most: int) -> Window | None:
+        """Every output."""
+        del atoms, most
+        return np.array(self.table.outputs), 1.0
+
+
 def channel_of(certificate: Certificate) -> Channel:
     """The channel that the certificate states, for numbers and vectors with lattice noise, and mixtures of such."""
     if certificate.kind == "mixed":
         first, second = map(channel_of, certificate.parts)
         return MixedChannel(first, second, float(read_number(certificate.body["share"])))
-    return LatticeChannel(certificate.noise, certificate.lattice, certificate.support)
+    from fugu.auditing.release_attack import on_atoms
+
+    if certificate.kind == "channel":
+        assert certificate.support is not None
+        return TableChannel(certificate.channel, certificate.support)
+    if (remap := Remap.in_certificate(certificate)) is not None:
+        return on_atoms.TableChannel.remapped(remap)
+    noise = certificate.released_noise
+    if isinstance(noise, AtomLaplace) and certificate.lattice is not None and not noise.silent:
+        return on_atoms.TableChannel.on_atoms(noise, certificate.lattice, certificate.support)
+    added = Laplace(0, noise.grid) if isinstance(noise, AtomLaplace) else certificate.noise  # without noise, the same
+    return LatticeChannel(added, certificate.lattice, certificate.support)
+
+
+def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:
+    """The laws of the first pair between which the most telling output of a channel tells most."""
+    i, j = item.pairs[0]
+    table = certificate.channel.conditional()[item.points]
+    ends = [(one.tops(table.T), -one.tops(-table.T)) for one in (item.sets[i], item.sets[j])]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = [np.nan_to_num(ends[a][0] / np.maximum(ends[b][1], 0.0), nan=0.0) for a, b in ((0, 1), (1, 0))]
+    turned = bool(told[0].max() < told[1].max())
+    column = table[:, int(np.argmax(told[turned]))] * (-1 if turned else 1)
+    p, q = (np.maximum(law, 0.0) for law in (item.sets[i].extreme(column), item.sets[j].extreme(-column)))
+    return p / p.sum(), q / q.sum()
 
 
 def _logs(hit: Flags) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.curve import Curve
-from fugu.auditing.release_attack.channel import Channel, channel_of
+from fugu.auditing.release_attack.channel import Channel, channel_of, worst_exchanged
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
@@ -19,6 +19,9 @@ from fugu.laws.analytic import Analytic
 from fugu.laws.components import Components
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
+from fugu.laws.set_family import SetFamily
+from fugu.loss.search.sets_pure import worst_laws
+from fugu.loss.sets.kernels import Kernel
 from fugu.noise.lattice import Lattice
 
 _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
@@ -217,6 +220,17 @@ def _(item: Family, certificate: Certificate) -> Contest:
     blurred = "the laws are known up to an error only; inputs follow the masses stated" if item.blurred(pair) else ""
     points = item.points[used]
     return Atoms(label, _values(points, certificate), (p[used], q[used]), channel_of(certificate), note=blurred)
+
+
+@_contest.register
+def _(item: SetFamily, certificate: Certificate) -> Contest:
+    """The two laws of the sets that are worst at one output, the one that tells most."""
+    (label,) = item.labels
+    runs = certificate.parts[0] if certificate.parts else certificate
+    channel = runs.kind == "channel"
+    p, q = worst_exchanged(item, runs) if channel else worst_laws(item, Kernel.of(runs.noise))
+    note = "inputs follow two laws of the sets that are worst at one output; for all outputs together others may be"
+    return Atoms(label, _values(item.points, certificate), (p, q), channel_of(certificate), note=note)
 
 
 @_contest.register

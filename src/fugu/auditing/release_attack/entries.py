@@ -32,6 +32,7 @@ from fugu.progress import report
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_data import Numbers
+from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import SequenceQuery
 
 _MOST = 20_000
@@ -116,8 +117,9 @@ def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noq
 
 @_staged.register
 def _(document: SequenceCertificate, rng: np.random.Generator) -> Staged:
-    chain = document.chain
-    assert chain is not None  # verified before
+    believed = document.chain
+    assert believed is not None  # verified before
+    chain = _one_of(believed)
     most = min(_MOST, _ENTRIES // chain.length)
     if most < LEAST:
         raise UsageError(
@@ -137,6 +139,13 @@ def _(document: SequenceCertificate, rng: np.random.Generator) -> Staged:
         return [[chain.states[k] for k in drawn_given(chain, place, (first, second)[side], rng)]]
 
     return Staged(query, document.epsilon, Pure(document.asked), label, drawn, most)
+
+
+def _one_of(believed: Chain) -> MarkovChain:
+    """The chain; of all chains between limits the one in the middle."""
+    if isinstance(believed, MarkovChain):
+        return believed
+    return MarkovChain(believed.centre, believed.length, "any", believed.states)
 
 
 def neighbours(query: SequenceQuery) -> tuple[object, object]:

@@ -143,9 +143,9 @@ class LawAttack:
     def _contrast(self, contest: Contest) -> Naive | None:
         """Textbook noise of the same scale on two of the values."""
         values = contest.values
-        if values is None or self.certificate.kind != "additive" or self.certificate.noise.silent:
+        if values is None or self.certificate.kind != "additive" or self.certificate.number_noise.silent:
             return None
-        return contrast(values, float(self.certificate.noise.scale), self.dice.rng)
+        return contrast(values, float(self.certificate.number_noise.scale), self.dice.rng)
 
 
 def _promise(guarantee: Guarantee, proved: float) -> tuple[Real, Real, list[str]]:
@@ -193,4 +193,5 @@ def _lattices(certificate: Certificate) -> tuple[Lattice, ...]:
     if certificate.kind == "mixed":
         parts = [_lattices(part) for part in certificate.parts]
         return () if not all(parts) else tuple(lattice for part in parts for lattice in part)
-    return () if certificate.lattice is None else (certificate.lattice,)
+    off = certificate.lattice is None or certificate.body.get("remap") is not None
+    return () if off or certificate.lattice is None else (certificate.lattice,)

@@ -11,7 +11,9 @@ import numpy as np
 
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.mechanism.additive import Additive
+from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.mechanism import Mechanism
@@ -50,12 +52,18 @@ def rebuilt(certificate: Certificate) -> Mechanism:
             certificate=certificate, context=context, noise=certificate.correlated, lattice=lattice
         )
     lattice, support = certificate.lattice, certificate.support
+    if certificate.kind == "channel":
+        assert support is not None
+        return ChannelMechanism(certificate=certificate, context=context, noise=certificate.channel, support=support)
     if certificate.kind == "vector":
         return VectorAdditive(
             certificate=certificate, context=context, noise=certificate.noise, lattice=lattice,
             dimension=certificate.dimension, support=support,
         )  # fmt: skip
-    return Additive(certificate=certificate, context=context, noise=certificate.noise, lattice=lattice, support=support)
+    noise, remap = certificate.number_noise, Remap.in_certificate(certificate)
+    return Additive(
+        certificate=certificate, context=context, noise=noise, lattice=lattice, support=support, remap=remap
+    )
 
 
 def bare(mechanism: Mechanism) -> Mechanism:

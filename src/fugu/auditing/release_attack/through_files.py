@@ -9,7 +9,7 @@ import csv
 import math
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -74,8 +74,13 @@ class ColumnRoute(Route):
         reader = replace(mechanism, context=replace(mechanism.context, person=None))
         private = open_column(reader, folder / "table.csv")
         drawn = run(mechanism, self.query.of_private(private), source)
-        write_csv(folder / "published.csv", {name: drawn})
-        return _parsed(folder / "published.csv", name)
+        if not (self.query.nominal and ways):
+            write_csv(folder / "published.csv", {name: drawn})
+            return _parsed(folder / "published.csv", name)
+        write_csv(folder / "published.csv", {name: [ways[int(place)] for place in drawn]})
+        return _parsed(
+            folder / "published.csv", name, {way: float(place) for place, way in enumerate(ways)}.__getitem__
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +165,10 @@ def _is_listed(schema: Schema, column: str, labels: list[str]) -> bool:
     return len(labels) > 2 and labels[-1] == OTHER and listed and not any(" to " in label for label in labels)
 
 
+_COLUMNS = ("additive", "channel")
+"""What publishes a column row by row."""
+
+
 def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None, list[str]]:
     """The way through files for this certificate; None with the reason where there is none, or none was asked for."""
     if asked == 0:
@@ -172,7 +181,7 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
             if not isinstance(found, str):
                 return found, []
             reason = found
-        elif body.get("query") is not None and body.get("reading") is not None and certificate.runs == "additive":
+        elif body.get("query") is not None and body.get("reading") is not None and certificate.runs in _COLUMNS:
             return ColumnRoute(draws, Query.from_json(body["query"])), []
     except (FuguError, KeyError, ValueError, TypeError) as error:
         reason = f"its recipe cannot be followed ({type(error).__name__})"
@@ -220,9 +229,9 @@ def _written(path: Path, name: str, cells: Iterable[str | float]) -> None:
         writer.writerows([cell] for cell in cells)
 
 
-def _parsed(path: Path, name: str) -> Floats:
+def _parsed(path: Path, name: str, read: Callable[[str], float] = float) -> Floats:
     """A column of a published file."""
     with path.open(newline="", encoding="utf-8") as lines:
-        found = np.array([float(row[name]) for row in csv.DictReader(lines)])
+        found = np.array([read(row[name]) for row in csv.DictReader(lines)])
     path.unlink()  # the next one is a new file, as the first was
     return found

@@ -13,8 +13,8 @@ from fugu.calibration.comparison import Row, refused
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
 from fugu.calibration.covariance.realise import realise
 from fugu.calibration.covariance.scaling import enough
-from fugu.calibration.lattice import beliefs_of
 from fugu.calibration.offer import Offer, Wishes
+from fugu.calibration.problem import beliefs_of
 from fugu.calibration.registry import named
 from fugu.calibration.sealing import Proved
 from fugu.errors import NotProvable, UsageError

@@ -81,7 +81,8 @@ class Cone:
     """Rows as they are gathered; `size` variables, of which those in `positive` are not negative.
 
     `points` says to which point each variable belongs, `wide` which rows reach over many points: all others concern
-    one point or two neighbours, which `interior` makes use of."""
+    one point or two neighbours, which `interior` makes use of. `planes` are rows (one for each point) and variables
+    (one for each plane) between which entries -h_jx are still to be made."""
 
     size: int = 0
     count: int = 0
@@ -91,6 +92,7 @@ class Cone:
     rows: list[Places] = field(default_factory=list)
     places: list[Places] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
+    planes: list[tuple[Places, Places]] = field(default_factory=list)
     ends: dict[tuple[tuple[float, bytes], ...], tuple[Places, Places]] = field(default_factory=dict)
 
     def new(self, count: int, positive: bool = False) -> Places:

@@ -18,6 +18,7 @@ from fugu.channels.robust.cone import Floats
 from fugu.channels.robust.layout import Layout
 from fugu.channels.robust.newton import Newton
 from fugu.channels.robust.promises import Promises
+from fugu.progress import report
 
 _MOST_STEPS = 120
 _NEAR = 1e-10
@@ -68,7 +69,8 @@ class Interior:
         at = self._start()
         best, error = at, np.inf
         with np.errstate(all="ignore"):
-            for _ in range(_MOST_STEPS):
+            for step in range(_MOST_STEPS):
+                report("finding a channel for sets of laws", step, _MOST_STEPS)
                 now = self._error(at)
                 if now < error:
                     best, error = at, now
@@ -78,6 +80,7 @@ class Interior:
                     at = self._step(at)
                 except np.linalg.LinAlgError:
                     break
+        report("finding a channel for sets of laws", _MOST_STEPS, _MOST_STEPS)
         rows = self.promises.cone.count
         return best.z[:, self.promises.k].T, self.scale * best.dual[:, :rows], float(error)
 

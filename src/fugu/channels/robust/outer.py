@@ -35,6 +35,11 @@ def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, .
     return [tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))]
 
 
+def round_ball(law: Masses | LawSet) -> Ball | None:
+    """The Kullback-Leibler ball of a set that is one; None for all others."""
+    return law if isinstance(law, Ball) and law.distance == "kl" else None
+
+
 def _parts(law: Masses | LawSet) -> list[Masses | LawSet]:
     if not isinstance(law, Intersection) or law.exact:
         return [law]

@@ -2,72 +2,126 @@
 
 f(p) = -sum c ln p is convex, so at a law z on the edge of the ball KL(c, p) <= r every p of the ball has
 f(z) + f'(z).(p - z) <= f(p) <= f(z), that is sum_x (c_x / z_x) p_x >= 1. The member that a program uses and that lies
-outside the ball is cut off by the plane at z on its way from the centre; the program over the smaller set is solved
-again, until no member is far outside (Kelley 1960).
+outside the ball is cut off by the plane at z on its way from the centre, and planes touch the ball where the channel
+does; the program over the smaller set is solved again (Kelley 1960). From within, the hull of members at which the
+channel touches gives a bound from below.
 """
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
+from fugu.channels.problem import Prices
 from fugu.channels.robust.cone import Floats
-from fugu.laws.masses import Masses
-from fugu.laws.sets import Ball, Intersection
-from fugu.laws.sets.law_set import LawSet
+from fugu.channels.robust.outer import round_ball
+from fugu.channels.robust.promises import Planes
+from fugu.channels.robust.tried import Tried, solved
+from fugu.laws.discrete import Discrete
+from fugu.laws.sets import Ball, Hull
 
+_ROUNDS, _GAIN = 8, 1e-4
+"""How often planes are added, and the gain at which that ends."""
+_WITHIN = 3
+"""How often members are added to the hull."""
 _STEPS = 50
-_OUTSIDE = 1e-6
-"""A member whose way to the centre leaves the ball later than this part before its end is not cut off."""
+_NEAR = 1e-6
+"""How far from the edge, relative to the radius, a law may be to get a plane."""
 _SAFE = 1e-10
 """Planes are moved outward by this much: the doubles behind them are good to 1e-13."""
 
 
-def ball_of(law: Masses | LawSet) -> Ball | None:
-    """The Kullback-Leibler ball of a set: itself, or the first of an intersection."""
-    parts = law.sets if isinstance(law, Intersection) else (law,)
-    return next((part for part in parts if isinstance(part, Ball) and part.distance == "kl"), None)
+def finer(tried: Tried) -> Tried:
+    """The channel for balls with planes around them, round after round while it gains."""
+    planes: Planes = {}
+    for _ in range(_ROUNDS):
+        _add_planes(tried, planes)
+        more = solved(tried.promises.problem, planes)
+        if more.value > (1 - _GAIN) * tried.value:
+            return more if more.value < tried.value else tried
+        tried = more
+    return tried
+
+
+def _add_planes(tried: Tried, planes: Planes) -> None:
+    """Planes where the channel touches a ball, and where its duals use a law outside; four for each output."""
+    problem, answer = tried.promises.problem, tried.answer
+    upper, lower = (tried.promises.members(answer.duals, side) for side in (1, -1))
+    vectors = _vectors(tried)
+    for s, law in enumerate(problem.laws):
+        ball = round_ball(law)
+        if ball is not None:
+            last = np.zeros((1, problem.n)) if answer.mixed is None else answer.mixed[s : s + 1]
+            ends = [cuts(ball, np.concatenate([side[s], last])) for side in (upper, lower)]
+            more = np.stack([touching(ball, vectors), touching(ball, -vectors), *ends], axis=1)
+            planes[s] = np.concatenate([planes[s], more], axis=1) if s in planes else more
+
+
+def from_within(tried: Tried) -> Prices:
+    """Prices for the hulls of members at which the channel touches the balls: what no channel for them goes below, none
+    for the balls does."""
+    problem = tried.promises.problem
+    members: dict[int, Floats] = {}
+    for _ in range(_WITHIN):
+        vectors, laws = _vectors(tried), list(problem.laws)
+        for s, law in enumerate(problem.laws):
+            ball = round_ball(law)
+            if ball is not None:
+                ends = np.array([ball.extreme(sign * v) for v in vectors for sign in (1.0, -1.0)])
+                members[s] = np.concatenate([members[s], ends]) if s in members else ends
+                members[s] = np.unique(members[s].round(9), axis=0)
+                laws[s] = Hull([Discrete(ball.values, law / law.sum()) for law in members[s]], ball.values)
+        tried = solved(dataclasses.replace(problem, laws=tuple(laws)))
+    return tried.prices()
+
+
+def _vectors(tried: Tried) -> Floats:
+    """The columns of the channel, and the mean losses."""
+    means = (tried.matrix * tried.promises.problem.loss).sum(axis=1)
+    return np.concatenate([tried.matrix.T, means[None, :]])
 
 
 def cuts(ball: Ball, members: Floats) -> Floats:
-    """Rows h with h.p >= 1 on the ball that cut off those of the members that lie outside.
+    """For each law a plane h.p >= 1 around the ball that cuts it off if it lies outside; one in each row.
 
     - `ball`: with KL(centre, p) <= radius.
-    - `members`: laws, one in each row; rows of zeros are left out.
+    - `members`: laws, one in each row; a row of zeros gets a plane that says nothing.
     """
-    centre, laws = ball.weights, members[members.sum(axis=1) > 0.5]
-    laws = laws / laws.sum(axis=1, keepdims=True)
+    centre, sums = ball.weights, members.sum(axis=1, keepdims=True)
+    laws = np.where(sums > 0.5, members / np.maximum(sums, 0.5), centre)
     inside, outside = np.zeros(len(laws)), np.ones(len(laws))
     for _ in range(_STEPS):
         middle = (inside + outside) / 2
         within = _divergence(centre, centre + middle[:, None] * (laws - centre)) <= ball.radius
         inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
-    edge = (centre + inside[:, None] * (laws - centre))[inside < 1 - _OUTSIDE]
-    return _planes(centre, edge)
+    return _planes(ball, centre + inside[:, None] * (laws - centre))
 
 
-def touching(ball: Ball, matrix: Floats) -> Floats:
-    """Rows h with h.p >= 1 on the ball that touch it at its extreme members for the columns of a channel.
+def touching(ball: Ball, vectors: Floats) -> Floats:
+    """For each vector v the plane h.p >= 1 that touches the ball at its extreme law for v; one in each row.
 
     - `ball`: with KL(centre, p) <= radius.
-    - `matrix`: the channel, (points, outputs).
+    - `vectors`: one in each row.
     """
-    used = matrix.T[np.ptp(matrix, axis=0) > _OUTSIDE]
-    ends = [ball.extreme(sign * column) for column in used for sign in (1.0, -1.0)]
-    return _planes(ball.weights, np.array(ends).reshape(-1, ball.size))
+    return _planes(ball, np.array([ball.extreme(v) for v in vectors]))
 
 
-def _planes(centre: Floats, edge: Floats) -> Floats:
-    """The planes that touch at laws of the edge."""
-    seen = centre > 0
-    edge = edge[(edge[:, seen] > 0).all(axis=1)]
-    rows = np.zeros_like(edge)
-    rows[:, seen] = centre[seen] / edge[:, seen] * (1 + _SAFE)
+def _planes(ball: Ball, edge: Floats) -> Floats:
+    """The planes at laws of the edge; sum p >= 1, which says nothing, where a law is not on it or has no plane."""
+    centre, seen = ball.weights, ball.weights > 0
+    far = _divergence(centre, edge)
+    fit = (edge[:, seen] > 0).all(axis=1) & (np.abs(far - ball.radius) <= _NEAR * ball.radius)
+    rows = np.ones_like(edge)
+    rows[fit] = 0.0
+    rows[np.ix_(fit, seen)] = centre[seen] / edge[np.ix_(fit, seen)]
+    rows[fit] *= 1 + 2 * np.maximum(far[fit] - ball.radius, 0.0)[:, None] + _SAFE
     return rows
 
 
 def _divergence(centre: Floats, laws: Floats) -> Floats:
     seen = centre > 0
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         parts = centre[seen] * (np.log(centre[seen]) - np.log(laws[:, seen]))
-    total: Floats = parts.sum(axis=1)
+    total: Floats = np.where(np.isnan(parts), np.inf, parts).sum(axis=1)
     return total

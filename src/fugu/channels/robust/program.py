@@ -42,7 +42,7 @@ class WholeProgram:
         self.high: list[Floats] = []
         self.floor: list[Floats] = []
         self.rows = self.columns = 0
-        self._copies(cone, m)
+        self._copies(cone, m, [promises.planes[s][:m] for s in promises.plane_laws])
         self._enter(self._add_rows(n, 1.0, 1.0)[:, None], self.cells, 1.0)
         self._spend()
         self.worst = self._worst() if self.problem.weight is None else None
@@ -63,13 +63,17 @@ class WholeProgram:
         parts = np.broadcast_arrays(rows, columns, np.asarray(values, dtype=np.float64))
         self.entries.append((parts[0].ravel(), parts[1].ravel(), parts[2].ravel()))
 
-    def _copies(self, cone: Cone, count: int) -> tuple[Places, Places]:
-        """The rows G z >= 0 of a cone, `count` times; the places of the rows and columns that they got."""
+    def _copies(self, cone: Cone, count: int, planes: list[Floats]) -> tuple[Places, Places]:
+        """The rows G z >= 0 of a cone, `count` times, with the planes of each copy; the places of rows and columns."""
         rows = self._add_rows(count * cone.count, 0.0, INFINITE)
         columns = self._add_columns(np.tile(cone.floor(), count))
         copy = np.arange(count)[:, None]
         r, c, v = cone.triplets()
         self._enter(rows[0] + r + copy * cone.count, columns[0] + c + copy * cone.size, v)
+        copy = copy[:, :, None]
+        for (there, parts), values in zip(cone.planes, planes, strict=True):
+            row, column = there + copy * cone.count, parts[:, None] + copy * cone.size
+            self._enter(rows[0] + row, columns[0] + column, -values)
         return rows, columns
 
     def _spend(self) -> None:
@@ -87,10 +91,12 @@ class WholeProgram:
         extremes: list[Extreme] = []
         held = []
         for law in self.problem.laws:
-            planes = self.promises.planes.get(len(extremes))
-            extremes.append(largest(cone, law, Vector(((1.0, means),)), planes))
+            known = self.promises.planes.get(len(extremes))
+            count = 0 if known is None else known.shape[1]
+            extremes.append(largest(cone, law, Vector(((1.0, means),)), count))
             held.append(cone.require(Form.of(top, 1.0) - extremes[-1].form))
-        rows, columns = self._copies(cone, 1)
+        planes = [self.promises.planes[s][self.problem.m :] for s in sorted(self.promises.planes)]
+        rows, columns = self._copies(cone, 1, planes)
         link = self._add_rows(n, 0.0, 0.0)
         self._enter(link[:, None], self.cells, self.problem.loss / max(float(self.problem.loss.max()), 1e-300))
         self._enter(link, columns[means], -1.0)

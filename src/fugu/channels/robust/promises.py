@@ -24,11 +24,13 @@ class Promises:
     never held against itself: one bound t_y for all laws at once would be dearer.
 
     - `problem`: its laws, pairs, epsilon, cap.
-    - `planes`: for laws that are not polyhedral, by place: rows h with h.p >= 1 for all their members.
+    - `planes`: for laws that are not polyhedral, by place: h with h.p >= 1 for all their members, as an array
+      (outputs + 1, planes, points), the last for the mean losses. `plane_laws` names the law of each of `cone.planes`.
     """
 
     def __init__(self, problem: ChannelProblem, planes: Planes | None = None) -> None:
         self.problem, self.cone, self.planes = problem, Cone(), planes or {}
+        self.plane_laws: list[int] = []
         self.k = self.cone.new_at(np.arange(problem.n), positive=True)
         self.column = Vector(((1.0, self.k),))
         self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
@@ -44,7 +46,10 @@ class Promises:
     def _held(self, s: int, side: int, shared: bool) -> tuple[Extreme, Form, int | None]:
         """The form of a law, the form to use in pairs, and the row that links them if the law is in several pairs."""
         law = self.problem.laws[s]
-        found = (largest if side > 0 else least)(self.cone, law, self.column, self.planes.get(s))
+        before = len(self.cone.planes)
+        count = self.planes[s].shape[1] if s in self.planes else 0
+        found = (largest if side > 0 else least)(self.cone, law, self.column, count)
+        self.plane_laws += [s] * (len(self.cone.planes) - before)
         if not shared:
             return found, found.form, None
         one = Form.of(self.cone.new(1, positive=True), 1.0)
@@ -66,8 +71,10 @@ class Promises:
         return over, self.cone.require_all(Vector(((-1 / height, self.k),)), ((1.0, floor),))
 
     def ratios(self, duals: Floats) -> Floats:
-        """alpha of the ordered pairs (pairs, outputs) from the duals (outputs, rows)."""
-        return np.clip(duals[:, self.pair_rows].T / self.ratio, 0.0, None)
+        """alpha of the ordered pairs (pairs, outputs) from the duals (outputs, rows): those of D_t - e^-epsilon N_s are
+        e^epsilon alpha, also where the row was held to a smaller power."""
+        alpha: Floats = np.clip(duals[:, self.pair_rows].T * np.exp(-float(self.problem.epsilon)), 0.0, None)
+        return alpha
 
     def caps(self, duals: Floats) -> Floats | None:
         """The prices of the cap, (points, outputs)."""

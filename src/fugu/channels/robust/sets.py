@@ -5,9 +5,9 @@ For a ball in total variation of radius r around p:          max = min_g sum p m
 For limits L <= F <= U of the CDF within a box:              max = min_k' sum lower (k - k') + c (k - k')_+
                                                                    + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
 For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
-Each is duality of linear programs, so nothing is lost; (.)_+ is a new variable. The min of k is -max of -k.
 A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
-h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k.
+h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min of k
+is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
 """
 
 from __future__ import annotations
@@ -75,27 +75,28 @@ def _paid(mask: Flags, rows: Places, column: Places, values: Floats, duals: Floa
     return duals[:, mask] @ matrix
 
 
-def largest(cone: Cone, law: Masses | LawSet, column: Vector, planes: Floats | None = None) -> Extreme:
+def largest(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0) -> Extreme:
     """At least max p.k over the set.
 
     - `cone`: gets the variables and rows.
     - `law`: one law, or a set.
     - `column`: k, one linear function for each point.
-    - `planes`: rows h with h.p >= 1 for every p of the set, where the set is not polyhedral.
+    - `planes`: how many planes h.p >= 1 hold the set in besides; their entries differ from output to output, so they
+      are entered by whoever copies the cone (`cone.planes`).
     """
     first = cone.count
     form = _bound(law, planes)(cone, column)
     return Extreme(form, first, cone.count)
 
 
-def least(cone: Cone, law: Masses | LawSet, column: Vector, planes: Floats | None = None) -> Extreme:
+def least(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0) -> Extreme:
     """At most min p.k over the set: -max p.(-k); parameters as in `largest`."""
     first = cone.count
     form = -1.0 * _bound(law, planes)(cone, column.negative())
     return Extreme(form, first, cone.count)
 
 
-def _bound(law: Masses | LawSet, planes: Floats | None) -> Bound:
+def _bound(law: Masses | LawSet, planes: int) -> Bound:
     if isinstance(law, Masses):
         return _hull(law.floats()[None, :])
     parts = outer_sets(law)
@@ -104,7 +105,7 @@ def _bound(law: Masses | LawSet, planes: Floats | None) -> Bound:
     bounds = [_limits(boxes, bands)] if boxes or bands else []
     bounds += [_ball(part.weights, part.radius) for part in parts if isinstance(part, Ball)]
     bounds += [_hull(part.weights) for part in parts if isinstance(part, Hull)]
-    if planes is not None and len(planes):
+    if planes:
         bounds.append(_planes(planes))
     return reduce(_both, bounds)
 
@@ -174,12 +175,10 @@ def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
     return bound
 
 
-def _planes(planes: Floats) -> Bound:
+def _planes(count: int) -> Bound:
     def bound(cone: Cone, v: Vector) -> Form:
-        level, parts = cone.new(1), cone.new(len(planes), positive=True)
-        for x in range(v.size):
-            one = Vector(tuple((factor, places[x : x + 1]) for factor, places in v.terms))
-            cone.require(Form.of(level, 1.0) - Form.of(parts, planes[:, x]) - one.dot(np.ones(1)))
+        level, parts = cone.new(1), cone.new(count, positive=True)
+        cone.planes.append((cone.require_all(v.negative(), ((1.0, level),)), parts))
         return Form.of(level, 1.0) - Form.of(parts, 1.0)
 
     return bound

@@ -13,20 +13,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from fugu.channels.bounds import lower
 from fugu.channels.problem import ChannelProblem, Found, Prices
 from fugu.channels.robust.cone import Floats
-from fugu.channels.robust.interior import Interior
 from fugu.channels.robust.outer import provable
-from fugu.channels.robust.planes import ball_of, cuts, touching
-from fugu.channels.robust.program import Solved, WholeProgram
-from fugu.channels.robust.promises import Planes, Promises
+from fugu.channels.robust.planes import finer, from_within
+from fugu.channels.robust.tried import expected, solved
+from fugu.errors import OutOfReach
 from fugu.laws.masses import Masses
-from fugu.laws.sets.law_set import LawSet
 
-_NEAR = 1e-7
-"""Distance from the optimum, relative to the largest cost, at which an answer is taken."""
-_ROUNDS, _GAIN = 8, 1e-5
-"""How often Kullback-Leibler balls are cut again, and the gain at which that ends."""
+_CELLS = 160_000
+"""Points times outputs, a minute or two."""
+_HOPE = 0.25
+"""What finer planes around a Kullback-Leibler ball may be expected to gain."""
 _LEAST = 1e-9
 """Interior points leave outputs that hardly occur; those below this chance everywhere are dropped."""
 
@@ -36,61 +35,27 @@ def solve_robust(problem: ChannelProblem) -> Found:
 
     - `problem`: laws and sets of laws in any mixture; cap, delta, worst case and order as it asks for.
 
-    For epsilon 0 without delta, and for a cap of 0, the channel is the best constant one.
+    For epsilon 0 without delta, and for a cap of 0, the channel is the best constant one. Raises `OutOfReach` beyond
+    400 points with as many outputs.
     """
+    if problem.n * problem.m > _CELLS:
+        raise OutOfReach(
+            f"a channel for sets of laws with {problem.n} points and {problem.m} outputs is not searched for; "
+            f"declare bins so that points times outputs are at most {_CELLS}",
+            points=problem.n * problem.m,
+            limit=_CELLS,
+        )
     if (problem.epsilon == 0 and problem.delta == 0) or problem.cap == 0:
         return constant(problem)
-    tries = [_solved(problem, laws) for laws in provable(problem.laws)]
-    return min(tries, key=lambda found: found[1])[0]
-
-
-def _solved(problem: ChannelProblem, laws: tuple[Masses | LawSet, ...]) -> tuple[Found, float]:
-    """The channel for sets that hold those of the problem, with its loss and its prices."""
-    held = dataclasses.replace(problem, laws=laws)
-    planes: Planes = {}
-    best = np.inf
-    for _ in range(_ROUNDS):
-        promises = Promises(held, planes)
-        solved = _near_optimum(promises)
-        value = _value(held, solved.matrix)
-        if value > (1 - _GAIN) * best or not _cut_off(promises, solved, planes):
-            break
-        best = value
-    prices = Prices(
-        ratio=promises.ratios(solved.duals),
-        upper=promises.members(solved.duals, 1),
-        lower=promises.members(solved.duals, -1),
-        cap=promises.caps(solved.duals),
-        mix=solved.mix,
-        mixed=solved.mixed,
-        rise=solved.rise,
-    )
-    matrix = cleaned(solved.matrix)
-    return Found(matrix, prices, _gap(problem, matrix, prices)), _value(problem, matrix)
-
-
-def _cut_off(promises: Promises, solved: Solved, planes: Planes) -> bool:
-    """Add planes that cut off members outside their Kullback-Leibler balls; whether there were any."""
-    members = np.concatenate([promises.members(solved.duals, side) for side in (1, -1)], axis=1)
-    found = False
-    for s, law in enumerate(promises.problem.laws):
-        ball = ball_of(law)
-        if ball is not None and len(more := cuts(ball, members[s])):
-            touched = touching(ball, solved.matrix)
-            planes[s] = np.concatenate([planes.get(s, np.zeros((0, promises.problem.n))), more, touched])
-            found = True
-    return found
-
-
-def _near_optimum(promises: Promises) -> Solved:
-    """By the method that knows the shape of the program; where it does not come near, or has no place for what is
-    asked, by a general solver."""
-    problem = promises.problem
-    if problem.weight is not None and not problem.monotone and not promises.planes:
-        matrix, duals, error = Interior(promises).solve()
-        if error < _NEAR:
-            return Solved(matrix, duals)
-    return WholeProgram(promises).solve()
+    tries = [solved(dataclasses.replace(problem, laws=laws)) for laws in provable(problem.laws)]
+    least = min(each.value for each in tries)
+    tries = [finer(each) if each.round and each.value * (1 - _HOPE) < least else each for each in tries]
+    best = min(tries, key=lambda each: each.value)
+    prices = best.prices()
+    if best.round:
+        prices = max(prices, from_within(best), key=lambda known: lower(problem, known))
+    matrix = cleaned(best.matrix)
+    return Found(matrix, prices, _gap(problem, matrix, prices))
 
 
 def cleaned(matrix: Floats) -> Floats:
@@ -110,8 +75,7 @@ def constant(problem: ChannelProblem) -> Found:
     matrix = np.zeros(problem.loss.shape)
     if problem.weight is None:
         same = dataclasses.replace(problem, pairs=(), cap=Fraction(0), monotone=False, delta=Fraction(0))
-        solved = WholeProgram(Promises(same)).solve()
-        matrix[:] = cleaned(solved.matrix.mean(axis=0)[None, :])
+        matrix[:] = cleaned(solved(same).matrix.mean(axis=0)[None, :])
     else:
         matrix[:, np.argmin(problem.weight @ problem.loss)] = 1.0
     if problem.cap != 0 or problem.weight is None:
@@ -143,14 +107,4 @@ def _gap(problem: ChannelProblem, matrix: Floats, prices: Prices) -> float:
         tails = np.zeros((problem.n + 1, problem.m))
         tails[1:-1, :-1] = np.cumsum(prices.rise[:, ::-1], axis=1)[:, ::-1]
         terms = terms + tails[:-1] - tails[1:]
-    return _value(problem, matrix) - (float(terms.min(axis=1).sum()) - spent)
-
-
-def _value(problem: ChannelProblem, matrix: Floats) -> float:
-    """The expected loss of the channel, in doubles."""
-    means = (matrix * problem.loss).sum(axis=1)
-    if problem.weight is not None:
-        return float(problem.weight @ means)
-    return max(
-        float(law.floats() @ means if isinstance(law, Masses) else law.tops(means[None, :])[0]) for law in problem.laws
-    )
+    return expected(problem, matrix) - (float(terms.min(axis=1).sum()) - spent)

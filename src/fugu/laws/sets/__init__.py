@@ -4,7 +4,11 @@ from fugu.laws.sets.ball import Ball as Ball
 from fugu.laws.sets.band import Band as Band
 from fugu.laws.sets.band import winf_ball as winf_ball
 from fugu.laws.sets.box import Box as Box
+from fugu.laws.sets.checked import check_confidence as check_confidence
+from fugu.laws.sets.confidence import confidence_set as confidence_set
+from fugu.laws.sets.confidence import secret_error as secret_error
 from fugu.laws.sets.hull import Hull as Hull
 from fugu.laws.sets.intersection import Intersection as Intersection
 from fugu.laws.sets.law_set import LawSet as LawSet
+from fugu.laws.sets.mixture import mixture_interval as mixture_interval
 from fugu.laws.sets.written import law_set_from as law_set_from

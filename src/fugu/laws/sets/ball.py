@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from flint import arb
@@ -119,7 +119,7 @@ class Ball(LawSet):
         """The centre."""
         return self._centre
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Values and radius in hexadecimal, the centre's masses over their total as whole numbers."""
         parts, total = self.masses
         centre = {"parts": [hex(p) for p in parts], "total": hex(total)}

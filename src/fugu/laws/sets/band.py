@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Band(LawSet):
         low = np.maximum.accumulate(lower)
         low[-1] = 1.0
         high = np.minimum.accumulate(upper[::-1])[::-1]
-        crossed = np.flatnonzero(low > high)
+        crossed = np.flatnonzero(~(low <= high))  # NaN too
         if crossed.size:
             raise BadLaw(f"the limits of the band cross at position {crossed[0]}: no law lies between them")
         self._hold(values=values, lower=fixed(low), upper=fixed(high))
@@ -93,7 +93,8 @@ class Band(LawSet):
         levels = levels[levels > 0]
         (row,), total = whole(levels)
         mass = [b - a for a, b in zip([0, *row[:-1]], row, strict=True)]
-        return Windows(np.searchsorted(self.upper, levels), np.searchsorted(self.lower, levels), mass, total)
+        first, last = (fixed(np.searchsorted(row, levels)) for row in (self.upper, self.lower))
+        return Windows(first, last, mass, total)
 
     def top(self, v: Sequence[Fraction | int]) -> Fraction:
         """max_p sum p v, exactly. `v`: one rational per declared value."""
@@ -146,7 +147,7 @@ class Band(LawSet):
         middle = [a + b for a, b in zip(low, high, strict=True)]
         return law_of(self.values, [b - a for a, b in zip([0, *middle[:-1]], middle, strict=True)], 2 * total)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Values and limits, in hexadecimal."""
         rows = {"values": self.values, "lower": self.lower, "upper": self.upper}
         return {"kind": self.kind, **{name: hexed(row) for name, row in rows.items()}}

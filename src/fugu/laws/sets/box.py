@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class Box(LawSet):
         self._check()
 
     def _check(self) -> None:
-        crossed = np.flatnonzero(self.lower > self.upper)
+        crossed = np.flatnonzero(~(self.lower <= self.upper))  # NaN too
         if crossed.size:
             raise BadLaw(f"the lower limit at position {crossed[0]} is above the upper limit: no law lies between")
         if exact_sum(self.lower) > 1:
@@ -133,7 +133,7 @@ class Box(LawSet):
             return law_of(self.values, lower, total)
         return law_of(self.values, [a * room + w * free for a, w in zip(lower, width, strict=True)], total * room)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Values and limits, in hexadecimal."""
         rows = {"values": self.values, "lower": self.lower, "upper": self.upper}
         return {"kind": self.kind, **{name: hexed(row) for name, row in rows.items()}}

@@ -25,7 +25,8 @@ from fugu.numbers.balls import of, precision
 Floats = NDArray[np.float64]
 _BITS = 160
 _SHARPEST = 2000
-_STEPS = 90
+_STEPS = 66
+_CLOSE = 2.0**-600
 
 
 def top(masses: Sequence[int], total: int, radius: float, v: Sequence[int]) -> Fraction:
@@ -38,6 +39,8 @@ def top(masses: Sequence[int], total: int, radius: float, v: Sequence[int]) -> F
     spread = high - low
     shares = np.array([Fraction(high - x, spread) for x in v], dtype=np.float64)  # 0 at the maximum, 1 at the minimum
     gap = float(_gaps(np.array([m / total for m in masses]), radius, shares[None, :])[0])
+    if gap == 0 and any(m for m, x in zip(masses, v, strict=True) if x == high):
+        gap = _CLOSE  # mass at the maximum that doubles do not see: any positive gap is a bound
     exact_gap = Fraction(gap)
     with precision(_BITS + max(0, math.frexp(gap)[1])):
         bound = _dual(masses, total, radius, [of(exact_gap + Fraction(high - x, spread)) for x in v])
@@ -57,11 +60,8 @@ def top_rational(masses: Sequence[int], total: int, radius: float, v: Sequence[F
 
 
 def _dual(masses: Sequence[int], total: int, radius: float, gaps: Sequence[arb]) -> arb:
-    """exp(sum c ln(gap) - radius); 0 where c has mass at a gap of 0."""
-    there = [(m, gap) for m, gap in zip(masses, gaps, strict=True) if m]
-    if not all(gap > 0 for _, gap in there):
-        return arb(0)
-    mean = sum((gap.log() * m for m, gap in there), arb(0)) / total
+    """exp(sum c ln(gap) - radius); every gap is positive where c has mass."""
+    mean = sum((gap.log() * m for m, gap in zip(masses, gaps, strict=True) if m), arb(0)) / total
     return (mean - arb(radius)).exp()
 
 
@@ -81,7 +81,10 @@ def _gaps(centre: Floats, radius: float, shares: Floats) -> Floats:
             there = np.where(centre > 0, t, 0.0)
             one = np.log1p(there) @ centre
             two = np.log1p(-((there / (1.0 + there)) @ centre))
-            found: Floats = one + two - radius
+            direct = np.where(centre > 0, np.log(gap[:, None] + shares), 0.0) @ centre
+            direct = direct + np.log(np.where(centre > 0, 1.0 / (gap[:, None] + shares), 0.0) @ centre)
+            far = np.abs(there).max(axis=1) < 0.5  # where logarithms near 0 would cancel
+            found: Floats = np.where(far, one + two, direct) - radius
         return np.where(np.isnan(found), np.inf, found)
 
     unseen = excess(np.zeros(len(shares))) <= 0  # the maximum has no mass in the centre, and the radius reaches it

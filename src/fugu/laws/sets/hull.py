@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
+from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.laws.sets.law_set import Floats, LawSet, hexed
@@ -45,13 +46,13 @@ class Hull(LawSet):
                 raise BadLaw(f"a hull holds Discrete laws of numbers, got {type(law).__name__}")
             if law.error:
                 raise BadLaw("a hull holds laws that are known without error; use a Ball around one that is not")
-        there = np.unique(np.concatenate([law.values for law in given])) if values is None else declared(values)
+        there = declared(np.unique(np.concatenate([law.values for law in given])) if values is None else values)
         self._hold(values=there, laws=tuple(spread_over(law, there) for law in given))
 
     @cached_property
     def weights(self) -> Floats:
         """All probabilities in doubles, one row per law."""
-        return np.stack([law.weights for law in self.laws])
+        return fixed(np.stack([law.weights for law in self.laws]))
 
     def top(self, v: Sequence[Fraction | int]) -> Fraction:
         """max_p sum p v, exactly. `v`: one rational per declared value."""
@@ -87,7 +88,7 @@ class Hull(LawSet):
         rows = [_fractions(law.masses) for law in self.laws]
         return Discrete(self.values, [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Values, and every law's masses over their total as whole numbers."""
         rows = [law.masses.whole() for law in self.laws]
         laws = [{"parts": [hex(p) for p in parts], "total": hex(total)} for parts, total in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb
@@ -15,7 +15,7 @@ from fugu.errors import BadLaw
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets.band import Band
 from fugu.laws.sets.box import Box
-from fugu.laws.sets.law_set import Floats, LawSet, law_of
+from fugu.laws.sets.law_set import Floats, LawSet, law_json, law_of
 from fugu.laws.sets.path import Path
 from fugu.numbers.exact import VectorLike
 
@@ -24,8 +24,9 @@ from fugu.numbers.exact import VectorLike
 class Intersection(LawSet):
     """The laws that lie in every one of several sets with the same declared values.
 
-    `sets`: `Box`, `Band`, `Ball`, `Hull` or `Intersection`, at least one. Raises `BadLaw` if boxes and bands leave no
-    law.
+    `sets`: `Box`, `Band`, `Ball`, `Hull` or `Intersection`, at least one. `middle`: a `Discrete` law in all of them, to
+    show and to weigh errors by; None: one is looked for. Raises `BadLaw` if boxes and bands leave no law, and for a
+    middle that is in not every set.
 
     Boxes and bands together are one set of paths (`Path`), whose maximum is exact. With balls and hulls the least of
     the parts' maxima is taken, which is an upper bound: a law of the intersection is in each part.
@@ -37,8 +38,9 @@ class Intersection(LawSet):
 
     kind: ClassVar[str] = "intersection"
     sets: tuple[LawSet, ...]
+    middle: Discrete | None
 
-    def __init__(self, sets: Iterable[LawSet]) -> None:
+    def __init__(self, sets: Iterable[LawSet], middle: Discrete | None = None) -> None:
         given = tuple(sets)
         if not given:
             raise BadLaw("an intersection needs at least one set of laws")
@@ -48,8 +50,10 @@ class Intersection(LawSet):
             if not np.array_equal(each.values, given[0].values):
                 raise BadLaw("the sets of an intersection must declare the same values")
         flat = tuple(part for each in given for part in (each.sets if isinstance(each, Intersection) else (each,)))
-        self._hold(values=given[0].values, sets=flat)
+        self._hold(values=given[0].values, sets=flat, middle=middle)
         _ = self.path  # refuses limits that contradict each other
+        if middle is not None and not (np.array_equal(middle.values, self.values) and self._holds(middle)):
+            raise BadLaw("the middle of an intersection must be a law that is in all of its sets")
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
@@ -120,29 +124,40 @@ class Intersection(LawSet):
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Intersection:
         """Values joined in every set: at least the image of the intersection."""
-        return Intersection([part.at(places, values) for part in self.sets])
+        there = np.asarray(values, dtype=np.float64)
+        middle = self.middle
+        if middle is not None:
+            middle = Discrete._with_error(there, middle.masses.scatter(np.asarray(places), len(there)), 0.0)
+        return Intersection([part.at(places, values) for part in self.sets], middle)
 
     def contains(self, weights: Sequence[Fraction | int]) -> bool:
         """Whether the law with these exact probabilities is in every set."""
         return all(part.contains(weights) for part in self.sets)
 
     def centre(self) -> Discrete:
-        """A law of the intersection: the centre of a part that lies in all, or a law between the limits."""
+        """A law of the intersection: the one stated, the centre of a part that lies in all, or a law between the
+        limits."""
+        if self.middle is not None:
+            return self.middle
         tries = [part.centre() for part in self.others]
         if self.path is not None:
             tries.append(law_of(self.values, self.path.middle, self.path.total))
         for law in tries:
-            parts, total = law.masses.whole()
-            if self.contains([Fraction(p, total) for p in parts]):
+            if self._holds(law):
                 return law
         raise BadLaw("no law was found that lies in all sets of the intersection; it may be empty")
 
-    def to_json(self) -> dict[str, Any]:
-        """The sets, one by one."""
-        return {"kind": self.kind, "sets": [part.to_json() for part in self.sets]}
+    def _holds(self, law: Discrete) -> bool:
+        parts, total = law.masses.whole()
+        return self.contains([Fraction(p, total) for p in parts])
+
+    def to_json(self) -> dict[str, object]:
+        """The sets, one by one, and the middle if one is stated."""
+        stated = {} if self.middle is None else {"middle": law_json(self.middle)}
+        return {"kind": self.kind, "sets": [part.to_json() for part in self.sets], **stated}
 
     def _key(self) -> tuple[object, ...]:
-        return self.sets
+        return (*self.sets, self.middle)
 
     def __repr__(self) -> str:
         return f"Intersection({', '.join(map(repr, self.sets))})"

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from flint import arb
@@ -82,7 +82,7 @@ class LawSet(Described, ABC):
         """A law of the set, to show."""
 
     @abstractmethod
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The set as JSON, exactly: doubles in hexadecimal. `law_set_from` reads it."""
 
     @abstractmethod
@@ -133,3 +133,9 @@ def law_of(values: Floats, numerators: Sequence[int], total: int) -> Discrete:
 def hexed(row: Floats) -> list[str]:
     """Doubles as text, exactly."""
     return [float(x).hex() for x in row.tolist()]
+
+
+def law_json(law: Discrete) -> dict[str, object]:
+    """The masses of a law over their total, as whole numbers in hexadecimal."""
+    parts, total = law.masses.whole()
+    return {"parts": [hex(p) for p in parts], "total": hex(total)}

@@ -21,12 +21,17 @@ def declared(values: VectorLike) -> Floats:
     """The declared values: at least one, finite doubles, strictly increasing."""
     if not is_iterable(values):
         raise BadLaw(f"the declared values are a list of numbers, got {type(values).__name__}")
-    found = [_number(x, "a declared value") for x in listed(values)]
-    if not found:
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
+        array = np.asarray(values + 0.0, dtype=np.float64)
+    else:
+        found = [_number(x, "a declared value") for x in listed(values)]
+        array = np.array([float(x) for x in found], dtype=np.float64) + 0.0
+        if any(Fraction(x) != Fraction(y) for x, y in zip(array.tolist(), found, strict=True)):
+            raise BadLaw("some declared value is not a double (for instance 1/3); rescale the values")
+    if not array.size:
         raise BadLaw("a set of laws needs at least one declared value")
-    array = np.array([float(x) for x in found], dtype=np.float64) + 0.0
-    if any(Fraction(x) != Fraction(y) for x, y in zip(array.tolist(), found, strict=True)):
-        raise BadLaw("some declared value is not a double (for instance 1/3); rescale the values")
+    if not np.all(np.isfinite(array)):
+        raise BadLaw("a declared value must be a finite number, found NaN or infinity")
     if np.any(array[1:] <= array[:-1]):
         raise BadLaw("the declared values of a set of laws must be strictly increasing; sort them, each once")
     return fixed(array)

@@ -69,7 +69,8 @@ def _ball(found: dict[str, Any]) -> Ball:
 
 
 def _intersection(found: dict[str, Any]) -> Intersection:
-    return Intersection([law_set_from(part) for part in found["sets"]])
+    sets = [law_set_from(part) for part in found["sets"]]
+    return Intersection(sets, _law(sets[0].values, found["middle"]) if "middle" in found else None)
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], LawSet]] = {

@@ -1,4 +1,4 @@
-"""`Heat`: a square table of numbers as colours, one for positive numbers and one for negative ones, none at 0."""
+"""`Heat`: a table of numbers as colours, one for positive numbers and one for negative ones, none at 0."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ _MOST_CELL = 44.0
 
 @dataclass(frozen=True)
 class Heat:
-    """Rows and columns of the same names; columns are marked by their numbers."""
+    """Rows and columns of the same names, unless `columns` names them; columns are marked by their numbers.
+
+    `samples`: what positive and negative numbers mean, after the largest of them."""
 
     name: str
     title: str
     about: str
     names: tuple[str, ...]
     cells: tuple[tuple[float, ...], ...]
+    columns: tuple[str, ...] = ()
+    samples: tuple[str, str] = ("moved the same way", "moved opposite ways")
 
     @property
     def most(self) -> float:
@@ -36,12 +40,13 @@ class Heat:
             labels = [str(n + 1) for n in range(len(labels))]
             side = max(map(width_of, labels))
         left = _SIDE + side + 8
-        cell = min(_MOST_CELL, (width - left - _SIDE) / len(labels))
+        across = len(self.columns or labels)
+        cell = min(_MOST_CELL, (width - left - _SIDE) / across)
         legend, y = self._legend(width)
         every = max(1, -int(-1.5 * SIZE // cell))
-        apart = max(every, -int(-(width_of(str(len(labels))) + 8) // cell))
+        apart = max(every, -int(-(width_of(str(across)) + 8) // cell))
         parts = [legend]
-        for n in range(0, len(labels), apart):
+        for n in range(0, across, apart):
             at = left + cell * (n + 0.5)
             parts.append(tag("text", str(n + 1), x=at, y=y + SIZE, text_anchor="middle"))
         y += LEADING
@@ -55,7 +60,8 @@ class Heat:
 
     def _cell(self, n: int, m: int, x: float, left: float, top: float, cell: float, pointed: bool) -> Html:
         sign = "−" if x < 0 else ""
-        said = f"{self.names[n]} and {self.names[m]}: {sign}{number(abs(x), digits=4)}"
+        other = f"to {self.columns[m]}" if self.columns else f"and {self.names[m]}"
+        said = f"{self.names[n]} {other}: {sign}{number(abs(x), digits=4)}"
         told = tag("title", said) if pointed else None
         look, strength = "heat b" if x < 0 else "heat a", abs(x) / self.most
         size = {"width": cell - 1, "height": cell - 1, "fill_opacity": strength}
@@ -65,7 +71,7 @@ class Heat:
         """Two samples at full strength, with the number they stand for."""
         y, parts = SIZE, []
         most = number(self.most)
-        samples = [("a", f"+{most}: moved the same way"), ("b", f"−{most}: moved opposite ways")]
+        samples = [("a", f"+{most}: {self.samples[0]}"), ("b", f"−{most}: {self.samples[1]}")]
         for look, said in samples if any(x < 0 for row in self.cells for x in row) else samples[:1]:
             parts.append(tag("rect", class_=f"heat {look}", x=_SIDE + 4, y=y - 10.5, width=14, height=12))
             for line in wrapped(said, width - 40):

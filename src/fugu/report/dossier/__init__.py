@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterable
 
 from fugu.report.dossier.books import books
 from fugu.report.dossier.bounds import bounds
+from fugu.report.dossier.channels import channels
 from fugu.report.dossier.cover import cover
 from fugu.report.dossier.dossier import Dossier as Dossier
-from fugu.report.dossier.noise import noise, whatever_is_believed
+from fugu.report.dossier.noise import noise
 from fugu.report.dossier.people import people
 from fugu.report.dossier.signing import checking, end, rests, sign
+from fugu.report.dossier.wrong_beliefs import whatever_is_believed
 from fugu.report.html import Html
 from fugu.report.sections.beyond import beyond
 from fugu.report.sections.choice import choice
 from fugu.report.sections.coordinates import coordinates
 from fugu.report.sections.pairs import laws, ratio
 from fugu.report.sections.story import Story
+from fugu.report.sections.sureness import sureness
 from fugu.report.shell import whole_page
 
 
@@ -25,9 +28,14 @@ def _drawn(section: Callable[[Story], Html | None]) -> Callable[[Dossier], Html 
     return lambda dossier: None if dossier.story is None else section(dossier.story)
 
 
+def _sure(dossier: Dossier) -> Html | None:
+    """How sure the beliefs are, where one certificate holds them."""
+    return sureness(next(iter(dossier.laws.values()))) if len(dossier.laws) == 1 else None
+
+
 SECTIONS: tuple[Callable[[Dossier], Html | None], ...] = (
-    cover, people, noise, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, whatever_is_believed,
-    _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
+    cover, people, noise, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
+    whatever_is_believed, _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ def books(dossier: Dossier) -> Html:
             "alone can reveal everything together."
         )
         if not dossier.released:
-            said = "A ledger is charged when the release is made."
+            said = "If a ledger is used, it is charged when the release is made."
         return section("books-title", "What has been spent on this data", tag("p", said))
     own = (
         f"Request “{stated['request']}” of data “{stated['data']}”, entry {stated['entry'][:16]}…, {stated['at'][:16]}."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.weakness import channel_warnings
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.facts import _odds as odds_of
+from fugu.report.facts import odds_of
 from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.shell import defined, listed, note
 
@@ -47,8 +48,10 @@ def _boxes(dossier: Dossier) -> Html:
     elif dossier.body.get("withheld") or holds_private_numbers(dossier.body["assumptions"]):
         said = " It shows beliefs that were fitted on the private table itself. Publish it only if they are public."
         boxes.append(note("loud", "This page holds exact numbers of the private table", said))
-    if warnings := weaknesses(dossier.budget, dossier.body["data"]["rows"]):
-        boxes.append(note("loud", "Warning", listed(list(warnings))))
+    warnings = list(weaknesses(dossier.budget, dossier.body["data"]["rows"]))
+    warnings += [said for each in dossier.laws.values() if each.runs == "channel" for said in channel_warnings(each)]
+    if warnings:
+        boxes.append(note("loud", "Warning", listed([*dict.fromkeys(warnings)])))
     return joined(boxes)
 
 

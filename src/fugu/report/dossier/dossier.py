@@ -66,4 +66,6 @@ class Dossier:
         if self.certificates is None or len(self.certificates) != 1 or len(self.laws) != 1:
             return None
         (certificate,) = self.laws.values()
+        if certificate.runs == "channel":
+            return None  # it has a section of its own
         return Story(certificate, self.title, self.comparison, rows=self.body["data"]["rows"])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.weakness import WORTHLESS
 from fugu.laws.family import Family
+from fugu.laws.set_family import SetFamily
+from fugu.loss.channel.any_belief import any_belief
 from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
@@ -28,7 +32,8 @@ class Amounts:
     ordinary: float | None
     """The average error of Laplace noise that protects every two values within the range, whatever is believed."""
     reach: float | None
-    """How far apart two values can be at most, in scales of the Laplace noise: the loss under any beliefs."""
+    """How far apart two values can be at most, in scales of the Laplace noise: the loss under any beliefs. None where
+    nothing keeps values within the range."""
 
 
 def amounts(certificate: Certificate) -> Amounts:
@@ -41,19 +46,34 @@ def amounts(certificate: Certificate) -> Amounts:
     part = running[0][0]
     grid = float(part.lattice.grid) if part.lattice else None
     step = None if grid is None else grid * unit
-    laws = [item for item in part.certificate.laws if isinstance(item, Family) and not item.translates]
+    laws = [i for i in part.certificate.laws if isinstance(i, Family | SetFamily) and not i.translates]
+    if certificate.runs == "channel":
+        most = max(any_belief(part.certificate.channel) for part, _ in running)
+        return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
     if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
         return Amounts(error, half, None, None, None)
     spread = max(item.spread() for item in laws) * step
     width = _range(certificate, laws, step)
     epsilon = float(certificate.budget.epsilon)
     ordinary = width / epsilon if width and epsilon and math.isfinite(epsilon) else None
-    laplace = all(p.certificate.body["noise"]["kind"] == "laplace" and not p.noise.silent for p, _ in running)
-    scale = min(float(p.certificate.released_noise.scale) for p, _ in running) * unit if laplace else 0
-    return Amounts(error, half, spread, ordinary, width / scale if scale else None)
+    return Amounts(error, half, spread, ordinary, _reach(certificate, width))
 
 
-def _range(certificate: Certificate, laws: list[Family], step: float) -> float:
+def _reach(certificate: Certificate, width: float) -> float | None:
+    """width / scale of Laplace noise, both in the units of what is published; None where values may lie farther apart.
+
+    They cannot where a release moves every value to the support, nor where one record adds a clipped number to a sum.
+    Elsewhere the believed values bound nothing, and the halves of a mixture may round them onto other lattices."""
+    enforced = certificate.body.get("support") is not None or "steps" in (certificate.body.get("statistic") or {})
+    if certificate.kind != "additive" or not enforced:
+        return None
+    noise = certificate.released_noise
+    if noise.name != "laplace" or noise.silent:
+        return None
+    return width / (float(noise.scale) * float(published_unit(certificate)))
+
+
+def _range(certificate: Certificate, laws: Sequence[Family | SetFamily], step: float) -> float:
     """The distance of the farthest two values: of the bounds of a statistic, else of the believed values."""
     stated = certificate.body.get("statistic") or {}
     if "steps" in stated:
@@ -96,20 +116,3 @@ def _line(dossier: Dossier, mechanism: dict[str, object], head: list[str]) -> Ht
     found = amounts(certificate)
     shown = [None if x is None else text.number(x) for x in (found.error, found.half, found.spread, found.ordinary)]
     return row(group, words, *("-" if x is None else x for x in shown), head=head)
-
-
-def whatever_is_believed(dossier: Dossier) -> Html | None:
-    """What is left if the beliefs are wrong altogether, in odds: for Laplace noise on a bounded range."""
-    known = [amounts(found).reach for found in dossier.laws.values() if found.kind in ("additive", "mixed")]
-    if not known or any(loss is None for loss in known) or len(known) != len(dossier.laws):
-        said = (
-            "Against observers whose beliefs differ from those stated, no limit on the odds is known from this page, "
-            "except where a figure below gives one for beliefs that are only slightly off."
-        )
-    else:
-        factor = text.factor(max(loss for loss in known if loss is not None))
-        said = (
-            "Against an observer with any other beliefs about one record, whatever they are, the noise alone still "
-            f"limits the change of the odds to a factor of {factor}, as long as records are independent."
-        )
-    return section("wrong-title", "If the beliefs are wrong", tag("p", said)) if dossier.laws else None

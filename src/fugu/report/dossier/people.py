@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.facts import _odds as odds_of
+from fugu.report.facts import odds_of
 from fugu.report.html import Html, tag
 from fugu.report.sections.meaning import odds_table
 from fugu.report.shell import defined, listed, section

@@ -1,5 +1,6 @@
 """The pages of every kind of document."""
 
+from fugu.report.kinds import channel as channel
 from fugu.report.kinds import laws as laws
 from fugu.report.kinds import per_entry as per_entry
 from fugu.report.kinds import release as release

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
+from fugu.numbers.exact import read_number
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.report.html import Html
 from fugu.report.kinds.promise import Promise, told
@@ -24,8 +26,10 @@ def of_sequences(certificate: SequenceCertificate, said: Said) -> Iterable[Html 
     noise, cards = noise_of(certificate.claims)
     skipped = [clean(name, 200) for name in certificate["pufferfish"]["skipped"]]
     states = ", ".join(clean(name, 40) for name in prior["states"][:12]) + (", …" if len(prior["states"]) > 12 else "")
+    chain = "any one of the chains between the stated limits" if "limits" in prior else "the stated chain"
+    sure = prior.get("confidence")
     means = (
-        "Somebody who believes that every user follows the stated chain looks at what was published. Whatever they "
+        f"Somebody who believes that every user follows {chain} looks at what was published. Whatever they "
         "took the odds of one state of an entry against another to be, afterwards these odds are at "
         f"most {factor(most)} times as large, and at least {least(most)} times as large. This holds for every "
         "entry of every user and for all pairs of states, and it counts what neighbouring entries say about it."
@@ -40,7 +44,7 @@ def of_sequences(certificate: SequenceCertificate, said: Said) -> Iterable[Html 
             "the stated belief about how entries follow each other.",
             guarantee,
             "the state of one entry",
-            (means,),
+            (means,) if sure is None else (means, clean(_sentence(sure["means"]), 500)),
             cards,
             noise,
             (
@@ -52,12 +56,25 @@ def of_sequences(certificate: SequenceCertificate, said: Said) -> Iterable[Html 
                 ("Who is protected", certificate["pufferfish"]["secrets"]),
                 ("Not protected, as the belief rules them out", listed(list(skipped[:50])) if skipped else None),
                 ("Belief of observers", belief),
+                ("Confidence", None if sure is None else _counted(sure)),
                 ("Proved", _proved(certificate)),
             ),
             tuple(str(line) for line in certificate["assumptions"]),
             "The certificate holds the query, the chain and the promise.",
         )
     )
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
+
+def _counted(sure: Mapping[str, Any]) -> str:
+    """The confidence and what the limits were found on."""
+    moves = sum(sum(row) for row in sure.get("transitions", ()))
+    level = number(float(read_number(sure["confidence"])), "down", 10)
+    counted = f"; {moves:,} transitions of the reference were counted" if moves else ""
+    return f"{level} over the draw of the reference, shared by {sure['intervals']:,} intervals{counted}"
 
 
 def _proved(certificate: SequenceCertificate) -> str:

@@ -14,6 +14,19 @@ from fugu.report.sections.meaning import meaning
 from fugu.report.sections.pairs import laws, ratio
 from fugu.report.sections.signature import signature
 from fugu.report.sections.story import Story as Story
+from fugu.report.sections.sureness import sureness
 
 Section = Callable[[Story], Html | None]
-SECTIONS: tuple[Section, ...] = (header, meaning, coordinates, laws, ratio, beyond, choice, limits, signature, footer)
+SECTIONS: tuple[Section, ...] = (
+    header,
+    meaning,
+    coordinates,
+    laws,
+    ratio,
+    lambda story: sureness(story.certificate),
+    beyond,
+    choice,
+    limits,
+    signature,
+    footer,
+)

@@ -42,7 +42,7 @@ def methods_table(
 
 def _method(line: Line, head: Sequence[str], compared: bool, mark: str) -> Html:
     refused = math.isinf(line.scale)
-    scale = "none" if refused else text.number(line.scale, "up", 4)
+    scale = "none" if refused or math.isnan(line.scale) else text.number(line.scale, "up", 4)
     error = "none" if refused else "not here" if line.error is None else text.number(line.error, digits=4)
     reached = [] if not compared else ["none" if line.epsilon is None else text.number(line.epsilon, "up", 4)]
     proved = {True: "yes", False: "no", None: "not here"}[line.proved]

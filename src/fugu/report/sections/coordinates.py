@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fugu.report import captions, text, words
-from fugu.report.amounts import Coordinate
+from fugu.report.amount import Coordinate
 from fugu.report.charts import figure
 from fugu.report.facts import Facts
 from fugu.report.figures import covariance_figure

@@ -1,5 +1,6 @@
 """What `fugu.verify` knows of each kind of document."""
 
+from fugu.verifier.kinds import channel as channel
 from fugu.verifier.kinds import laws as laws
 from fugu.verifier.kinds import mixed as mixed
 from fugu.verifier.kinds import per_entry as per_entry

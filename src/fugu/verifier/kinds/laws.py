@@ -7,14 +7,21 @@ from typing import final
 
 from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
+from fugu.documents.confidence import check_sampled
 from fugu.documents.plain_json import proving, reading
+from fugu.documents.remap import Remap
 from fugu.errors import BadNoise, CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.loss.door import bound
+from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.exact import read_number
 from fugu.verifier.given import laws_given
 from fugu.verifier.kinds.registry import Kind, kind, parsed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, checked
+
+REMAP = "remap"
+_SAME = 1e-9
+"""Errors are summed in doubles: less than this part of them is rounding."""
 
 
 @final
@@ -44,8 +51,25 @@ class LawBased(Kind):
         """What `Certificate.parse` has run, then what was not looked at before: the reading and the stated figures."""
         yield from parsed(certificate)
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
+        if "confidence" in certificate.body:
+            given = "the sets of laws are those that the counts give at the confidence stated, or hold them"
+            yield checked("confidence", given, lambda: check_sampled(certificate))
         says = "what is stated as proved is not below what is proved now"
+        least = "outputs go where the stated loss is least for the stated weight"
+        yield checked(REMAP, least, lambda: is_least(certificate))
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
+
+
+def is_least(certificate: Certificate) -> None:
+    """CertificateError if outputs are not moved where the stated loss is least, or an error is stated too small."""
+    found = Remap.in_certificate(certificate)
+    if found is None:
+        raise NotChecked("outputs are not moved by a table")
+    found.check()
+    for objective in OBJECTIVES:
+        stated = float(certificate.body["expected_error"][objective])
+        if not stated >= found.expected_error(objective) * (1 - _SAME):
+            raise CertificateError(f"the certificate states an {objective} error below that of its remap")
 
 
 def is_schema(certificate: Certificate) -> None:

@@ -14,8 +14,8 @@ from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_number
-from fugu.priors.chain import MarkovChain
-from fugu.queries.sequence_certificate import SECRETS, SequenceCertificate, chain_json, needed_assumptions
+from fugu.queries.sequence_certificate import OWN_TABLE, REFERENCE, SECRETS, SequenceCertificate, needed_assumptions
+from fugu.queries.sequence_prior import Chain, chain_json
 from fugu.verifier.kinds.per_entry import same_query
 from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
@@ -62,8 +62,11 @@ class Sequences(Kind):
         yield checked("stated figures", says, lambda: _figures(certificate, proved))
 
 
-def chain_of(certificate: SequenceCertificate) -> MarkovChain:
+def chain_of(certificate: SequenceCertificate) -> Chain:
     """The chain in the document, if it is there and not beyond what is worked through here."""
+    stated = certificate["prior"]
+    if "confidence" in stated and stated["fitted on"] != REFERENCE:
+        raise CertificateError(OWN_TABLE)
     if (chain := certificate.chain) is None:
         raise NotChecked("the transitions of a prior with so many states are not in the document")
     if chain.length > _LONGEST or chain.length * chain.size**2 > _MOST_WORK:

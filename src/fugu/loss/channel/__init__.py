@@ -1,0 +1,1 @@
+"""What leaves a channel of whole numbers: sums of its columns, exactly."""

@@ -1,0 +1,193 @@
+"""`Channel`: published values drawn from a table of whole numbers, one row for each value that goes in."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadNoise, CertificateError
+from fugu.noise.bits import OS, BitSource
+from fugu.numbers.exact import is_whole, read_whole
+from fugu.visible import Json
+
+_WORD = 63
+"""Totals of at most so many bits are drawn and searched in machine words."""
+
+
+@final
+@dataclass(frozen=True)
+class Channel:
+    """K(y | x) = rows[x][y] / total: the value numbered x goes out as outputs[y] with that probability, exactly.
+
+    Parameters:
+
+    - `outputs`: the published values, increasing finite numbers; codes 0, 1, 2, ... for categories.
+    - `rows`: one for each value of the laws in their order, with one whole number >= 0 for each output. All rows have
+      the same sum, which is positive.
+    - `weight`: how the values are weighed where an expected error is stated, numbers >= 0 with a positive sum, one for
+      each row, read as the binary numbers they are; None: the worst of the laws. It is no part of the guarantee.
+    - `names`: what the outputs are called, where they are codes of categories.
+
+    Raises `BadNoise` for others.
+
+    >>> coin = Channel([0, 1], [[3, 1], [1, 3]])
+    >>> coin.total, coin.conditional().tolist()
+    (4, [[0.75, 0.25], [0.25, 0.75]])
+    """
+
+    name: ClassVar[str] = "channel"
+    outputs: tuple[float, ...]
+    rows: tuple[tuple[int, ...], ...]
+    weight: tuple[float, ...] | None = None
+    names: tuple[str, ...] | None = None
+
+    def __init__(
+        self,
+        outputs: Iterable[float],
+        rows: Iterable[Sequence[int]],
+        weight: Iterable[float] | None = None,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        published = tuple(float(y) + 0.0 for y in outputs)
+        held = tuple(tuple(row) for row in rows)
+        _check(published, held)
+        object.__setattr__(self, "outputs", published)
+        object.__setattr__(self, "rows", tuple(tuple(map(int, row)) for row in held))
+        object.__setattr__(self, "weight", None if weight is None else _weights(weight, len(held)))
+        object.__setattr__(self, "names", None if names is None else _named(names, len(published)))
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of every row."""
+        return sum(self.rows[0])
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is hidden: every value goes out surely as one output, and no two as the same."""
+        sure = {next(y for y, mass in enumerate(row) if mass) for row in self.rows}
+        return len(sure) == len(self.rows) and all(max(row) == self.total for row in self.rows)
+
+    def columns(self) -> Iterator[tuple[int, ...]]:
+        """The whole numbers of each output, over all values."""
+        return zip(*self.rows, strict=True)
+
+    def conditional(self) -> NDArray[np.float64]:
+        """K(y | x) in doubles, one row for each value."""
+        total = self.total
+        return np.array([[mass / total for mass in row] for row in self.rows], dtype=np.float64)
+
+    def draw(self, places: NDArray[np.int64], source: BitSource = OS) -> NDArray[np.int64]:
+        """The numbers of independent outputs, one for each row number in `places`.
+
+        Exact: U uniform below the total is in row x's y-th interval of the cumulated integers with probability
+        rows[x][y] / total. U is a word of as many bits as the total needs, drawn again while it is not below it."""
+        if places.size and not 0 <= int(places.min()) <= int(places.max()) < len(self.rows):
+            raise BadNoise("a value has no row in the channel")
+        return self._by_words(places, source) if self.total.bit_length() <= _WORD else self._one_by_one(places, source)
+
+    def _by_words(self, places: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
+        uniform = np.zeros(places.size, dtype=np.uint64)
+        bits, left = (self.total - 1).bit_length(), np.arange(places.size)
+        while left.size and bits:
+            uniform[left] = source.words(bits, left.size)
+            left = left[uniform[left] >= self.total]
+        drawn = np.empty(places.size, dtype=np.int64)
+        for place in np.unique(places).tolist():
+            here = places == place
+            drawn[here] = np.searchsorted(self._ends(place), uniform[here], side="right")
+        return drawn
+
+    def _ends(self, place: int) -> NDArray[np.uint64]:
+        return np.array(list(accumulate(self.rows[place])), dtype=np.uint64)
+
+    def _one_by_one(self, places: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
+        ends: dict[int, list[int]] = {}
+        for place in np.unique(places).tolist():
+            ends[place] = list(accumulate(self.rows[place]))
+        return np.array([bisect_right(ends[x], _below(self.total, source)) for x in places.tolist()], dtype=np.int64)
+
+    def to_json(self) -> Json:
+        """The kind and its numbers, exactly: of each row what is above the least of the column, by column number."""
+        floor = [min(column) for column in self.columns()]
+        above = [
+            {str(y): str(mass - least) for y, (mass, least) in enumerate(zip(row, floor, strict=True)) if mass > least}
+            for row in self.rows
+        ]
+        found: Json = {"kind": self.name, "outputs": list(self.outputs), "floor": list(map(str, floor)), "rows": above}
+        found |= {} if self.weight is None else {"weight": list(self.weight)}
+        return found | ({} if self.names is None else {"names": list(self.names)})
+
+    @classmethod
+    def from_json(cls, found: Json) -> Channel:
+        """The channel that `to_json` wrote."""
+        if found["kind"] != cls.name:
+            raise CertificateError(f"this version of fugu knows no channel {str(found['kind'])[:40]!r}")
+        outputs = [_double(y) for y in found["outputs"]]
+        floor = [read_whole(mass) for mass in found["floor"]]
+        rows = []
+        for stated in found["rows"]:
+            row = list(floor)
+            for y, mass in stated.items():
+                if not (y.isascii() and y.isdigit() and len(y) < 10 and int(y) < len(row)):
+                    raise CertificateError("a row of the channel has a weight for an output that there is not")
+                row[int(y)] += read_whole(mass)
+            rows.append(row)
+        weight, names = found.get("weight"), found.get("names")
+        return cls(outputs, rows, None if weight is None else [_double(w) for w in weight], names)
+
+    def __repr__(self) -> str:
+        return f"Channel({len(self.rows)} values, {len(self.outputs)} outputs)"
+
+
+def _check(outputs: tuple[float, ...], rows: tuple[tuple[Any, ...], ...]) -> None:
+    """Refuse what is no channel."""
+    if not outputs or not all(map(math.isfinite, outputs)) or any(a >= b for a, b in pairwise(outputs)):
+        raise BadNoise("the outputs of a channel are increasing finite numbers, at least one")
+    if not rows or any(len(row) != len(outputs) for row in rows):
+        raise BadNoise(f"a channel has rows of one weight for each of its {len(outputs)} outputs, at least one row")
+    if not all(is_whole(mass, least=0) for row in rows for mass in row):
+        raise BadNoise("the weights of a channel are whole numbers >= 0")
+    sums = {sum(map(int, row)) for row in rows}
+    if len(sums) > 1 or sums == {0}:
+        raise BadNoise("the rows of a channel have one and the same positive sum")
+
+
+def _weights(weight: Iterable[float], count: int) -> tuple[float, ...]:
+    found = tuple(map(float, weight))
+    if len(found) != count or not all(0 <= w < math.inf for w in found) or not 0 < sum(found) < math.inf:
+        raise BadNoise(f"a channel of {count} values has {count} finite weights >= 0, with a positive sum")
+    return found
+
+
+def _named(names: Iterable[str], count: int) -> tuple[str, ...]:
+    found = tuple(names)
+    if not all(isinstance(name, str) for name in found) or len(set(found)) != count or len(found) != count:
+        raise BadNoise(f"a channel of {count} outputs has {count} different names, or none")
+    return found
+
+
+def _double(x: object) -> float:
+    """A number of a document that is the double it is written as."""
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        raise CertificateError("the channel holds something that is not a number")
+    return float(x)
+
+
+def _below(total: int, source: BitSource) -> int:
+    """A uniform integer in [0, total), by rejection."""
+    bits = (total - 1).bit_length()
+    while True:
+        found = 0
+        for start in range(0, bits, 32):
+            width = min(32, bits - start)
+            found = found << width | int(source.words(width, 1)[0])
+        if found < total:
+            return found
