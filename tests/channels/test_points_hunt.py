@@ -21,12 +21,13 @@ def check(problem, found):
     loss, truth = expected(problem, found.matrix), least_loss(problem)
     assert np.all(found.matrix >= 0)
     assert np.allclose(found.matrix.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert excess(problem, found.matrix) < 1e-9
-    assert found.gap <= 1e-8 * loss + 1e-11 * scale
+    fine = problem.epsilon < 5  # beyond it e^epsilon times the tolerance of a cell is what a promise can be off by
+    assert excess(problem, found.matrix) < (1e-9 if fine else 1e-7)
+    assert found.gap <= 1e-8 * loss + (1e-11 if fine else 1e-9) * scale
     if truth is not None:
         assert loss <= truth + 1e-9 * scale
         # from below the prices have proved it; e^5 and more is beyond the tolerances of the oracle
-        assert problem.epsilon >= 5 or loss >= truth - 1e-9 * scale
+        assert not fine or loss >= truth - 1e-9 * scale
     return truth is not None
 
 

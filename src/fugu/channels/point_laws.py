@@ -18,6 +18,7 @@ _LARGEST = 300.0
 _BLOCK = 1 << 22
 """Cells looked at together."""
 _SPOILT = 1e-6
+_LEAST_SLACK = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,12 @@ class PointLaws:
             if self.bound(nothing) > bound:
                 prices, bound = nothing, self.bound(nothing)
         return Found(whole, prices, max(0.0, loss - bound))
+
+    def shortfall(self, found: Found) -> float:
+        """What is wrong with an answer, in units of the loss: its gap, and what mends its promises (`repair`)."""
+        over = np.clip(np.max(self.excess @ found.matrix, axis=0, initial=0.0), 0.0, None).sum()
+        mended = max(0.0, float(over) - float(self.problem.delta)) / max(self.ratio - 1, _LEAST_SLACK)
+        return found.gap + mended * float(self.problem.loss.max())
 
     def completed(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """The channel on all points, in place: rows that sum to 1, and the best output for points that no law takes."""

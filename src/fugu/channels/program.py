@@ -70,23 +70,30 @@ class Program:
     floor: NDArray[np.float64]
     ceiling: NDArray[np.float64]
 
-    def solve(self, method: str = "simplex") -> Answer:
-        """A solution in doubles, by the simplex method or by interior points with crossover ("ipm").
+    def answers(self, method: str = "simplex") -> list[Answer]:
+        """Solutions in doubles, by the simplex method or by interior points with crossover ("ipm").
 
-        The tolerance of the solver is absolute, and rare points have small costs and small cells: a second run goes on
-        from the basis of the first with costs 2^16 and cells 2^12 times as large. Where the first run fails (huge
-        e^epsilon) it is tried once more without simplifying the program first.
+        The tolerance of the solver is absolute, and rare points have small costs and small cells: more runs go on from
+        the basis of the first with costs 2^16, then also with variables 2^12 times as large. With huge entries
+        (e^epsilon) none of them is always the best, so the caller chooses. Where the first run fails it is tried once
+        more without simplifying the program first.
         """
         solver = new_solver(method)
         self.load(solver)
         try:
-            answer = run(solver)
+            found = [run(solver)]
         except NotProvable:
             solver.clearSolver()
             solver.setOptionValue("presolve", "off")
-            answer = run(solver)
+            found = [run(solver)]
         solver.setOptionValue("solver", "simplex")
-        return self._polished(solver, answer)
+        solver.setOptionValue("simplex_iteration_limit", 1000 + self.matrix.columns // 10)
+        for larger in (1.0, _LARGER):
+            try:
+                found.append(self._polished(solver, larger))
+            except NotProvable:  # what is left over is rounding: the earlier answers stay
+                break
+        return found
 
     def load(self, solver: highspy.Highs) -> None:
         import highspy
@@ -101,17 +108,13 @@ class Program:
         if solver.passModel(lp) == highspy.HighsStatus.kError:
             raise NotProvable("the linear program has entries that the solver cannot take")
 
-    def _polished(self, solver: highspy.Highs, answer: Answer) -> Answer:
+    def _polished(self, solver: highspy.Highs, larger: float) -> Answer:
         columns = np.arange(self.matrix.columns, dtype=np.int32)
         solver.changeColsCost(columns.size, columns, _FINER * self.cost)
-        solver.changeColsBounds(columns.size, columns, _LARGER * self.floor, _LARGER * self.ceiling)
-        limit_rows(solver, _LARGER * self.low, _LARGER * self.high)
-        solver.setOptionValue("simplex_iteration_limit", 1000 + columns.size // 10)
-        try:
-            finer = run(solver)
-        except NotProvable:  # what is left over is rounding: the first answer stays
-            return answer
-        x = finer.x / _LARGER
+        solver.changeColsBounds(columns.size, columns, larger * self.floor, larger * self.ceiling)
+        limit_rows(solver, larger * self.low, larger * self.high)
+        finer = run(solver)
+        x = finer.x / larger
         return Answer(x, finer.y / _FINER, float(self.cost @ x))
 
 

@@ -25,7 +25,9 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> Found:
         np.concatenate([rows.floor, np.zeros(x.size)]),
         np.full(rows.columns + x.size, np.inf),
     )
-    answer = program.solve(method)
-    matrix = np.zeros((laws.problem.n, laws.problem.m))
-    matrix[rows.kept] = answer.x[rows.columns :].reshape(rows.kept.size, -1)
-    return laws.found(matrix, rows.prices(answer.y))
+    found = []
+    for answer in program.answers(method):
+        matrix = np.zeros((laws.problem.n, laws.problem.m))
+        matrix[rows.kept] = answer.x[rows.columns :].reshape(rows.kept.size, -1)
+        found.append(laws.found(matrix, rows.prices(answer.y)))
+    return min(found, key=laws.shortfall)

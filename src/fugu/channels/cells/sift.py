@@ -36,10 +36,11 @@ def solve_sifted(laws: PointLaws, gap: float = 0.0) -> Found:
     if laws.problem.n <= SMALL or laws.problem.monotone:
         return solve_grid(laws)
     search = _Sift(laws)
-    prices = search.rounds(gap)
-    if not gap:
-        prices = search.sharp(prices)
-    return laws.found(search.matrix(), prices)
+    search.rounds(gap)
+    found = [laws.found(search.matrix(), search.prices)]
+    if not gap and search.sharp():
+        found.append(laws.found(search.matrix(), search.prices))
+    return min(found, key=laws.shortfall)
 
 
 class _Sift:
@@ -103,8 +104,8 @@ class _Sift:
         )
         self.cells = np.concatenate([self.cells, cells])
 
-    def rounds(self, gap: float) -> Prices:
-        """Solve and add the cells that pay, until none does."""
+    def rounds(self, gap: float) -> None:
+        """Solve and add the cells that pay, until none does; `x` and `prices` are then those of the last program."""
         rows, laws = self.rows, self.laws
         while self.turn < _ROUNDS:
             on_time()
@@ -114,28 +115,27 @@ class _Sift:
             self.solver.setOptionValue("simplex_strategy", _PRIMAL)
             self.x = answer.x / self.finer
             dual = answer.y / self.finer
-            prices, value = rows.prices(dual), answer.value * rows.scale / self.finer**2
-            reduced = laws.priced(prices)[rows.kept] - rows.scale * dual[rows.sums][:, None]
+            self.prices, value = rows.prices(dual), answer.value * rows.scale / self.finer**2
+            reduced = laws.priced(self.prices)[rows.kept] - rows.scale * dual[rows.sums][:, None]
             more = self._chosen(reduced, _MORE)
             more = np.setdiff1d(more[reduced.ravel()[more] < -TOLERANCE * rows.scale / self.finer], self.cells)
-            if not more.size or (gap and value - laws.bound(prices) <= gap * value):
-                return prices
+            if not more.size or (gap and value - laws.bound(self.prices) <= gap * value):
+                return
             self._add(more)
         raise NotProvable(f"no channel was found in {_ROUNDS} rounds")
 
-    def sharp(self, prices: Prices) -> Prices:
-        """Once more with finer tolerances, for rare points; what was found stays if that fails."""
+    def sharp(self) -> bool:
+        """Once more with finer tolerances, for rare points; False if that fails."""
         self.finer = _FINER
         x, y = np.divmod(self.cells, self.shape[1])
         cost = np.concatenate([self.rows.cost, self.rows.cell_cost(x, y)]) * self.finer
         self.solver.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
         limit_rows(self.solver, self.rows.low * self.finer, self.rows.high * self.finer)
-        before = self.x, self.cells
         try:
-            return self.rounds(0.0)
+            self.rounds(0.0)
         except NotProvable:
-            self.x, self.cells = before
-            return prices
+            return False
+        return True
 
     def matrix(self) -> Floats:
         """The channel of the last solution, without rows for points that no law takes."""

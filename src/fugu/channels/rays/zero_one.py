@@ -16,7 +16,7 @@ import numpy as np
 
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import Found, Prices
-from fugu.channels.program import INFINITE, Matrix, Program, Triplets
+from fugu.channels.program import INFINITE, Answer, Matrix, Program, Triplets
 from fugu.channels.rays.master import State
 from fugu.channels.rays.pair import Floats, Ints, Pair
 from fugu.channels.rays.pricing import prices
@@ -42,15 +42,18 @@ def is_zero_one(pair: Pair) -> bool:
 def solve_zero_one(laws: PointLaws, pair: Pair, c: int) -> Found:
     """The best channel where only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
     roles = _Roles(pair)
-    answer = roles.program().solve()
-    problem = laws.problem
-    matrix = laws.spread(roles.matrix(answer.x))
+    found = [_found(laws, pair, c, roles, answer) for answer in roles.program().answers()]
+    return min(found, key=laws.shortfall)
+
+
+def _found(laws: PointLaws, pair: Pair, c: int, roles: _Roles, answer: Answer) -> Found:
+    matrix = laws.spread(roles.matrix(np.clip(answer.x, 0.0, None)))
     u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
     eta = np.zeros(2)
     eta[: dual.size] = np.clip(-dual, 0.0, None)
     assert pair.weight is not None
     state = State(u, eta, pair.weight, None, answer.value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
-    ratio = np.zeros((len(laws.ordered), problem.m))
+    ratio = np.zeros((len(laws.ordered), laws.problem.m))
     ratio[c : c + 2] = prices(pair, state)
     return laws.found(matrix, Prices(ratio=ratio))
 
