@@ -163,3 +163,12 @@ def test_the_least_value_is_found(rng):
     at = least(height, (3.0, 50.0))
     grid = [height(x, y)[0] for x in np.linspace(0, 3, 60) for y in np.linspace(0, 50, 60)]
     assert height(*at)[0] <= min(grid) + 1e-9 and 0 <= at[0] <= 3 and 0 <= at[1] <= 50
+
+
+def test_a_divergence_ball_with_too_many_values_is_refused_or_covered_by_the_range():
+    values = np.arange(500.0)
+    ball = Ball(Discrete(values), 0.1, "kl")
+    with pytest.raises(NotProvable, match="join values"):
+        fugu.calibrate(LawPair(ball, ball), fugu.Pure(1), noise="laplace", method="exact", grid=1)
+    covered = fugu.calibrate(LawPair(ball, ball), fugu.Pure(1), noise="laplace", grid=1)
+    assert covered.certificate.method == "l1" and covered.noise.scale == 499 and fugu.verify(covered).holds

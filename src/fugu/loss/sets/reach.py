@@ -21,8 +21,8 @@ from fugu.loss.sets.hull import hull
 
 _ATTAINED = 400
 """Most declared values for which the extreme laws of boxes and bands together are kept, one for every output."""
-_GENERIC = 400
-"""Most declared values for a ball in Kullback-Leibler divergence: every output is a search of its own."""
+_GENERIC = 160_000
+"""Most (output, declared value) cells for a ball in Kullback-Leibler divergence: each output is a search of its own."""
 _KEPT = 2
 """The declared values, and all lattice points between them: other outputs depend on the scale."""
 _KNOWN: WeakKeyDictionary[SetFamily, dict[tuple[int, int, int], tuple[Extremes, ...]]] = WeakKeyDictionary()
@@ -53,11 +53,11 @@ def at_outputs(family: SetFamily, outputs: Whole) -> tuple[Extremes, ...]:
 def _ball(law_set: Ball, points: Whole, outputs: Whole) -> Extremes:
     if law_set.distance == "tv":
         return variation(law_set, points, outputs)
-    if len(points) > _GENERIC:
+    if (cells := len(points) * len(outputs)) > _GENERIC:
         raise OutOfReach(
-            f"a ball in Kullback-Leibler divergence is searched at every value, and there are {len(points):,}, more "
-            f"than {_GENERIC}; join values, or use a Box, a Band or a ball in total variation",
-            points=len(points),
+            f"a ball in Kullback-Leibler divergence is searched at every output, {cells:,} cells of outputs and "
+            f"values, more than {_GENERIC:,}; join values, or use a Box, a Band or a ball in total variation",
+            points=cells,
             limit=_GENERIC,
         )
     return Generic(law_set, np.abs(outputs[:, None] - points[None, :]))

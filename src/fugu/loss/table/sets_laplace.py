@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import final
 
+from fugu.errors import OutOfReach
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.set_family import SetFamily
 from fugu.loss.leakage import PairLoss
@@ -31,10 +32,19 @@ class SetsLaplace(Sets[Laplace]):
     def pure(self, item: SetFamily, noise: Laplace, epsilon: Fraction) -> list[PairLoss]:
         """The largest N / D; what is above `epsilon` by rounding alone may meet it by coupling, exactly: no mass need
         move farther than the range."""
-        far = not noise.silent and int(item.points[-1] - item.points[0]) * noise.rate <= epsilon
+        far = None if noise.silent else int(item.points[-1] - item.points[0]) * noise.rate
+        covered = far is not None and far <= epsilon
+        try:
+            found = prove_pure(item, Kernel.of(noise))
+        except OutOfReach:
+            if far is None or not covered:
+                raise
+            return [PairLoss(label, float_up(far), pair, met=True) for pair, label in item.different]
         return [
-            PairLoss(loss.label, float_up(epsilon), loss.pair, met=True) if far and not loss.within(epsilon) else loss
-            for loss in prove_pure(item, Kernel.of(noise))
+            PairLoss(loss.label, float_up(epsilon), loss.pair, met=True)
+            if covered and not loss.within(epsilon)
+            else loss
+            for loss in found
         ]
 
     def fast_pure(self, item: SetFamily, steps: float) -> float:
