@@ -200,6 +200,8 @@ def test_the_commands(folder):
     assert code == 0 and told["confidence"] == "19/20"
     plain = json.loads(run("influence", folder / "ref.csv", *route, "--length", "10", "--json")[1])
     assert told["epsilon per entry"]["best rule"] < plain["epsilon per entry"]["best rule"]
+    assert plain["epsilon per entry"]["with confidence 0.95"] == told["epsilon per entry"]["best rule"]
+    assert "every chain that SEQ does not rule out" in run("influence", folder / "ref.csv", *route, "--length", "10")[1]
     assert "over the draw of SEQ" in run("influence", folder / "ref.csv", *sure, "--length", "10")[1]
     ask = ("release", folder / "seq.csv", "--query", "histogram", "--no-ledger", "-o", folder / "o.csv")
     given = ("--reference", folder / "ref.csv", "--public-reference")

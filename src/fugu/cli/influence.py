@@ -14,11 +14,14 @@ from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown, unprotected
 from fugu.cli.sequence_reading import Columns
+from fugu.data.sequences import Sequences
 from fugu.errors import UsageError
-from fugu.numbers.exact import as_fraction, float_down
+from fugu.numbers.exact import Real, as_fraction, float_down
 from fugu.queries.sequence_beliefs import chain_of, limits_of
 from fugu.queries.sequence_prior import Chain, chain_json
 
+_USUAL, _FEW = 0.95, 12
+"""The confidence that is shown beside a chain that was fitted without one, and up to how many declared states."""
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 
 
@@ -52,6 +55,7 @@ def influence(
         else:
             chain = limits_of(sequences, state, length, start, level, columns.told())
         written = chain_json(chain)
+        beside = _beside(columns, sequences, length, start, asked) if level is None and not smoothing else None
         curve = fugu.influence(chain)
         points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]
         best = fugu.dp_budget(chain, asked)
@@ -67,7 +71,11 @@ def influence(
         "skipped": list(chain.skipped),
         "influence": [{"b": b, "a": a} for b, a in points],
         "epsilon": float(asked),
-        "epsilon per entry": {"best rule": best, "group": float_down(group)},
+        "epsilon per entry": {
+            "best rule": best,
+            "group": float_down(group),
+            **({} if beside is None else {f"with confidence {_USUAL:g}": beside}),
+        },
         "assumptions": list(chain.assumptions),
     }
     if plot is not None:
@@ -79,6 +87,18 @@ def influence(
         print_json(told)
     else:
         _show(told, group)
+
+
+def _beside(columns: Columns, sequences: Sequences, length: int | None, start: str, asked: Real) -> float | str | None:
+    """The same budget for every chain that the reference does not rule out; or why it is not known; None if no states
+    were declared, which limits need, or too many to do unasked."""
+    field = columns.told().fields.get(columns.state)
+    if field is None or not field.values or len(field.values) > _FEW:
+        return None
+    try:
+        return fugu.dp_budget(limits_of(sequences, columns.state, length, start, _USUAL, columns.told()), asked)
+    except UsageError as error:
+        return f"not worked out, because {error}"
 
 
 def _show(told: dict[str, Any], group: Fraction) -> None:
@@ -104,6 +124,13 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
         f"{shown(group, ROUND_FLOOR)} by the group bound epsilon / {told['length']}",
         soft_wrap=True,
     )
+    if (beside := told["epsilon per entry"].get(f"with confidence {_USUAL:g}")) is not None:
+        found = beside if isinstance(beside, str) else f"{shown(beside, ROUND_FLOOR)} for each entry"
+        out.print(
+            "that is for the fitted chain; for every chain that SEQ does not rule out "
+            f"(--confidence {_USUAL:g}): {escape(found)}",
+            soft_wrap=True,
+        )
 
 
 def _sure(told: dict[str, Any]) -> str:
