@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import json
+
 import pytest
 
 import fugu
+from fugu.documents.document import digest_of
+from fugu.errors import CertificateError
+from fugu.laws.sets.checked import check_confidence
+from fugu.laws.sets.confidence import confidence_set
 
 
 def laws(values, one, two):
@@ -32,3 +39,119 @@ def test_a_monotone_channel_of_a_single_value_verifies():
     """Prices without entries lost their shape on the way through JSON, and the certificate failed its own check."""
     made = fugu.optimal_channel(laws([5], [1], [2]), fugu.Pure(1), monotone=True)
     assert fugu.verify(made.certificate).holds
+
+
+def reference(rows=240):
+    """A reference of numbers 0 .. 5 whose law depends on the secret, the same every time."""
+    secret = ["a", "b"] * (rows // 2)
+    return {"s": secret, "x": [(k * 7 + (k % 2) * (k % 3)) % 6 for k in range(rows)]}
+
+
+NUMBERS = {"x": {"kind": "number", "bounds": (0, 5), "step": 1}}
+DECLARED = {
+    "number": {"schema": fugu.Schema(NUMBERS)},
+    "bins": {"bins": [0, 2, 4, 6]},
+    "bins over bounds": {"bins": 3, "schema": fugu.Schema(NUMBERS)},
+    "ordered": {"schema": fugu.Schema({"x": {"kind": "ordered", "values": list("012345")}})},
+    "category": {"schema": fugu.Schema({"x": {"kind": "category", "values": list("0123"), "outside": "(other)"}})},
+    "drop": {"schema": fugu.Schema(NUMBERS), "missing": "drop"},
+    "shift": {"schema": fugu.Schema(NUMBERS), "shift": 0.01},
+    "shifted category": {
+        "schema": fugu.Schema({"x": {"kind": "category", "values": list("0123"), "outside": "(other)"}}),
+        "shift": 0.01,
+    },
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_what_is_made_with_confidence_verifies(name):
+    scenario = fugu.Scenario.from_table(reference(), publish="x", protect="s", confidence=0.95, **DECLARED[name])
+    made = [fugu.calibrate(scenario, fugu.Pure(1))]
+    if "category" not in name:
+        made.append(fugu.calibrate(scenario, fugu.Pure(1), noise="laplace"))
+        made.append(fugu.calibrate(scenario, fugu.Pure(1), noise="atoms").remapped())
+    for mechanism in made:
+        verdict = fugu.verify(mechanism.certificate)
+        assert verdict.holds, verdict.checks
+        assert "confidence in words" in [line[0] for line in verdict.checks]
+
+
+@pytest.fixture(scope="module")
+def sure(tmp_path_factory):
+    scenario = fugu.Scenario.from_table(reference(), publish="x", protect="s", confidence=0.95, **DECLARED["number"])
+    path = tmp_path_factory.mktemp("sure") / "certificate.json"
+    fugu.calibrate(scenario, fugu.Pure(1)).certificate.save(path)
+    return json.loads(path.read_text())
+
+
+def without_counts(body):
+    del body["confidence"]
+
+
+def without_counts_and_recipe(body):
+    del body["confidence"]
+    body["recipe"]["confidence"] = None
+
+
+def another_level(body):
+    body["recipe"]["confidence"] = "99/100"
+
+
+def other_words(body):
+    body["assumptions"] = [line.replace("95 %", "99 %") for line in body["assumptions"]]
+
+
+def no_words(body):
+    body["assumptions"] = []
+
+
+def two_levels_in_words(body):
+    body["assumptions"].append("confidence 99 %: of everything")
+
+
+def its_own_reference(body):
+    body["recipe"]["public_prior"] = True
+
+
+def other_values(body):
+    body["confidence"]["values"] = [value + 1 for value in body["confidence"]["values"]]
+
+
+def clipped_later(body):
+    body["reading"]["columns"]["x"]["bounds"] = [0, 4]
+
+
+def other_step(body):
+    body["reading"]["columns"]["x"]["step"] = "5"
+
+
+def other_bins(body):
+    body["query"]["edges"] = [0, 2, 4, 6]
+
+
+FORGERIES = (
+    without_counts, without_counts_and_recipe, another_level, other_words, no_words, two_levels_in_words,
+    its_own_reference, other_values, clipped_later, other_step, other_bins,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+def test_a_confidence_that_nothing_stands_behind_is_refused(forge, sure, tmp_path):
+    """Edited and sealed again: every one of these was believed."""
+    body = copy.deepcopy(sure)
+    forge(body)
+    del body["digest"]
+    body["digest"] = digest_of(body)
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(body))
+    assert not fugu.verify(path).holds
+
+
+def test_a_box_and_two_balls_do_not_share_one_error():
+    """Box, KL ball and TV ball at half the error each miss the law in up to 1.5 times what is stated."""
+    counts, values = [30, 20, 10], [0.0, 1.0, 2.0]
+    valid = confidence_set(values, counts, 0.05, ordered=False)
+    ball = confidence_set(values, counts, 0.05, ordered=False, shift=1e-9).sets[1]
+    check_confidence(valid, values, counts, 0.05, ordered=False)
+    with pytest.raises(CertificateError, match="narrower"):
+        check_confidence(fugu.Intersection([*valid.sets, ball]), values, counts, 0.05, ordered=False)

@@ -5,15 +5,64 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fugu.data.bins import middles
+from fugu.data.field import TRUTH
+from fugu.data.schema import Schema
+from fugu.documents.meaning import BEGINS, meaning
+from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.set_family import SetFamily
 from fugu.laws.sets import Band, Box, Intersection
 from fugu.laws.sets.law_set import LawSet
 from fugu.laws.sets.sampled import Sampled
+from fugu.numbers.exact import as_fraction, read_number
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
+
+
+def speaks_of_confidence(certificate: Certificate) -> bool:
+    """Whether a certificate states a confidence anywhere: in its own part, its recipe, or its words."""
+    asked = (certificate.body.get("recipe") or {}).get("confidence") is not None
+    return asked or "confidence" in certificate.body or any(line.startswith(BEGINS) for line in certificate.assumptions)
+
+
+def check_told(certificate: Certificate) -> None:
+    """CertificateError unless words, recipe, reading and counts speak of one confidence, on the same declared values.
+
+    Else somebody could state 95 % in words and prove the promise for sets that no counts stand behind."""
+    if "confidence" not in certificate.body:
+        raise CertificateError("the certificate speaks of a confidence, and holds no counts that it rests on")
+    with reading():
+        sampled = Sampled.from_json(certificate.body["confidence"])
+        recipe = certificate.body["recipe"]
+        level, shift = read_number(recipe["confidence"]), read_number(recipe["shift"])
+        domain = _domain(certificate)
+    if (level, shift) != (sampled.confidence, sampled.shift) or recipe["public_prior"] is not False:
+        raise CertificateError("the recipe of the certificate asks for another confidence than its counts are used at")
+    said = [line for line in certificate.assumptions if line.startswith(BEGINS)]
+    if len(said) != 1 or not set(meaning(sampled)) <= set(certificate.assumptions):
+        raise CertificateError("the assumptions do not say what the confidence of the certificate means")
+    if not np.array_equal(domain, np.array(sampled.values)):
+        raise CertificateError("records are not read as the values that the certificate says were declared")
+
+
+def _domain(certificate: Certificate) -> NDArray[np.float64]:
+    """Every value that the stated query and schema can publish."""
+    query = certificate.body["query"]
+    if query["edges"] is not None:
+        return middles(tuple(float(edge) for edge in query["edges"]))
+    if query["categories"] is not None:
+        return np.arange(float(len(query["categories"])))
+    field = Schema.from_json(certificate.body["reading"]).fields[query["publish"]]
+    if field.ordered and field.values == TRUTH:
+        return np.array([0.0, 1.0])
+    if field.bounds is None or field.step is None:
+        raise CertificateError("the certificate states a confidence, and its schema declares no values")
+    low, high = (as_fraction(x) for x in field.bounds)
+    return np.array([float(low + k * field.step) for k in range(int((high - low) / field.step) + 1)])
 
 
 def check_sampled(certificate: Certificate) -> None:
@@ -25,6 +74,8 @@ def check_sampled(certificate: Certificate) -> None:
     if len(families) != 1 or not isinstance(family := families[0], SetFamily):
         raise CertificateError("the certificate states a confidence, and its beliefs are no sets of laws")
     values, lattice = np.array(sampled.values), certificate.lattice
+    if lattice is None and not np.array_equal(certificate.support, values):
+        raise CertificateError("the certificate publishes other values than it says were declared")
     where = np.arange(len(values)) if lattice is None else lattice.index(values)
     if not np.array_equal(np.unique(where), family.points):
         raise CertificateError("the certificate's laws are not on the values that it says were declared")

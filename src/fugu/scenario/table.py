@@ -14,6 +14,7 @@ from fugu.data.digest import column_digest
 from fugu.data.field import Field
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS
+from fugu.documents.meaning import meaning
 from fugu.errors import (
     BadTable,
     CertificateError,
@@ -29,7 +30,6 @@ from fugu.numbers.exact import Real
 from fugu.scenario.confident import level_of, moved_by, sampled_of_counts
 from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
 from fugu.scenario.fitted import fitted_laws
-from fugu.scenario.meaning import meaning
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder

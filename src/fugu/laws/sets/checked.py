@@ -75,10 +75,10 @@ def _ball(ball: Ball, counts: list[int], error: Fraction, rho: Fraction) -> bool
     n, k, radius = sum(counts), len(counts), Fraction(ball.radius)
     if not ball.centre().masses.same_as(masses(counts, k)):
         return False
-    if ball.distance == "tv":
-        return radius >= min(Fraction(1), Fraction(variation_radius(n, k, error)) + rho)
-    if rho:
+    if (ball.distance == "tv") != (rho > 0):  # one of the two, never both: each costs half of the error
         return False
+    if rho:
+        return radius >= min(Fraction(1), Fraction(variation_radius(n, k, error)) + rho)
     return (
         divergence_proved(radius, n, k, error)
         if by_moments(n, k)

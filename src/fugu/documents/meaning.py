@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fugu.laws.sets.sampled import Sampled
 
+BEGINS = "confidence "
+"""How the line begins that states a confidence."""
 _EVENT = (
     "over the draw of the reference, before it was seen, the promise holds for the true laws with at least this "
     "probability. It is one event, common to all rows and all releases that rest on this reference; it is spent once "
@@ -23,7 +25,7 @@ def meaning(sampled: Sampled) -> tuple[str, ...]:
     shares = "independent rows" if sampled.disjoint else "a union bound, since rows may hold several secrets"
     declared = f"declared before the counts were looked at: {sampled.declared}; the error is shared among"
     said = [
-        f"confidence {float(sampled.confidence) * 100:.10g} %: {_EVENT}",
+        f"{BEGINS}{float(sampled.confidence) * 100:.10g} %: {_EVENT}",
         f"{declared} {len(sampled.counts)} secrets by {shares}",
         _ROWS,
     ]
