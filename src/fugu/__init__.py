@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from fugu.laws.normal import NormalMixture as NormalMixture
     from fugu.laws.sets.ball import Ball as Ball
     from fugu.laws.sets.band import Band as Band
+    from fugu.laws.sets.band import winf_ball as winf_ball
     from fugu.laws.sets.box import Box as Box
     from fugu.laws.sets.hull import Hull as Hull
     from fugu.laws.sets.intersection import Intersection as Intersection
@@ -159,6 +160,7 @@ _ROOMS = {
     "translate": "translation",
     "verify": "verifier",
     "wasserstein": "transport",
+    "winf_ball": "laws.sets",
 }
 
 __all__ = ["__version__", "errors", "iterate", "sequences", *sorted(_ROOMS)]  # noqa: PLE0604

@@ -121,6 +121,14 @@ class Query:
             numbers[gone] = self._replacement() if gone.any() else 0.0
         return self._binned(numbers)
 
+    def moves(self, column: Column, published: NDArray[np.float64]) -> float:
+        """How far, on average, numbers of a public column lie from what is `published` of them; 0 for categories."""
+        if self.categories is not None:
+            return 0.0
+        known = ~np.isnan(published)
+        plain = replace(self, edges=None).apply(column)
+        return float(np.abs(plain[known] - published[known]).mean()) if known.any() else 0.0
+
     def of_private(self, private: Private) -> NDArray[np.float64]:
         """The published numbers of a private table, read through the schema that the reference was read through.
 

@@ -27,6 +27,8 @@ class Report:
     overlapping: int = 0
     """Rows in which more than one secret holds."""
     skipped: tuple[tuple[str, str], ...] = ()
+    rounded: float = 0.0
+    """How far bins and declared values move a value of the reference on average: an error beside that of the noise."""
 
     def __str__(self) -> str:
         lines = []
@@ -35,6 +37,8 @@ class Report:
         lines.extend(f"missing   {visible(column)}: {count}" for column, count in self.missing if count)
         if self.values is not None:
             lines.append(f"values    {self.values} different ones")
+        if self.rounded:
+            lines.append(f"bins      move a value by {self.rounded:.4g} on average, an error of their own")
         if self.overlapping:
             lines.append(f"overlap   several secrets hold in {self.overlapping} rows")
         lines.extend(f"skipped   {visible(secret)}: {visible(reason)}" for secret, reason in self.skipped)

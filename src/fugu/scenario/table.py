@@ -120,6 +120,7 @@ def from_table(
         values=values,
         overlapping=int((covered > 1).sum()),
         skipped=skipped,
+        rounded=query.moves(table.exact(publish), published),
     )
     fitted = fitted_laws(laws, prior, publish, components)
     sampled = None
