@@ -101,8 +101,8 @@ class Judge:
         """The same for delta: sum_y [v_y]_+ <= delta total; the sum over y bounds every single pair of members.
 
         With the sum X too large by D, either each column y gets v_y D / (X (E - 1 + delta)): it loses (E - 1) times
-        that, and delta of the longer rows covers the rest; or the rows grow to X / delta, wherever. Whichever adds
-        less: adding more never makes another pair worse.
+        that, and delta of the longer rows covers the rest; or the rows grow to X / delta. Whichever adds less, because
+        adding more never makes another pair worse.
         """
         parts = [[max(v[c], Fraction(0)) for v in over] for c in range(len(self.ordered))]
         lowered, grown, rate = [0] * len(over), [0] * len(over), self.ratio - 1 + self.problem.delta
