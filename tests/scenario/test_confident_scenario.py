@@ -211,7 +211,8 @@ def test_larger_sets_than_needed_are_no_false_promise() -> None:
     mechanism = fugu.calibrate(confident(table(), confidence=0.99), fugu.Pure(1), noise="laplace")
 
     def modest(body: dict[str, Any]) -> None:
-        body["confidence"]["level"] = "19/20"
+        body["confidence"]["level"] = body["recipe"]["confidence"] = "19/20"
+        body["assumptions"] = [line.replace("confidence 99 %", "confidence 95 %") for line in body["assumptions"]]
 
     assert fugu.verify(_with(mechanism.certificate, modest)).holds
 

@@ -29,7 +29,7 @@ def speaks_of_confidence(certificate: Certificate) -> bool:
     return asked or "confidence" in certificate.body or any(line.startswith(BEGINS) for line in certificate.assumptions)
 
 
-def check_told(certificate: Certificate) -> None:
+def _check_told(certificate: Certificate) -> None:
     """CertificateError unless words, recipe, reading and counts speak of one confidence, on the same declared values.
 
     Else somebody could state 95 % in words and prove the promise for sets that no counts stand behind."""
@@ -68,7 +68,9 @@ def _domain(certificate: Certificate) -> NDArray[np.float64]:
 def check_sampled(certificate: Certificate) -> None:
     """CertificateError unless every set of the laws holds one that the stated counts give at the stated confidence.
 
-    A set that is larger than it need be costs noise and no promise; one that is smaller promises too much."""
+    A set that is larger than it need be costs noise and no promise; one that is smaller promises too much. So does a
+    confidence in words that the counts are not used at, or that speaks of other values than records are read as."""
+    _check_told(certificate)
     sampled = Sampled.from_json(certificate.body["confidence"])
     families = certificate.laws
     if len(families) != 1 or not isinstance(family := families[0], SetFamily):

@@ -7,7 +7,7 @@ from typing import final
 
 from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
-from fugu.documents.confidence import check_sampled, check_told, speaks_of_confidence
+from fugu.documents.confidence import check_sampled, speaks_of_confidence
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.remap import Remap
 from fugu.errors import BadNoise, CertificateError
@@ -52,9 +52,6 @@ class LawBased(Kind):
         yield from parsed(certificate)
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
         if speaks_of_confidence(certificate):
-            told = "words, recipe, reading and counts speak of one confidence, on the same declared values"
-            yield checked("confidence in words", told, lambda: check_told(certificate))
-        if "confidence" in certificate.body:
             given = "the sets of laws are those that the counts give at the confidence stated, or hold them"
             yield checked("confidence", given, lambda: check_sampled(certificate))
         says = "what is stated as proved is not below what is proved now"
