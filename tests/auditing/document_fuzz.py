@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import fugu
-from fugu import Approx, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
+from fugu import Approx, Ball, Box, Discrete, LawPair, MarkovChain, Normal, Pure, Renyi, RenyiCurve, Shifted
 from fugu.documents.document import digest_of
 from fugu.errors import FuguError, UsageError
 from fugu.iterate import LinearRegression, LogisticRegression
@@ -47,6 +47,7 @@ ODD = (None, [], {}, [[]], [None], {"kind": "Pure"}, "", "\ud800", "\x1b[31m", "
        [0] * 1000, [[0, 1]] * 100, float("nan"), float("inf"))  # fmt: skip
 X = [0, 1, 4]
 PAIR = LawPair(Discrete(X, [5, 3, 2]), Discrete(X, [2, 3, 5]), "a vs b")
+SETS = LawPair(Box([0, 1, 2], [0.2, 0.1, 0.1], [0.6, 0.5, 0.4]), Ball(Discrete([0, 1, 2], [5, 3, 2]), 0.05), "a vs b")
 PLANE = LawPair(
     Discrete([[0, 0], [1, 0], [2, 3]], [5, 3, 2]), Discrete([[0, 0], [1, 0], [2, 3]], [2, 3, 5]), "in the plane"
 )
@@ -84,6 +85,10 @@ def originals() -> dict[str, dict[str, Any]]:
         "renyi curve": fugu.calibrate(PAIR, RenyiCurve({2: 0.3, 8: 1.0})),
         "renyi laplace": fugu.calibrate(PAIR, Renyi(2, 0.3), noise="laplace"),
         "analysis": fugu.calibrate(PAIR, Renyi(2, 0.5), noise="cauchy"),
+        "channel": fugu.optimal_channel(PAIR, Pure(0.4), cap=4),
+        "channel for sets": fugu.calibrate(SETS, Pure(0.8), method="robust-channel"),
+        "noise for sets": fugu.calibrate(SETS, Pure(0.8), noise="laplace"),
+        "noise on atoms": fugu.calibrate(PAIR, Pure(0.4), noise="atoms").remapped(),
         "mixture": fugu.mix(Fraction(1, 3), fugu.calibrate(PAIR, Pure(0.4)), fugu.calibrate(PAIR, Pure(0.3))),
         "vector": fugu.calibrate(PLANE, Pure(0.6)),
         "vector gaussian": fugu.calibrate(PLANE, Approx(0.6, 0.01), noise="gaussian"),

@@ -267,3 +267,12 @@ def test_how_many_rows_would_suffice() -> None:
     assert fugu.calibrate(grown, fugu.Pure(1), noise="laplace").noise.scale <= found.target * 1.02
     with pytest.raises(UsageError, match="counts of a reference"):
         fugu.rows_needed(fugu.Scenario({"a": fugu.Discrete([0, 1]), "b": fugu.Discrete([1, 2])}), fugu.Pure(1))
+
+
+def test_secrets_told_by_a_function_have_no_recipe_and_are_checked_all_the_same() -> None:
+    told = {sex: lambda columns, sex=sex: [cell == sex for cell in columns["sex"]] for sex in ("F", "M")}
+    scenario = confident(table(), protect=told)
+    assert scenario.recipe is None
+    mechanism = fugu.calibrate(scenario, fugu.Pure(1), noise="laplace")
+    assert fugu.verify(mechanism).holds
+    assert not fugu.verify(_with(mechanism.certificate, _surer)).holds

@@ -37,10 +37,12 @@ def _check_told(certificate: Certificate) -> None:
         raise CertificateError("the certificate speaks of a confidence, and holds no counts that it rests on")
     with reading():
         sampled = Sampled.from_json(certificate.body["confidence"])
-        recipe = certificate.body["recipe"]
-        level, shift = read_number(recipe["confidence"]), read_number(recipe["shift"])
+        recipe = certificate.body["recipe"]  # None where secrets were told by a function, which JSON cannot say
+        same = {"confidence": str(sampled.confidence), "shift": str(sampled.shift), "public_prior": False}
+        stated = same if recipe is None else recipe
+        level, shift = read_number(stated["confidence"]), read_number(stated["shift"])
         domain = _domain(certificate)
-    if (level, shift) != (sampled.confidence, sampled.shift) or recipe["public_prior"] is not False:
+    if (level, shift) != (sampled.confidence, sampled.shift) or stated["public_prior"] is not False:
         raise CertificateError("the recipe of the certificate asks for another confidence than its counts are used at")
     said = [line for line in certificate.assumptions if line.startswith(BEGINS)]
     if len(said) != 1 or not set(meaning(sampled)) <= set(certificate.assumptions):
@@ -76,7 +78,7 @@ def check_sampled(certificate: Certificate) -> None:
     if len(families) != 1 or not isinstance(family := families[0], SetFamily):
         raise CertificateError("the certificate states a confidence, and its beliefs are no sets of laws")
     values, lattice = np.array(sampled.values), certificate.lattice
-    if lattice is None and not np.array_equal(certificate.support, values):
+    if lattice is None and (certificate.support is None or not np.array_equal(certificate.support, values)):
         raise CertificateError("the certificate publishes other values than it says were declared")
     where = np.arange(len(values)) if lattice is None else lattice.index(values)
     if not np.array_equal(np.unique(where), family.points):
