@@ -1042,7 +1042,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("channel: impossible values forgotten", "        if most and not least:", "        if False:"),
     ["documents/pushed.py", "verifier/test_channel_forgeries.py mechanism/test_channel_mechanism.py"],
     ("channel: laws numbered by themselves", "places = np.searchsorted(support, seen.points)", "places = np.arange(len(seen.points))"),
-    ("channel: halves with other rows", "    if not rows and whole", "    if whole"),
+    ("channel: halves with other rows", "    if not rows and whole.body", "    if whole.body"),
     ["documents/optimum_checks.py", "verifier/test_channel_forgeries.py"],
     ("channel: any loss may be stated", "    if Fraction(stated) < found:", "    if False:"),
     ("channel: any bound may be stated", "    if found < Fraction(least):", "    if False:"),

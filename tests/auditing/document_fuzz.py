@@ -93,6 +93,9 @@ def originals() -> dict[str, dict[str, Any]]:
         "vector": fugu.calibrate(PLANE, Pure(0.6)),
         "vector gaussian": fugu.calibrate(PLANE, Approx(0.6, 0.01), noise="gaussian"),
         "property": fugu.calibrate(_property(), Approx(1, 1e-3)),
+        "channel": fugu.optimal_channel(PAIR, Pure(0.4)),
+        "channel with a cap": fugu.optimal_channel(PAIR, Approx(0.4, 0.01), cap=2),
+        "channel for sets": fugu.optimal_channel(LawPair(fugu.Ball(PAIR.p, 0.05), fugu.Ball(PAIR.q, 0.05)), Pure(0.4)),
         "mixture of vectors": fugu.mix(
             Fraction(1, 3), fugu.calibrate(PLANE, Pure(0.6), grid=1), fugu.calibrate(PLANE, Pure(0.5), grid=1)
         ),
@@ -443,6 +446,10 @@ def _scale(body: dict[str, Any], rng: random.Random) -> str:
         part["accountant"]["noise"] *= float(factor)
     elif not isinstance(noise, dict) or noise.get("scale") == "0":
         return ""
+    elif "floor" in noise:
+        total = sum(map(int, noise["floor"])) + sum(map(int, noise["rows"][0].values()))
+        noise["floor"] = ["0"] * len(noise["outputs"])
+        noise["rows"] = [{str(k): str(total)} for k in range(len(noise["rows"]))]
     elif "scales" in noise:
         noise["base"] = str(Fraction(noise["base"]) * factor)
         noise["scales"] = [str(Fraction(x) * factor) for x in noise["scales"]]
@@ -462,7 +469,7 @@ def _closer(body: dict[str, Any], rng: random.Random) -> str:
     moved = False
     for part in body.get("parts", [body]):
         for family in part.get("families", ()):
-            if "points" not in family or len(family["laws"]) != 2:
+            if "points" not in family or len(family.get("laws", ())) != 2:
                 continue
             count = len(family["points"])
             for k, law in enumerate(family["laws"]):

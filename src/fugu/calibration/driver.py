@@ -51,7 +51,8 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
     """The mechanism of least expected error among the offers, its guarantee proved in ball arithmetic."""
     ask, context = asked(budget), Context.of(source)
-    budget, wishes = budget.simplest(), replace(wishes, names=context.nominal)
+    budget = budget.simplest()
+    wishes = replace(wishes, names=context.nominal)
     refusals: list[str] = []
     for stage in search_for(shapes(as_pairs(source)), ask, wishes).stages(refusals):
         refusals += [f"{o.noise}, {o.method}: {o.refusal}" for o in stage if o.refusal is not None]
