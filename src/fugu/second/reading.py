@@ -167,7 +167,7 @@ def _on_atoms(content: Part, decay: Fraction) -> Drawn:
     if budget.delta or budget.orders:
         raise NotSummed("of noise on atoms only the loss without delta is summed here, which is that of Laplace noise")
     atoms = {whole(x) for x in rows(part(content["noise"])["atoms"])}
-    points = {p for found in rows(content["families"]) for p in family(part(found)).points}
+    points = {_point(row) for found in rows(content["families"]) for row in rows(part(found)["points"])}
     if not all(len(p) == 1 and p[0] in atoms for p in points):
         raise CertificateError("the certificate's laws are not on the atoms of its noise")
     return Drawn("laplace", decay)
