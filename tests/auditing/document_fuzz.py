@@ -85,8 +85,6 @@ def originals() -> dict[str, dict[str, Any]]:
         "renyi curve": fugu.calibrate(PAIR, RenyiCurve({2: 0.3, 8: 1.0})),
         "renyi laplace": fugu.calibrate(PAIR, Renyi(2, 0.3), noise="laplace"),
         "analysis": fugu.calibrate(PAIR, Renyi(2, 0.5), noise="cauchy"),
-        "channel": fugu.optimal_channel(PAIR, Pure(0.4), cap=4),
-        "channel for sets": fugu.calibrate(SETS, Pure(0.8), method="robust-channel"),
         "noise for sets": fugu.calibrate(SETS, Pure(0.8), noise="laplace"),
         "noise on atoms": fugu.calibrate(PAIR, Pure(0.4), noise="atoms").remapped(),
         "mixture": fugu.mix(Fraction(1, 3), fugu.calibrate(PAIR, Pure(0.4)), fugu.calibrate(PAIR, Pure(0.3))),
