@@ -164,3 +164,20 @@ def test_a_second_proof_of_sets_holds_or_says_why_not(noise):
     made = fugu.calibrate(scenario, fugu.Pure(1), noise=noise)
     lines = {line[0]: line for line in fugu.examine(made.certificate, twice=True).checks}
     assert lines["second proof"][1] == ("holds" if noise == "best" else "not checked")
+
+
+def test_a_plan_with_confidence_is_for_the_channel_that_would_run():
+    """It answered with what Laplace noise needs, up to ten times the epsilon, and called it the least."""
+    scenario = fugu.Scenario.from_table(reference(), publish="x", protect="s", confidence=0.95, **DECLARED["number"])
+    budget = fugu.plan(scenario, 0.8)
+    assert fugu.calibrate(scenario, budget).expected_error() <= 0.8
+    assert fugu.calibrate(scenario, fugu.Pure(budget.epsilon * 999 / 1000)).expected_error() > 0.8
+    assert fugu.plan(scenario, 5) == fugu.Pure(0)  # a constant is as good
+    with pytest.raises(fugu.errors.NotProvable):
+        fugu.plan(scenario, 0)
+
+
+def test_no_bound_is_minus_zero():
+    """ "no channel is below -0" stood in a comparison."""
+    made = fugu.optimal_channel(laws([0, 1], [5, 5], [5, 5]), fugu.Pure(1))
+    assert str(made.optimum.lower) == "0.0"
