@@ -164,3 +164,49 @@ def test_a_second_proof_of_sets_holds_or_says_why_not(noise):
     made = fugu.calibrate(scenario, fugu.Pure(1), noise=noise)
     lines = {line[0]: line for line in fugu.examine(made.certificate, twice=True).checks}
     assert lines["second proof"][1] == ("holds" if noise == "best" else "not checked")
+
+
+def test_a_plan_with_confidence_is_for_the_channel_that_would_run():
+    """It answered with what Laplace noise needs, up to ten times the epsilon, and called it the least."""
+    scenario = fugu.Scenario.from_table(reference(), publish="x", protect="s", confidence=0.95, **DECLARED["number"])
+    budget = fugu.plan(scenario, 0.8)
+    assert fugu.calibrate(scenario, budget).expected_error() <= 0.8
+    assert fugu.calibrate(scenario, fugu.Pure(budget.epsilon * 999 / 1000)).expected_error() > 0.8
+    assert fugu.plan(scenario, 5) == fugu.Pure(0)  # a constant is as good
+    with pytest.raises(fugu.errors.NotProvable):
+        fugu.plan(scenario, 0)
+
+
+def test_no_bound_is_minus_zero():
+    """ "no channel is below -0" stood in a comparison."""
+    made = fugu.optimal_channel(laws([0, 1], [5, 5], [5, 5]), fugu.Pure(1))
+    assert str(made.optimum.lower) == "0.0"
+
+
+def test_a_channel_for_single_laws_cannot_pass_for_a_robust_one(tmp_path):
+    body = json.loads(fugu.optimal_channel(laws([0, 1], [3, 1], [1, 3]), fugu.Pure(0.5)).certificate.to_json())
+    body["method"] = "robust-channel"
+    del body["digest"]
+    (tmp_path / "forged.json").write_text(json.dumps({**body, "digest": digest_of(body)}))
+    assert not fugu.verify(tmp_path / "forged.json").holds
+
+
+def test_the_reference_has_the_rows_that_the_certificate_states(sure, tmp_path):
+    """Ten times the rows give sets within the stated ones; only the reference shows that there are fewer."""
+    table = tmp_path / "reference.csv"
+    rows = reference()
+    table.write_text("s,x\n" + "".join(f"{s},{x}\n" for s, x in zip(rows["s"], rows["x"], strict=True)))
+    body = copy.deepcopy(sure)
+    del body["digest"]
+    for factor, expected in ((1, "holds"), (10, "fails")):
+        counts = {secret: [factor * c for c in row] for secret, row in sure["confidence"]["counts"].items()}
+        body["confidence"] = {**sure["confidence"], "counts": counts}
+        path = tmp_path / f"{factor}.json"
+        path.write_text(json.dumps({**body, "digest": digest_of(body)}))
+        lines = {line[0]: line[1] for line in fugu.examine(path, reference=table).checks}
+        assert lines["reference laws"] == expected
+
+
+def test_rows_are_needed_of_a_reference():
+    with pytest.raises(fugu.errors.UsageError, match="reference"):
+        fugu.rows_needed(laws([0, 1], [3, 1], [1, 3]), fugu.Pure(1))

@@ -125,7 +125,7 @@ class Solved:
             loss=wishes.loss_name,
             weighing=wishes.weighing,
             value=float_up(value(problem, rows)),
-            lower=None if least is None else float_down(least),
+            lower=None if least is None else float_down(least) + 0.0,  # never -0.0
             theta=float_up(theta),
             cap=problem.cap,
             monotone=problem.monotone,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from fugu.calibration.calibrate import calibrate
@@ -14,6 +15,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import Ratio
 from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import PairsLike, as_pairs
+from fugu.laws.set_family import SetFamily
 from fugu.loss.door import bound, covers
 from fugu.mechanism.context import Context
 from fugu.noise.kind import Objective, check_objective
@@ -21,8 +23,10 @@ from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, decimal_up
 
 _WIDEST = 2.0**40
+_LARGEST = 64.0
+"""Of sets of laws: beyond it a promise is none, and linear programs in doubles see nothing."""
 _TIMES = 1e-4
-"""With a delta, how near to the least epsilon the answer is, relatively."""
+"""With a delta, and for sets of laws, how near to the least epsilon the answer is, relatively."""
 
 
 def plan(
@@ -34,8 +38,9 @@ def plan(
     `objective` "absolute" or "squared"; `delta`, if given, is allowed beside epsilon, which normal laws of vectors
     need. Of categories without an order the error is the probability that another one goes out.
 
-    Returns `Pure(epsilon)`, the least epsilon up to the ninth digit; with a delta `Approx(epsilon, delta)`, within one
-    part in ten thousand. Raises `NotProvable` where no finite epsilon reaches the error.
+    Returns `Pure(epsilon)`, the least epsilon up to the ninth digit, for sets of laws within one part in ten thousand;
+    with a delta `Approx(epsilon, delta)`, within the same. Raises `NotProvable` where no finite epsilon reaches the
+    error.
 
     >>> import fugu
     >>> student = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]))
@@ -52,6 +57,8 @@ def plan(
     Approx(0, delta)  # validates delta
     if delta:
         return _searched(scenario_or_pairs, error, objective, delta)
+    if any(isinstance(item, SetFamily) for item in given):
+        return _for_sets(scenario_or_pairs, given, error, objective)
     if not all(covers(item.shape, Laplace.name) for item in given):
         raise BadBudget("no noise on such laws has a finite pure epsilon; give a delta, as in plan(..., delta=1e-6)")
     return _pure(scenario_or_pairs, given, error, objective)
@@ -83,20 +90,39 @@ def _pure(source: PairsLike, given: tuple[Shape, ...], error: float, objective: 
     raise NotProvable(f"no epsilon was found whose mechanism has an expected error of at most {error:g}")
 
 
+def _for_sets(source: PairsLike, given: tuple[Shape, ...], error: float, objective: Objective) -> Pure:
+    """A channel may need far less epsilon than noise: what noise needs is only where the search begins."""
+    if _reaches(source, Pure(0), error, objective):
+        return Pure(0)
+    try:
+        enough = float(_pure(source, given, error, objective).epsilon)
+    except NotProvable:
+        enough = _LARGEST
+        if not _reaches(source, Pure(enough), error, objective):
+            raise
+    return Pure(_between(0.0, enough, lambda epsilon: _reaches(source, Pure(epsilon), error, objective)))
+
+
 def _searched(source: PairsLike, error: float, objective: Objective, delta: Real) -> Approx:
     """By bisection on the mechanism that would really run; the end that reaches the error is returned."""
+
+    def reaches(epsilon: float) -> bool:
+        return _reaches(source, Approx(epsilon, delta), error, objective)
+
     low, high = 0.0, 1.0
-    while not _reaches(source, Approx(high, delta), error, objective):
+    while not reaches(high):
         low, high = high, 4 * high
         if high > _WIDEST:
             raise NotProvable(f"no epsilon was found whose mechanism has an expected error of at most {error:g}")
+    return Approx(_between(low, high, reaches), delta)
+
+
+def _between(low: float, high: float, reaches: Callable[[float], bool]) -> float:
+    """The upper end of a short interval with the least epsilon that reaches the error; `high` does, `low` does not."""
     while high - low > _TIMES * high and high > 1e-9:
         middle = float(decimal_up((low + high) / 2, 9))
-        if _reaches(source, Approx(middle, delta), error, objective):
-            high = middle
-        else:
-            low = middle
-    return Approx(high, delta)
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
 
 
 def _reaches(source: PairsLike, budget: Pure | Approx, error: float, objective: Objective) -> bool:

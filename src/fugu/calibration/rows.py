@@ -69,6 +69,8 @@ def rows_needed(
     counts of a reference."""
     if not is_real(within) or not 0 < within < math.inf:
         raise UsageError(f"within must be a number above 0, such as 0.1, got {within!r}")
+    if not isinstance(scenario, Scenario):
+        raise UsageError("rows are needed of a reference: give a Scenario from a table, not laws")
     level = scenario.sampled.confidence if scenario.sampled is not None else Fraction(str(confidence))
     if not 0 < level < 1:
         raise UsageError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")

@@ -126,11 +126,20 @@ _REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
 }
 
 
+def _counts(scenario: Scenario, certificate: Certificate) -> None:
+    """CertificateError unless the counts behind a confidence are those of this table, to the row."""
+    counted = None if scenario.sampled is None else scenario.sampled.to_json()
+    if counted != certificate.body.get("confidence"):
+        raise CertificateError("the counts of this table are not those that the certificate rests its confidence on")
+
+
 def _compare(pairs: Mapping[str, tuple[PairsLike, Document]]) -> None:
     """CertificateError, with the number of groups and the largest difference, unless all laws are the same."""
     worst, wrong = 0.0, []
     for group, (laws, document) in pairs.items():
         assert isinstance(document, Certificate)
+        if isinstance(laws, Scenario):
+            _counts(laws, document)
         try:
             distance = _distance(laws_given(laws, document), document.laws)
         except BadNoise as error:
