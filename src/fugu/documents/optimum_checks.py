@@ -15,6 +15,7 @@ from fugu.documents.plain_json import proving, reading
 from fugu.errors import CertificateError
 from fugu.loss.channel.outputs import law_list
 from fugu.noise.kind import OBJECTIVES
+from fugu.numbers.exact import read_number
 
 _SAME = 1e-9
 """Errors and weights are sums of doubles: less than this part is rounding."""
@@ -34,7 +35,9 @@ def check_value(certificate: Certificate) -> None:
     if Fraction(stated) < found:
         raise CertificateError(f"the channel's expected loss is {float(found):.10g}, and {stated:.10g} is stated")
     for name, error in errors.items():
-        if not float(certificate.body["expected_error"][name]) >= error * (1 - _SAME):
+        with reading():
+            told = read_number(certificate.body["expected_error"][name])
+        if not told >= error * (1 - _SAME):
             raise CertificateError(f"the certificate states an {name} error below that of its channel")
 
 

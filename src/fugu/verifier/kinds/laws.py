@@ -67,7 +67,8 @@ def is_least(certificate: Certificate) -> None:
     assert found is not None
     found.check()
     for objective in OBJECTIVES:
-        stated = float(certificate.body["expected_error"][objective])
+        with reading():
+            stated = read_number(certificate.body["expected_error"][objective])
         if not stated >= found.expected_error(objective) * (1 - _SAME):
             raise CertificateError(f"the certificate states an {objective} error below that of its remap")
 
