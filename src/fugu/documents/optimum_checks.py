@@ -26,7 +26,7 @@ def check_value(certificate: Certificate) -> None:
     check_weight(certificate)
     if certificate.method != ("robust-channel" if problem.robust else "optimal-channel"):
         raise CertificateError(
-            "the certificate does not say whether its channel is for single laws or for sets of laws"
+            "the certificate does not say whether its channel is for single laws or for sets"
         )
     with reading(), proving():
         found = value(problem, certificate.channel.rows)
