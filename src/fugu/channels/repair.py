@@ -110,7 +110,7 @@ class Judge:
         if worst is None or sums[worst] <= limit:
             return [0] * len(over)
         shares = [(1 - limit / d) / (self.ratio - 1 + delta) if d > limit else Fraction(0) for d in sums]
-        slack = [math.ceil(max(0, *(s * v[c] for c, s in enumerate(shares)))) for v in over]
+        slack = [math.ceil(max(Fraction(0), *(s * v[c] for c, s in enumerate(shares)))) for v in over]
         needed = math.ceil(sums[worst] / delta) - total  # theta = D / (delta + D)
         longer = [math.ceil(needed * max(v[worst], Fraction(0)) / sums[worst]) for v in over]
         return min(slack, longer, key=sum)
