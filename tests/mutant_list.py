@@ -36,7 +36,7 @@ SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
 THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
 READER = "data/test_sequences_reader.py"
 MIXED, OLD, KINDS = "mechanism/test_mixtures.py", "mechanism/test_old_documents.py", "auditing/test_kinds.py"
-DOORS = "doors/test_training_doors.py"
+DOORS, DOORS_14 = "doors/test_training_doors.py", "test_doors_fourteen.py"
 ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient"
 ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
 ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
@@ -412,7 +412,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("balls believed", "good = _ball(part, rows, level / 2, rho)", "good = True"),
     ("any centre", "if not ball.centre().masses.same_as(masses(counts, k)):", NO),
     ("other values", "if not np.array_equal(stated.values, there):", NO),
-    ("divergence of another population", "if (ball.distance == \"tv\") != (rho > 0):", NO),
+    ("divergence of another population", '    if (ball.distance == "tv") != (rho > 0):', "    if False:"),
+    ("a third set for nothing", '    if (ball.distance == "tv") != (rho > 0):', '    if ball.distance == "kl" and rho > 0:', DOORS_14),
     ("upper limits believed", "and (high == 1 or too_high(Fraction(high) - rho, c, n, tail))", "and True"),
     ["laws/sets/written.py", "laws/test_sets_refusals.py"],
     ("masses that are no law", "min(parts) < 0 or sum(parts) != total", "False"),
@@ -1093,4 +1094,20 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a band without its falls", "return form + Form.of(over, width[wide]) + Form.of(falls, gap[loose])", "return form + Form.of(over, width[wide])"),
     ["channels/robust/promises.py", "channels/test_robust_oracle.py"],
     ("a cap that is not asked for", "if self.problem.cap is None:", NO, "channels/test_robust_oracle.py::test_the_least_loss_is_that_of_all_corners"),
+    ["channels/repair.py", f"channels/test_repair_exact.py {DOORS_14}"],
+    ("delta: longer rows alone", "return min(lowered, grown, key=sum)", "return grown"),
+    ("delta: slack alone", "return min(lowered, grown, key=sum)", "return lowered"),
+    ["documents/confidence.py", DOORS_14],
+    ("confidence in words alone", 'return asked or "confidence" in certificate.body or any(', 'return "confidence" in certificate.body and any('),
+    ("confidence of another recipe", "    if (level, shift) != (sampled.confidence, sampled.shift) or", "    if"),
+    ("confidence without its meaning", "    if len(said) != 1 or not set(meaning(sampled)) <= set(certificate.assumptions):", "    if False:"),
+    ("confidence on other values", "    if not np.array_equal(domain, np.array(sampled.values)):", "    if False:"),
+    ["auditing/outside/reference.py", DOORS_14],
+    ("counts are not compared", '    if counted != certificate.body.get("confidence"):', "    if False:"),
+    ["calibration/plan.py", DOORS_14],
+    ("a plan for noise alone", "    return Pure(_between(0.0, enough, lambda", "    return Pure(enough) or Pure(_between(0.0, enough, lambda"),
+    ["channels/find.py", DOORS_14],
+    ("pairs within the cap", "if problem.cap is None or problem.cap > problem.epsilon:", "if True:"),
+    ["documents/optimum_checks.py", DOORS_14],
+    ("a channel of any name", '    if certificate.method != ("robust-channel" if problem.robust else "optimal-channel"):', "    if False:"),
 ]  # fmt: skip

@@ -210,3 +210,15 @@ def test_the_reference_has_the_rows_that_the_certificate_states(sure, tmp_path):
 def test_rows_are_needed_of_a_reference():
     with pytest.raises(fugu.errors.UsageError, match="reference"):
         fugu.rows_needed(laws([0, 1], [3, 1], [1, 3]), fugu.Pure(1))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "cap", "delta"), [(60, 0.001, 0.9), (700, 2, 0), (3, 1, 0), (3, 3, 1e-6), (2, 0, 0)]
+)
+def test_a_cap_within_epsilon_has_a_tight_bound(epsilon, cap, delta):
+    """Rows of pairs that cannot bind spoilt the prices: the bound on other channels was 0."""
+    budget = fugu.Approx(epsilon, delta) if delta else fugu.Pure(epsilon)
+    made = fugu.optimal_channel(laws([0, 1, 2, 4], [1, 2, 3, 4], [4, 3, 2, 0]), budget, cap=cap)
+    assert made.optimum.value > 0.01
+    assert made.optimum.value - made.optimum.lower < 1e-8
+    assert fugu.verify(made.certificate).holds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fugu.channels.cells.sift import solve_sifted
@@ -29,7 +31,10 @@ def find(problem: ChannelProblem) -> Found:
     if problem.robust or problem.cap is not None:
         from fugu.channels.robust import solve_robust  # scipy is imported with it
 
-        return solve_robust(problem)
+        if problem.cap is None or problem.cap > problem.epsilon:
+            return solve_robust(problem)
+        free = solve_robust(replace(problem, pairs=()))  # what holds for any two beliefs holds for these
+        return free if free.prices is None else replace(free, prices=_without_pairs(free.prices))
     laws = PointLaws.of(problem)
     if not laws.binding.any() and not problem.monotone:
         return _best_outputs(laws)
@@ -37,6 +42,11 @@ def find(problem: ChannelProblem) -> Found:
     if pair is not None and not problem.monotone:
         return solve_pair(laws, pair)
     return solve_sifted(laws)
+
+
+def _without_pairs(prices: Prices) -> Prices:
+    """The prices of a program that no pair is in: theirs are none."""
+    return replace(prices, ratio=None, upper=None, lower=None)
 
 
 def _best_outputs(laws: PointLaws) -> Found:

@@ -26,9 +26,7 @@ def check_value(certificate: Certificate) -> None:
     stated, problem = certificate.optimum.value, problem_of(certificate)
     check_weight(certificate)
     if certificate.method != ("robust-channel" if problem.robust else "optimal-channel"):
-        raise CertificateError(
-            "the certificate does not say whether its channel is for single laws or for sets of laws"
-        )
+        raise CertificateError("the certificate does not say whether its channel is for single laws or for sets")
     with reading(), proving():
         found = value(problem, certificate.channel.rows)
         errors = {name: certificate.errors.expected(name) for name in OBJECTIVES}
