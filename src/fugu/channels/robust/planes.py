@@ -121,7 +121,7 @@ def _planes(ball: Ball, edge: Floats) -> Floats:
 
 def _divergence(centre: Floats, laws: Floats) -> Floats:
     seen = centre > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         parts = centre[seen] * (np.log(centre[seen]) - np.log(laws[:, seen]))
     total: Floats = np.where(np.isnan(parts), np.inf, parts).sum(axis=1)
     return total

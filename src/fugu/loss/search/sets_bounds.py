@@ -111,7 +111,7 @@ def dual(found: Noised, order: tuple[int, int], measure: Measure) -> tuple[float
     (i, j), nowhere = order, (math.inf, (0.0, 0.0))
     p = np.stack([found.least[i], found.least[i], found.most[i], found.most[i]])
     q = np.stack([found.least[j], found.most[j], found.least[j], found.most[j]])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = float(np.max(np.where(found.most[i] > 0, found.most[i] / found.least[j], 0.0)))
     try:
         widths = measure.steepest(ratio)

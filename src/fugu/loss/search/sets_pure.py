@@ -45,7 +45,7 @@ def worst_laws(family: SetFamily, kernel: Kernel) -> tuple[Floats, Floats]:
 def _ratios(found: list[tuple[Floats, Floats]], order: tuple[int, int]) -> Floats:
     """N / D at every declared value; 1 where neither law is ever."""
     most, least = found[order[0]][0], np.maximum(found[order[1]][1], 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio: Floats = most / least
     ratio[(most == 0) & (least == 0)] = 1.0
     return ratio
