@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from fugu.calibration.comparison import Row
 from fugu.calibration.offer import Wishes
@@ -10,13 +13,23 @@ from fugu.calibration.scales import Scales
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.laws.items import shapes
+from fugu.noise.lattice import Lattice
 from fugu.scenario.sampling import sampled_of, with_sets
 from fugu.scenario.scenario import Scenario
 
 AT_95 = "at 95 %"
+_MOST_STEPS = 5_000
 _HOW = "with confidence=0.95, if the values seen are all that may come"
 _AGREE = "the counts bear out that no noise is needed"
 _DISAGREE = "no noise is needed for the frequencies as they are, and the counts are too few to bear that out"
+
+
+def require_few_steps(values: Sequence[float], ask: Ask) -> None:
+    """Refuse what would take long and was not asked for: sums over the points of a fine lattice, under a delta or a
+    Rényi order. Pure losses visit the values only."""
+    lattice = None if ask.pure else Lattice.holding([np.array(values)])
+    if not ask.pure and (lattice is None or np.ptp(lattice.index(np.array(values))) > _MOST_STEPS):
+        raise NotProvable(f"not worked out unasked on more than {_MOST_STEPS} lattice steps; ask with confidence=0.95")
 
 
 def at_confidence(source: Scenario, ask: Ask, wishes: Wishes) -> Row:
@@ -26,6 +39,7 @@ def at_confidence(source: Scenario, ask: Ask, wishes: Wishes) -> Row:
     counted = None if source.sampled is not None else sampled_of(source)
     if counted is None:
         raise NotProvable("the beliefs are no counts of a reference, or hold for all that it cannot rule out already")
+    require_few_steps(counted.values, ask)
     found = _least(Scales(shapes(with_sets(source, counted).law_pairs()), ask, wishes), ask)
     plain = _least(Scales(shapes(source.law_pairs()), ask, wishes), ask)
     note = _HOW

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fugu.calibration.at_confidence import require_few_steps
 from fugu.calibration.lattice import problem
 from fugu.calibration.search import least
 from fugu.documents.certificate import Certificate
@@ -82,6 +83,7 @@ def scale_at_95(certificate: Certificate, noise: Noise) -> float | None:
     if len(family.points) > _MOST_VALUES or any(law.parts.dtype != np.int64 for law in family.laws):
         return None
     values = family.points.astype(np.float64) if lattice is None else lattice.value(family.points)
+    require_few_steps(values.tolist(), certificate.budget.asks())
     counts = {str(i): tuple(law.parts.tolist()) for i, law in enumerate(family.laws)}
     sets = Sampled(_USUAL, tuple(values.tolist()), counts, True, False, Fraction(0), "").sets
     pairs = [LawPair(sets[str(i)], sets[str(j)]) for i, j in family.pairs]
