@@ -276,3 +276,14 @@ def test_secrets_told_by_a_function_have_no_recipe_and_are_checked_all_the_same(
     mechanism = fugu.calibrate(scenario, fugu.Pure(1), noise="laplace")
     assert fugu.verify(mechanism).holds
     assert not fugu.verify(_with(mechanism.certificate, _surer)).holds
+
+
+def test_a_page_tells_nothing_more_of_counts_that_are_the_private_table() -> None:
+    from fugu.report.sections.sureness import sureness
+
+    data = table()
+    plain = fugu.Scenario.from_table(data, "age", "sex")
+    own = fugu.Scenario.from_table(data, "age", "sex", public_prior=True)
+    assert "taken as they are" in str(sureness(fugu.calibrate(plain, fugu.Pure(1)).certificate))
+    assert "cannot rule out with 95 %" in str(sureness(fugu.calibrate(confident(data), fugu.Pure(1)).certificate))
+    assert sureness(fugu.calibrate(own, fugu.Pure(1)).certificate) is None

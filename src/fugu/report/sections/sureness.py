@@ -61,6 +61,8 @@ def _as_they_are(certificate: Certificate) -> list[str]:
     recipe = certificate.body.get("recipe") or {}
     if noise is None or recipe.get("prior") != "empirical" or "statistic" in certificate.body:
         return []
+    if recipe.get("public_prior"):
+        return []  # its counts are the private table's: nothing more is told of them
     try:
         needed = scale_at_95(certificate, noise)
     except (FuguError, ArithmeticError):
