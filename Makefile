@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
 
-.PHONY: demo install quick test test-browser hunt hunt-again hunt-report check mutants trust bench docs clean
+.PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench docs clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -37,6 +37,10 @@ quick: install check
 
 test: install check
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# The same with the tests that show at length what others show in a short form (tests/conftest.py).
+test-long: install check
+	@FUGU_AT_LENGTH=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 # The pages in headless Chromium; part of `make test` too, and skipped with the reason where there is none.
 test-browser: install

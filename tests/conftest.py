@@ -3,6 +3,7 @@ same cases in every run of `make test`. `make hunt` draws new ones (hunting.py).
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -30,7 +31,37 @@ _LONG = (
 )
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
+_AT_LENGTH = (
+    "test_hunting.py::test_what_fails_dies_or_hangs_is_reported_with_the_command_that_repeats_it",
+    "test_hunting.py::test_totals_add_up_over_runs_and_every_search_gets_its_turn",
+    "test_ten_million_draws_see_one_per_cent",
+    "test_smooth.py::test_page_is_whole[normals, Gaussian]",
+    "test_smooth.py::test_page_is_whole[normal against atoms, Gaussian]",
+    "test_smooth.py::test_page_is_whole[mixtures, Gaussian]",
+    "test_every_shape.py::test_beaten_methods_never_beat_the_one_that_beats_them",
+    "test_out_of_reach.py::test_hostile_numbers_are_proved_or_refused[normal, thin]",
+    "test_out_of_reach.py::test_hostile_numbers_are_proved_or_refused[normal, far]",
+    "test_documents.py::test_parts_of_another_document_do_not_fit",
+    "test_property_command.py::test_one_statistic_is_enough",
+    "test_property_page.py::test_one_statistic_has_its_own_methods",
+    "test_custom.py::test_a_skewed_noise_counts_both_signs",
+    "test_conversion.py::test_no_random_pair_leaks_more_than_the_conversion_says",
+    "test_tapes.py::test_digits_cut_and_widths_never_change_the_law",
+    "test_discrete_gaussian.py::test_cut_and_widths_never_change_the_law",
+    "test_errata_command.py::test_all_are_run",
+    "test_oracle_hunt.py::test_loss_is_the_truth_from_above[remote]",
+    "test_chain_start.py::test_a_patient_who_may_die_is_protected_while_alive",
+    "test_property_shares.py::test_every_two_shares_within_the_tolerance_are_hidden_and_one_",
+    "test_training_privacy_attack.py::test_the_loop_of_the_estimators_itself",
+    "examples/training.py]",
+)
+"""What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
 
-def pytest_collection_modifyitems(items):
+
+def pytest_collection_modifyitems(config, items):
     """Long tests first; otherwise in order, so that fixtures of a module are made once."""
+    if not os.environ.get("FUGU_AT_LENGTH") and not any("::" in arg for arg in config.args):
+        for item in items:
+            if any(part in item.nodeid for part in _AT_LENGTH):
+                item.add_marker(pytest.mark.skip(reason="at length: make test-long"))
     items.sort(key=lambda item: not any(part in item.nodeid for part in _LONG))
