@@ -73,7 +73,7 @@ def test_no_other_output_has_less_expected_loss(rng):
     noise = [AtomLaplace(scale, 1, points), Laplace(scale, 1), Gaussian(scale, 1)][int(rng.integers(3))]
     loss = LOSSES[int(rng.integers(3))]
     made = Remap.of(Weighed(noise, points, points.astype(float), tuple(weight)), loss, declared=True)
-    reach = 0 if isinstance(noise, AtomLaplace) else 150
+    reach = 0 if isinstance(noise, AtomLaplace) else 400  # beyond it a scale of 9 leaves 1e-19
     outputs, chances = table(noise, points, int(points[0]) - reach, int(points[-1]) + reach)
     share = np.array(weight) / sum(weight)
     tried = np.unique(np.concatenate([points, np.linspace(points[0], points[-1], 60)]))
