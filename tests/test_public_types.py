@@ -29,7 +29,7 @@ ALIASES = {
     "fugu.priors.chain": ("Start",),
     "fugu.priors.prior": ("Believed",),
     "fugu.scenario.scenario": ("PairsOfSecrets", "PriorName", "Beliefs"),
-    "fugu.scenario.secrets": ("ProtectLike",),
+    "fugu.data.secrets": ("ProtectLike",),
     "fugu.training.bound": ("StepNoise",),
     "fugu.training.reading": ("PriorLike",),
 }

@@ -7,10 +7,10 @@ import pytest
 
 from fugu import Pure
 from fugu.data import Table
+from fugu.data.secrets import read_protect
 from fugu.errors import UsageError
 from fugu.queries import answer
 from fugu.queries.grouping import require_public_groups
-from fugu.scenario.secrets import read_protect
 
 N = 60
 REFERENCE = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fugu.data import Table
-from fugu.scenario.secrets import read_protect
+from fugu.data.secrets import read_protect
 
 COLUMNS = {"whole": [1, 2, 3, 4], "double": [1.0, 2.0, 3.0, 4.0], "tenth": [0.1, 0.2, 0.3, 0.4]}
 

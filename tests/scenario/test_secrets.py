@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.data import Table
+from fugu.data.secrets import read_protect
 from fugu.errors import BadTable, ColumnNotFound, FuguError, MissingValues, TooManySecrets, UsageError
-from fugu.scenario.secrets import read_protect
 
 TABLE = Table(
     {

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fugu.calibration import calibrate
 from fugu.data import Column, Schema, Table
 from fugu.data.private import Private, label_of, open_private
+from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Approx, Pure, is_guarantee
@@ -27,7 +28,6 @@ from fugu.queries.cells import tabulate
 from fugu.queries.groups import Group, find_groups
 from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
-from fugu.scenario.secrets import ProtectLike
 from fugu.scenario.units import require_one_row_each
 from fugu.visible import Json
 

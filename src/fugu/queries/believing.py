@@ -12,6 +12,7 @@ import numpy as np
 
 from fugu.data import Schema, Table
 from fugu.data.field import Field
+from fugu.data.secrets import Protect, ProtectLike, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS, UNPROTECTED
 from fugu.errors import CertificateError
@@ -22,7 +23,6 @@ from fugu.queries.groups import Beliefs, Group, Sums, known_groups
 from fugu.queries.laws import Mask
 from fugu.queries.records import Coding, coding, require_known
 from fugu.queries.statistic import Statistic
-from fugu.scenario.secrets import Protect, ProtectLike, read_protect
 from fugu.visible import Json
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fugu.data import Table
+from fugu.data.secrets import Secrets
 from fugu.errors import UsageError
-from fugu.scenario.secrets import Secrets
 
 
 def require_public_groups(by: str | None, secrets: Secrets, reference: Table) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Table, read_table
+from fugu.data.conditions import Mask
 from fugu.data.sources import TableLike
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.checks import is_list, is_path
 from fugu.numbers.exact import Real, as_fraction, is_whole, number
-from fugu.scenario.conditions import Mask
 from fugu.scenario.moves import said
 from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares
 from fugu.scenario.property_shares import given_shares

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Table
+from fugu.data.conditions import AnyOf, Mask
 from fugu.data.statistics import column_and_value, kind_and_inside
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
 from fugu.numbers.exact import Real, as_fraction
-from fugu.scenario.conditions import AnyOf, Mask
 
 KINDS = ("mean", "sum", "count")
 _AVERAGED = {"mean": 1, "sum": 0}

@@ -17,12 +17,13 @@ from fugu.data.categories import Categories
 from fugu.data.cells import OTHER
 from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
+from fugu.data.secrets import REFUSE
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
 from fugu.numbers.checks import is_list, is_real, is_texts
 from fugu.numbers.exact import is_whole
 
 _MAX_BINS = 100_000
-REFUSE, _DROP = "error", "drop"
+_DROP = "drop"
 _KEYS = ("publish", "edges", "categories", "missing")
 
 

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 from fugu.data.schema import Schema
+from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
@@ -18,7 +19,6 @@ from fugu.numbers.checks import is_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
-from fugu.scenario.secrets import ProtectLike
 from fugu.visible import brief
 
 if TYPE_CHECKING:

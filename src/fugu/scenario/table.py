@@ -12,6 +12,7 @@ from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
 from fugu.data.field import Field
+from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.meaning import meaning
@@ -33,7 +34,6 @@ from fugu.scenario.fitted import fitted_laws
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
-from fugu.scenario.secrets import Protect, ProtectLike, Secrets, read_protect
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""

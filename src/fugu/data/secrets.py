@@ -13,11 +13,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Table
+from fugu.data.conditions import Mask, Test, Within, called, read_test
+from fugu.data.frame import Table
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UsageError
-from fugu.scenario.conditions import Mask, Test, Within, called, read_test
-from fugu.scenario.query import REFUSE
 
+REFUSE = "error"
+"""What `missing` says by default: missing cells of the reference are an error."""
 MAX_SECRETS = 1000
 _SIGNS = {**dict.fromkeys(("<", ">="), ("<", ">=", False)), **dict.fromkeys(("<=", ">"), ("<=", ">", True))}
 """The two sides that a comparison tells apart, and whether the number itself lies below the cut."""

@@ -13,9 +13,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column
 from fugu.data.categories import Categories
 from fugu.data.cells import number_of, text_of
+from fugu.data.column import Column
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.checks import is_texts, plain
 
