@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
-from fugu.documents.units import published_unit as published_unit
+from fugu.documents.units import published_unit
 from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.numbers.exact import read_number

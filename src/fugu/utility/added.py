@@ -38,6 +38,8 @@ class Added(Joint):
     step: float
     origin: float
     noise: Laplace | Gaussian
+    endless: bool = False
+    """Whether values may lie anywhere on the line."""
 
     @staticmethod
     def to_normals(laws: list[Components], noise: Laplace | Gaussian) -> Added:
@@ -56,11 +58,11 @@ class Added(Joint):
                 else:
                     edges = (np.append(places, places[-1] + 1) - 0.5) * step
                     total += weight * np.diff(ndtr((edges - mean) / std))
-        return Added(places, total / total.sum(), step, 0.0, noise)
+        return Added(places, total / total.sum(), step, 0.0, noise, endless=True)
 
     @cached_property
     def value(self) -> Law:  # type: ignore[override]
-        return Law(self.places * self.step + self.origin, self.shares)
+        return Law(np.asarray(self.places * self.step + self.origin, dtype=np.float64), self.shares)
 
     @cached_property
     def _grid(self) -> tuple[int, int, int, Floats]:
@@ -71,7 +73,7 @@ class Added(Joint):
         factor = max(1, math.ceil((last - first + 2 * reach) / _MOST))
         at = np.rint((self.places - first) / factor).astype(np.int64)
         found = np.bincount(at, weights=self.shares, minlength=(last - first) // factor + 1)
-        return factor, first, math.ceil(reach / factor), found
+        return factor, first, math.ceil(reach / factor), np.asarray(found, dtype=np.float64)
 
     def _decay(self, factor: int) -> float:
         """The mass of noise of k coarser steps falls as exp(-decay |k|^norm)."""
@@ -90,11 +92,11 @@ class Added(Joint):
         return np.asarray(found / found.sum())
 
     @cached_property
-    def published(self) -> Law:  # type: ignore[override]
+    def published(self) -> Law:
         factor, first, reach, found = self._grid
         masses = np.maximum(_convolved(found, self._drawn), 0.0)
         places = first + factor * (np.arange(len(masses)) - reach)
-        return Law(places * self.step + self.origin, masses / masses.sum())
+        return Law(np.asarray(places * self.step + self.origin, dtype=np.float64), masses / masses.sum())
 
     @property
     def bias(self) -> float:

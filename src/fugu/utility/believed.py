@@ -11,7 +11,9 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
 from fugu.errors import NotProvable
 from fugu.laws.analytic import Analytic
+from fugu.laws.components import Components
 from fugu.laws.family import Family
+from fugu.laws.masses import Masses
 from fugu.laws.mean import mean_law
 from fugu.laws.places import nearest
 from fugu.laws.set_family import SetFamily
@@ -47,7 +49,7 @@ def believed(certificate: Certificate) -> Believed:
     if any(isinstance(item, Analytic) for item in items):
         return Believed(Added.to_normals(list(_components(items)), _added(noise)), MEAN, None)
     families = [item for item in items if isinstance(item, Family | SetFamily) and not item.translates]
-    if not families or len(families) < len(items):
+    if not families or len(families) < len(items) or all(translates(family) for family in families):
         raise NotProvable(UNKNOWN)
     points, shares, rows = _weighted(certificate, families)
     basis = MEAN if rows is None else COUNTED
@@ -104,9 +106,10 @@ def _exchanged(certificate: Certificate) -> Believed:
     _require_small(len(support), len(outputs))
     items = [item for item in certificate.items if isinstance(item, Family | SetFamily)]
     laws = [law for item in items for law in law_list(item)]
+    counts = [law.parts for law in laws if isinstance(law, Masses) and law.parts.dtype == np.int64]
     rows: int | None = None
-    if counted(certificate) and all(getattr(law, "parts", np.zeros(0)).dtype == np.int64 for law in laws):
-        sums = np.sum([law.parts for law in laws], axis=0)  # type: ignore[union-attr]
+    if counted(certificate) and len(counts) == len(laws):
+        sums = np.sum(np.stack(counts), axis=0)
         shares, rows = np.asarray(sums / sums.sum()), int(sums.sum())
     else:
         _, mean = mean_law(items)
@@ -115,12 +118,19 @@ def _exchanged(certificate: Certificate) -> Believed:
     return Believed(joint, MEAN if rows is None else COUNTED, rows)
 
 
-def _components(items: Iterable[object]) -> Iterable[object]:
+def _components(items: Iterable[object]) -> Iterable[Components]:
     for item in items:
         if isinstance(item, Analytic):
             yield from (item.p, item.q)
         else:
             raise NotProvable(UNKNOWN)
+
+
+def translates(family: Family | SetFamily) -> bool:
+    """One pair of two single values: what a law that moves by so much is written as in a certificate."""
+    if isinstance(family, SetFamily) or len(family.pairs) > 1:
+        return False
+    return all(np.count_nonzero(law.parts) == 1 for law in family.laws)
 
 
 def _added(noise: object) -> Laplace | Gaussian:

@@ -14,7 +14,7 @@ _DISTINCT, _CELLS = 20, 10
 
 @dataclass(frozen=True)
 class Estimate:
-    """How far a statistic of so many rows lies from what the beliefs say of it: of published rows, and of exact ones."""
+    """How far a statistic of so many rows lies from what the beliefs say of it: of `published` rows, of `exact` ones."""
 
     what: str
     published: float
@@ -53,7 +53,8 @@ def histogram(rows: int, value: Law, published: Law) -> Estimate:
 
 def in_cells(law: Law, edges: Floats) -> Floats:
     """The chance of each cell between the edges; the first and the last are open."""
-    return np.bincount(np.searchsorted(edges, law.points, side="right"), weights=law.shares, minlength=len(edges) + 1)
+    cell = np.searchsorted(edges, law.points, side="right")
+    return np.asarray(np.bincount(cell, weights=law.shares, minlength=len(edges) + 1), dtype=np.float64)
 
 
 def wrong_share(rows: int, chances: Floats, true: Floats) -> float:

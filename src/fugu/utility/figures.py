@@ -27,8 +27,9 @@ class Column:
     row, `error` its mean size, `half`: 95 % of rows are off by at most this; `bias`: the mean error. `correlation`: of
     a value and what is published of it; `order`: the chance that two rows with different values keep their order, a tie
     counted half. `mean`: how far the mean of `rows` published rows lies from that of the same exact rows (root mean
-    square). `estimates`: quantiles and the histogram. `needed`: how many rows bring the mean within a tenth of the
-    spread; None if no number does."""
+    square). `needed`: how many rows bring the mean within a tenth of the spread; None if no number does. `guess`: how
+    far the median of the beliefs, said whatever the row holds, lies from a row on average. `estimates`: quantiles and
+    the histogram."""
 
     name: str
     rows: int
@@ -43,6 +44,7 @@ class Column:
     order: float
     mean: float
     needed: int | None
+    guess: float
     estimates: tuple[Estimate, ...]
 
     @staticmethod
@@ -52,11 +54,13 @@ class Column:
         spread = math.sqrt(value.variance)
         scatter = max(joint.squared - joint.bias**2, 0.0)
         levels = (0.25, 0.5, 0.9)
+        ends = (-math.inf, math.inf) if joint.endless else value.ends
         found = tuple(quantile(level, rows, value, published) for level in levels)
         return Column(
-            name, rows, spread, *value.ends, math.sqrt(joint.squared), joint.absolute, half, joint.bias,
+            name, rows, spread, *ends, math.sqrt(joint.squared), joint.absolute, half, joint.bias,
             joint.correlation(), joint.order(), math.sqrt(joint.bias**2 + scatter / rows),
-            rows_for(scatter, joint.bias, TENTH * spread), (*found, histogram(rows, value, published)),
+            rows_for(scatter, joint.bias, TENTH * spread),
+            float(value.shares @ abs(value.points - value.quantile(0.5))), (*found, histogram(rows, value, published)),
         )  # fmt: skip
 
     @property
@@ -73,7 +77,9 @@ class Column:
     @property
     def verdict(self) -> str:
         """The grade in a sentence, with the numbers behind it."""
-        beside = f"an error of {short(self.noise)} beside the column's own spread of {short(self.spread)}"
+        size = f"noise of {short(self.noise)} ({short(self.error)} on average)"
+        worse = ", more than a guess that ignores the row" if self.error > self.guess else ""
+        beside = f"{size} beside the column's own spread of {short(self.spread)}{worse}"
         if self.grade == EXACT:
             return "exact: nothing is changed"
         if self.grade == ROW_BY_ROW:
@@ -83,7 +89,7 @@ class Column:
         if self.needed is None:
             return f"mostly noise: {beside}, and averages stay off by {short(abs(self.bias))}"
         if self.needed <= self.rows:
-            return f"mostly noise: {beside}; only averages over about {self.needed:,} rows are within a tenth of it"
+            return f"mostly noise: {beside}; only averages over about {self.needed:,} rows come within a tenth of it"
         return (
             f"mostly noise: {beside}; even the mean of all {self.rows:,} rows is off by {short(self.mean)}, "
             f"and about {self.needed:,} rows would bring it within a tenth of the spread"
@@ -91,14 +97,17 @@ class Column:
 
     def lines(self) -> Lines:
         """Every figure as a label and a text."""
+        ends = "anywhere" if math.isinf(self.low) else f"from {short(self.low)} to {short(self.high)}"
+        bias = f", bias {short(self.bias)}" if abs(self.bias) > 1e-9 * self.noise else ""
+        size = f"standard error {short(self.noise)}, average {short(self.error)}, 95 % within ±{short(self.half)}{bias}"
+        order = f"two rows keep their order with probability {self.order:.3f} (0.5 is chance)"
         listed = [
-            ("values", f"from {short(self.low)} to {short(self.high)}, spread (standard deviation) {short(self.spread)}"),
-            ("noise", f"standard error {short(self.noise)}, average {short(self.error)}, 95 % within ±{short(self.half)}"
-             + (f", bias {short(self.bias)}" if abs(self.bias) > 1e-9 * (self.noise or 1) else "")),
-            ("kept row by row", f"correlation {self.correlation:.3f}; two rows keep their order with probability "
-             f"{self.order:.3f} (0.5 is chance)"),
+            ("values", f"{ends}, spread (standard deviation) {short(self.spread)}"),
+            ("noise", size),
+            ("without any data", f"always saying the middle value is off by {short(self.guess)} on average"),
+            ("kept row by row", f"correlation {self.correlation:.3f}; {order}"),
             (f"mean of {self.rows:,} rows", f"off by {short(self.mean)} from that of the exact rows"),
-        ]  # fmt: skip
+        ]
         for each in self.estimates[:-1]:
             text = f"off by {short(each.published)}; of exact rows by {short(each.exact)}"
             listed.append((f"{each.what} of {self.rows:,} rows", text))
@@ -151,8 +160,11 @@ class Names:
     def lines(self) -> Lines:
         """Every figure as a label and a text."""
         cells = self.histogram
-        wrong = f"{percent(cells.published)} of {self.rows:,} rows in a wrong cell; of exact rows {percent(cells.exact)}"
-        kept = f"{percent(self.kept)} of rows go out as they are; the commonest category alone is {percent(self.commonest)}"
+        wrong = (
+            f"{percent(cells.published)} of {self.rows:,} rows in a wrong cell; of exact rows {percent(cells.exact)}"
+        )
+        guess = f"the commonest category alone is {percent(self.commonest)}"
+        kept = f"{percent(self.kept)} of rows go out as they are; {guess}"
         return (("kept row by row", kept), (f"histogram of {self.rows:,} rows", wrong))
 
     def to_json(self) -> Json:
@@ -173,7 +185,9 @@ def rows_for(scatter: float, bias: float, within: float) -> int | None:
 
 
 def short(x: float) -> str:
-    """A number in three digits that count."""
+    """A number in three digits that count; what is below 1e-12 is 0."""
+    if abs(x) < 1e-12:
+        return "0"
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e15 else f"{x:.3g}"
 
 

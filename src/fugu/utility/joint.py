@@ -1,7 +1,7 @@
 """`Joint`: a value X of the beliefs and what is published of it, Y, together; all figures of utility are read off it.
 
-Two forms: `Moved`, a table of chances (channels, noise on atoms, remaps), and `fugu.utility.added.Added`, lattice noise.
-Doubles throughout: no guarantee rests on any of it."""
+Two forms: `Moved`, a table of chances (channels, noise on atoms, remaps), and `fugu.utility.added.Added`, noise on a
+lattice. Doubles throughout: no guarantee rests on any of it."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ class Joint(ABC):
 
     value: Law
     """The law of X."""
+    endless: bool = False
+    """Whether X may lie anywhere on the line."""
 
     @property
     @abstractmethod
@@ -98,7 +100,8 @@ class Joint(ABC):
 class Moved(Joint):
     """X takes the points of `value`, and goes out as `outputs[k]` with probability `rows[x, k]`.
 
-    >>> coin = Moved(Law(np.array([0.0, 2.0]), np.array([0.5, 0.5])), np.array([0.0, 2.0]), np.array([[3, 1], [1, 3]]) / 4)
+    >>> fair = Law(np.array([0.0, 2.0]), np.array([0.5, 0.5]))
+    >>> coin = Moved(fair, fair.points, np.array([[0.75, 0.25], [0.25, 0.75]]))
     >>> coin.absolute, coin.correlation(), coin.order()
     (0.5, 0.5, 0.75)
     """

@@ -54,7 +54,8 @@ class Statistic:
     def verdict(self) -> str:
         """The grade in a sentence."""
         within = f"±{short(self.half)}" + ("" if self.relative is None else f", {percent(self.relative)} of the value")
-        by_chance = "" if self.chance is None else f"; chance alone moves a group of {self.rows:,} by ±{short(self.chance)}"
+        group = f"; chance alone moves a group of {self.rows:,} by "
+        by_chance = "" if self.chance is None else f"{group}±{short(self.chance)}"
         return {
             EXACT: "exact: nothing is added",
             ROW_BY_ROW: f"usable: {within}{by_chance}",
@@ -71,8 +72,9 @@ class Statistic:
         if self.chance is not None:
             listed.append(("chance alone", f"moves it by ±{short(self.chance)} in a group of {self.rows:,} records"))
         if self.ordinary is not None and self.half > 0:
-            less = f", {short(self.ordinary / self.half)} times as much"
-            listed.append(("ordinary differential privacy", f"would need ±{short(self.ordinary)}{less}"))
+            times = self.ordinary / self.half
+            more = f", {short(times)} times as much" if times > 1.005 else ", no more"
+            listed.append(("ordinary differential privacy", f"would need ±{short(self.ordinary)}{more}"))
         return tuple(listed)
 
     def to_json(self) -> Json:

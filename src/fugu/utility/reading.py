@@ -19,7 +19,7 @@ from fugu.laws.set_family import SetFamily
 from fugu.mechanism.additive import rounding_error
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import read_number, read_whole
-from fugu.utility.believed import MEAN, believed
+from fugu.utility.believed import MEAN, believed, translates
 from fugu.utility.figures import Column, Names
 from fugu.utility.joint import Moved
 from fugu.utility.numbers import CHANCE, Coordinate, Statistic
@@ -96,7 +96,7 @@ def _believed_value(certificate: Certificate, rows: int) -> tuple[float | None, 
     stated, unit = certificate.body["statistic"], float(published_unit(certificate))
     if "cells" in stated:
         return rows / max(len(stated["cells"]), 1), None
-    items = [i for i in certificate.items if isinstance(i, Family | SetFamily) and not i.translates]
+    items = [i for i in certificate.items if isinstance(i, Family | SetFamily) and not translates(i)]
     if not items or len(items) < len(certificate.items):
         return None, None
     points, mean = mean_law(items)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import final
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.disclosure import holds_private_numbers
 from fugu.errors import NotProvable
-from fugu.utility.figures import GRADES, UNKNOWN, Lines, percent, short
+from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
 from fugu.utility.reading import Figures, read
 from fugu.visible import Json
 
+OWN_TABLE = (
+    "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
+    "beliefs from a reference avoid this"
+)
 HELPS = 0.98
 """A lever that leaves more than this share of the error does not help."""
 
@@ -57,12 +63,16 @@ class Usable:
 
     @staticmethod
     def of(certificate: Certificate, rows: int | None = None) -> Usable:
-        """Figures and verdict of one certificate, without levers; `rows` as published, if that is known."""
+        """Figures and verdict of one certificate, without levers; `rows` as published, if that is known.
+
+        Where the beliefs are the private table's own counts, nothing is shown: it would be exact numbers of it."""
+        if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):
+            return Usable((), "", why=OWN_TABLE)
         try:
             found = read(certificate, rows)
         except NotProvable as reason:
             return Usable((), "", why=str(reason))
-        return Usable(found.figures, found.basis)
+        return Usable(found.figures, found.basis, ordinary=_ordinary(certificate, found.figures))
 
     @property
     def worst(self) -> Figures | None:
@@ -71,7 +81,7 @@ class Usable:
 
     @property
     def grade(self) -> str:
-        """"exact", "row by row", "averages", "mostly noise" or "not known"."""
+        """ "exact", "row by row", "averages", "mostly noise" or "not known"."""
         return UNKNOWN if self.worst is None else self.worst.grade
 
     @property
@@ -125,4 +135,10 @@ class Usable:
         return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
 
 
-__all__ = ["Lever", "Usable", "percent"]
+def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
+    """range / epsilon of a bounded column over the average error: what local differential privacy would have."""
+    (first, *others), epsilon = figures, float(certificate.budget.epsilon)
+    if others or not isinstance(first, Column) or certificate.budget.renyi or not 0 < epsilon < math.inf:
+        return None
+    width = first.high - first.low
+    return width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
