@@ -16,6 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fugu.calibration.comparison import shown
+from fugu.calibration.names import called
+from fugu.cli.fitting import fitted
 from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
@@ -25,6 +27,7 @@ from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison
+    from fugu.utility.usable import Usable
 
 
 WEIGHED = "errors are for a value of the mean of the beliefs; noise that is added has the same for every value"
@@ -36,6 +39,10 @@ class Screen(Console):
     def render_str(self, text: str, **how: Any) -> Text:
         """Every string that is printed, also as a cell or a title, comes through here."""
         return super().render_str(visible(text, keep="\n\t"), **how)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """As rich prints, but a table that is too wide for the terminal becomes a list: no number is ever cut."""
+        super().print(*(fitted(self, x) if isinstance(x, Table) else x for x in objects), **how)
 
 
 out = Screen(highlight=False, emoji=False)
@@ -124,9 +131,9 @@ def progress() -> Iterator[None]:
 
 
 def comparison_table(comparison: Comparison, title: str) -> Table:
-    """All methods side by side, the best one marked."""
+    """All methods side by side, the best one marked, ordinary differential privacy below."""
     table = Table(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("method", no_wrap=True)
+    table.add_column("method")
     for name in ("scale", "E |error|", "E error²", "true epsilon"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
@@ -138,11 +145,35 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     for row in comparison.rows:
         style = "bold green" if row == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(names[row], *(shown(x, 6) for x in numbers), "yes" if row.proven else "no", style=style)
+        proven = "yes" if row.proven else "no"
+        table.add_row(_named(names[row], row.method), *(shown(x, 6) for x in numbers), proven, style=style)
+    if comparison.ordinary:
+        table.add_section()
+    for row in comparison.ordinary:
+        numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
+        table.add_row(_named(row.method, row.method), *(shown(x, 6) for x in numbers), "compared", style="dim")
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
+    remarks += [f"{row.method}, never released: {comparison.beside_best(row)}" for row in comparison.ordinary]
     table.caption = "\n".join(map(escape, remarks))
+    return table
+
+
+def _named(shown_name: str, method: str) -> str:
+    """The name that options take, and under it the name for people."""
+    name = called(method)
+    return escape(shown_name) if name == method else f"{escape(shown_name)}\n[dim]{escape(name)}[/]"
+
+
+def usable_table(usable: Usable) -> Table:
+    """How usable a release is: figures, verdict, and what would help."""
+    on = f", on {usable.basis}" if usable.basis else ""
+    table = Table(title=escape(f"How usable it is{on}"), title_justify="left", box=None, show_header=False)
+    table.add_column("figure", style="dim")
+    table.add_column("")
+    for label, text in usable.lines():
+        table.add_row(escape(label), f"[bold]{escape(text)}[/]" if label == "verdict" else escape(text))
     return table
 
 
@@ -151,7 +182,7 @@ def limit_table(comparison: Comparison) -> Table | None:
     if not comparison.beside:
         return None
     table = Table(title="How far from the limit", title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("way", no_wrap=True)
+    table.add_column("way")
     table.add_column("noise", no_wrap=True)
     for name in ("E |error|", "x limit"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -159,7 +190,7 @@ def limit_table(comparison: Comparison) -> Table | None:
         if row is comparison.beside[0]:
             table.add_section()
         numbers = shown(row.expected_absolute, 6), shown(comparison.times_limit(row) or math.nan, 4)
-        table.add_row(row.method, row.noise, *numbers)
+        table.add_row(_named(row.method, row.method), row.noise, *numbers)
     notes = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.beside]
     table.caption = "\n".join(escape(note) for note in [*notes, WEIGHED] if not note.endswith(": "))
     return table

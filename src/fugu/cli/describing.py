@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import fugu
 from fugu.calibration.offer import Calibrated
 from fugu.cli.channels import channel_figures, describe_channel
-from fugu.cli.console import escape, out, say, warn
+from fugu.cli.console import escape, out, say, usable_table, warn
 from fugu.documents.weakness import warnings_of
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.noise.atoms import AtomLaplace
+from fugu.scenario import Scenario
+from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN
+from fugu.utility.usable import Usable
 
 
-def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
-    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
+def judged(mechanism: Calibrated, scenario: Scenario, rows: int | None) -> Usable:
+    """How usable a release of so many rows would be; levers are measured where it is not usable row by row."""
+    found = Usable.of(mechanism.certificate, rows)
+    return found if found.grade in (EXACT, ROW_BY_ROW, UNKNOWN) else fugu.usable(mechanism, scenario, rows=rows)
+
+
+def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | None = None) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public; `usable`: with
+    what would help, if that was measured."""
     certificate = mechanism.certificate
     return {
         "guarantee": str(mechanism.guarantee),
@@ -32,6 +43,7 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
         "warnings": list(warnings_of(certificate, rows)),
         "unit": certificate.body["unit"],
         "fingerprint": certificate.fingerprint,
+        "usable": (Usable.of(certificate, rows) if usable is None else usable).to_json(),
     }
 
 
@@ -43,7 +55,7 @@ def _of_noise(mechanism: Calibrated) -> dict[str, Any]:
     return {"noise": name, "scale": float(noise.scale), "grid": str(noise.grid)}
 
 
-def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
+def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usable: Usable | None = None) -> None:
     """The same in words."""
     certificate = mechanism.certificate
     _describe_noise(mechanism, publish)
@@ -61,6 +73,7 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> No
             f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}",
             markup=False,
         )
+    out.print(usable_table(Usable.of(certificate, rows) if usable is None else usable))
     say("assumptions: " + "; ".join(certificate.assumptions))
     warn(warnings_of(certificate, rows))
 

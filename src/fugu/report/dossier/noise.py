@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.units import published_unit
 from fugu.documents.weakness import WORTHLESS
 from fugu.laws.family import Family
 from fugu.laws.set_family import SetFamily
@@ -17,7 +18,6 @@ from fugu.report.dossier.dossier import Dossier
 from fugu.report.html import Html, tag
 from fugu.report.shell import row, section, stacked
 from fugu.report.views import parts
-from fugu.telling.laws import published_unit
 
 _MOST = 60
 
