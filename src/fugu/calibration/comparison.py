@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 
+from fugu.data.kinds import Column, KindName, to_frame
+from fugu.data.sources import FrameLike
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
 from fugu.visible import Json
@@ -92,6 +94,22 @@ class Comparison:
             for listed in (self.rows, self.beside)
         )
         return {"budget": str(self.budget), "best": self.best.method, "rows": rows, "beside": others}
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+        """All rows as a frame, those beside last, where `beside` is true; `best` is what `calibrate` would take.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the first of pandas, polars
+        and pyarrow that is installed. Numbers that are not known are NaN."""
+        every = [*((row, False) for row in self.rows), *((row, True) for row in self.beside)]
+        taken = next((row for row in self.rows if row.proven and row.released and row == self.best), None)
+        columns: dict[str, Column] = {
+            name: [getattr(row, name) for row, _ in every] for name in (f.name for f in fields(Row))
+        }
+        limits = [self.times_limit(row) for row, _ in every]
+        columns["times_limit"] = [math.nan if x is None else x for x in limits]
+        columns["beside"] = [apart for _, apart in every]
+        columns["best"] = [row is taken for row, _ in every]
+        return to_frame(columns, kind)
 
     def _plain(self, row: Row) -> Json:
         return {**asdict(row), "times_limit": self.times_limit(row)}

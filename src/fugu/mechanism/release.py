@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.sources import FrameLike
 from fugu.documents.certificate import Certificate
 from fugu.fixed import fixed
 from fugu.visible import brief
@@ -25,12 +27,14 @@ class Release:
     published. `scalar`: whether a single value was released.
     `certificate`: the `Certificate` to publish beside them. `interval`: (-h, h), which holds the error of each value
     with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
+    `came`: of which kind the table was.
     """
 
     values: Published
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
+    came: Kind = field(default=Kind(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", fixed(np.asarray(self.values)))
@@ -43,6 +47,23 @@ class Release:
         if self.values.dtype.kind == "U":
             return str(self.values[0])
         return float(self.values[0]) if self.values.ndim == 1 else self.values[0]
+
+    def to_frame(self, kind: KindName | None = None, *, index: bool = False) -> FrameLike | dict[str, Column]:
+        """The published values as a frame of the kind that was released; vectors have a column per coordinate.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was given, or, if that was a file or an array, the first of pandas, polars and pyarrow that is installed.
+        `index`: True to put back the index of a pandas frame. Otherwise rows are numbered anew, since an index is often
+        a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
+        found: FrameLike | dict[str, Column] = self.came.frame(self._columns(), kind, index)
+        return found
+
+    def _columns(self) -> dict[str, Column]:
+        query = self.certificate.body.get("query")
+        name = str(query["publish"]) if query else "value"
+        if self.values.ndim == 1:
+            return {name: self.values}
+        return {f"{name} {k + 1}": self.values[:, k] for k in range(self.values.shape[1])}
 
     def __float__(self) -> float:
         if self.values.size != 1 or self.values.dtype.kind == "U":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.sources import FrameLike
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
 from fugu.queries.statistic import Statistic
@@ -29,12 +31,13 @@ class Answer:
 
     `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
     `mechanisms`: {group: mechanism}, each with its certificate. `recipe`: the question in JSON types, for a release
-    document; None for a predicate in code."""
+    document; None for a predicate in code. `came`: of which kind the table was."""
 
     statistic: Statistic
     cells: tuple[Cell, ...]
     mechanisms: Mapping[str, Additive]
     recipe: Json | None = None
+    came: Kind = field(default=Kind(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanisms", Fixed(self.mechanisms))
@@ -45,6 +48,14 @@ class Answer:
     def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""
         return columns_of(self.cells)
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
+        found: FrameLike | dict[str, Column] = self.came.frame(self.columns(), kind)
+        return found
 
 
 def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
