@@ -131,4 +131,5 @@ def _relation(columns: Mapping[str, Any]) -> Any:
     data = {name: np.asarray(cells) for name, cells in columns.items()}  # found by its name, in the query below
     texts = {name for name, cells in data.items() if cells.dtype.kind in "UO"}
     parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in texts else quoted(n) for n in data)
-    return duckdb.sql("SELECT * FROM data").project(", ".join(parts))
+    found: Any = duckdb.sql("SELECT * FROM data")
+    return found.project(", ".join(parts))

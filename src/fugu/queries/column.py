@@ -20,8 +20,9 @@ def release_column(mechanism: Mechanism, table: TableLike, *, allow_no_noise: bo
     `mechanism`: one calibrated for a scenario from a table; `table`: the private table: a path, a dict of columns, or a
     frame; `allow_no_noise`: True to publish exact values where the beliefs alone meet the budget.
 
-    Returns a `Release`, whose `to_frame` gives a frame of the kind of `table`. Raises `AlreadyReleased`, `NoiselessRelease`, `PriorNotPublic`; `UsageError` for a mechanism
-    that was made for bare laws; `BadTable` for a table without the column.
+    Returns a `Release`, whose `to_frame` gives a frame of the kind of `table`. Raises `AlreadyReleased`,
+    `NoiselessRelease`, `PriorNotPublic`; `UsageError` for a mechanism that was made for bare laws; `BadTable` for a
+    table without the column.
 
     Only the published column and the unit's column are looked at. No cell of the published column is refused; a unit
     that is missing or repeats is, since it is declared public, without saying where or how often."""

@@ -53,7 +53,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
                 told = f"Found array with {count} {what}(s) (shape=({rows}, {size}))"
                 raise BadTable(f"{told} while a minimum of {needed} is required.")
         try:
-            validate_data(self, X if found.frame else np.broadcast_to(0.0, (rows, size)), reset=reset,
+            validate_data(self, np.broadcast_to(0.0, (rows, size)) if found.frame is None else found.frame, reset=reset,
                           skip_check_array=True)  # fmt: skip
         except ValueError as error:
             raise BadTable(plainly(str(error))) from None
