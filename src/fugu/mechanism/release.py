@@ -12,15 +12,22 @@ from numpy.typing import NDArray
 from fugu.data.kinds import Column, Kind, KindName
 from fugu.data.sources import FrameLike
 from fugu.documents.certificate import Certificate
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import laws
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
+from fugu.errors import UsageError
 from fugu.fixed import fixed
 from fugu.visible import brief
 
+_SHOWN = 5
+"""Rows that a notebook shows."""
 Published = NDArray[np.float64 | np.str_]
 """Numbers, or names of categories."""
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Shown):
     """What went out: the published numbers, the certificate that covers them, and an interval for the error.
 
     `values`: the column, one number or vector per row, read-only; names, where categories without an order were
@@ -57,6 +64,30 @@ class Release:
         a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
         found: FrameLike | dict[str, Column] = self.came.frame(self._columns(), kind, index)
         return found
+
+    def plot(self) -> Figure:
+        """How often each published value, or range of values, occurs: a figure for notebooks.
+
+        Of vectors the first coordinates are shown, each by itself. Raises `UsageError` for published names."""
+        if self.values.dtype.kind == "U":
+            raise UsageError("published names have no axis; count them, for instance with collections.Counter")
+        drawn = []
+        for name, column in self._columns().items():
+            counts, edges = np.histogram(np.asarray(column, dtype=np.float64), bins=min(40, max(1, len(self.values))))
+            drawn.append((name, ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()))
+        half = self.interval[1]
+        title = f"The {len(self.values)} published values; each is within {half:.6g} of the exact one with 95 %"
+        return laws(title, next(iter(self._columns())), drawn, "rows")
+
+    def _sheet(self) -> Sheet:
+        names = self.values.dtype.kind == "U"
+        error = [] if names else [("error with 95 %", f"within {self.interval[1]:.6g}")]
+        facts = [("published", f"{len(self.values)} rows of {', '.join(self._columns())}"), *error,
+                 ("promised", repr(self.certificate.budget))]  # fmt: skip
+        columns = self._columns()
+        rows = list(zip(*(np.asarray(column).tolist()[:_SHOWN] for column in columns.values()), strict=True))
+        rest = [f"the first {_SHOWN} of {len(self.values)} rows"] if len(self.values) > _SHOWN else []
+        return Sheet("Release", facts, tuple(columns), rows, rest, self.certificate.warnings)
 
     def _columns(self) -> dict[str, Column]:
         query = self.certificate.body.get("query")
