@@ -67,8 +67,9 @@ class AttackReport(Shown):
         )
 
     def _sheet(self) -> Sheet:
-        facts: list[tuple[str, Cell]] = [("promised", "nothing is known" if self.guarantee is None else repr(self.guarantee)),
-                 ("confidence", f"{float(self.confidence):.10g}"), ("test outputs", self.test)]  # fmt: skip
+        promised = "nothing is known" if self.guarantee is None else repr(self.guarantee)
+        facts: list[tuple[str, Cell]] = [("promised", promised), ("confidence", f"{float(self.confidence):.10g}")]
+        facts.append(("test outputs", self.test))
         head = ("attack", "accuracy", "true positives", "false positives", "epsilon, at least", "note")
         rows = [(a.attack, a.accuracy, a.tpr, a.fpr, a.epsilon_lower, a.note) for a in self.attempts]
         return Sheet("Attacks", facts, head, rows, ["a bound below what is promised proves nothing"])
