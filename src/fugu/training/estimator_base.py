@@ -14,6 +14,7 @@ from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
 from fugu.training.accountant import NoisySGD
+from fugu.training.charging import Keeper, charged
 from fugu.training.choices import choose, penalty_and_radius, together
 from fugu.training.claims import SECRETS
 from fugu.training.inputs import Features, Labels, numbers_of, read, rules, target_of
@@ -40,6 +41,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     """A linear model trained by projected noisy gradient descent; see `LinearRegression` for the parameters."""
 
     _reach: float
+    ledger: Keeper | None
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -61,7 +63,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
 
     def _opened(
         self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any
-    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema]:
+    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema, dict[str, Any]]:
         """Everything public first; then the records, each read by itself."""
         found, cells = self._features(X, 2, True), target_of(y)
         if len(cells) != found.rows:
@@ -71,10 +73,15 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         schema, name = rules(found.texts, scaling, target)
         rows, targets = read(found.columns, cells, schema, name)
         self._missing = scaling.middle
-        return scaling, scaling.rows(rows), targets, prior, schema
+        known = {**dict(zip(found.texts, found.columns, strict=True)), name: cells}
+        return scaling, scaling.rows(rows), targets, prior, schema, known
 
-    def _train(self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool) -> Floats:
-        """Choose, prove, train; sets what can be said about the training."""
+    def _train(
+        self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool, known: dict[str, Any]
+    ) -> Floats:
+        """Choose, prove, charge the ledger, train; sets what can be said about the training.
+
+        `known`: the columns as they stand, which a ledger recognises the data by."""
         budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
         if noiseless:
             self.guarantee_, self.certificate_, self.accountant_, self.noise_ = None, None, None, 0.0
@@ -83,7 +90,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         certificate = TrainingCertificate.issue(
             type(self).__name__, budget, objective, proved, prior.provenance, reading,
         )  # fmt: skip
-        weights = train(rows, targets, objective, proved)
+        weights = charged(self.ledger, certificate, known, lambda: train(rows, targets, objective, proved))
         self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
         self.noise_ = float(cast(Real, proved.noise))
         return weights

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from fugu.data.schema import Schema
 from fugu.data.sources import FrameLike
 from fugu.numbers.exact import Real, VectorLike
+from fugu.training.charging import Keeper
 from fugu.training.estimator_base import Floats, PrivateLinear
 from fugu.training.inputs import Labels
 from fugu.training.losses import Hinge, Logistic, Loss, Squared
@@ -53,6 +54,8 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
       weights): None chooses from the sizes of the data and epsilon alone. `fit_intercept`: whether there is one.
     - `private`: "both", or only the "features", or only the "target" of the records; the rest is public.
     - `ordered`: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times.
+    - `ledger`: a `fugu.Ledger`, which is charged before the first step; the same training of the same rows gives the
+      same model back, and any other one is refused once the budget is spent. None: nothing prevents a second training.
 
     After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate`), accountant_ (a `NoisySGD`),
     noise_.
@@ -84,12 +87,13 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         fit_intercept: bool = True,
         private: Private = "both",
         ordered: bool = False,
+        ledger: Keeper | None = None,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
         self.bounds, self.max_norm, self.target_bounds = bounds, max_norm, target_bounds
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered = private, ordered
+        self.private, self.ordered, self.ledger = private, ordered, ledger
 
     def _loss(self) -> Loss:
         return Squared(self.clip)
@@ -109,8 +113,8 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         reading: Schema | None = None,
     ) -> LinearRegression:  # fmt: skip
         target = TargetScaling.of(self.target_bounds, self.fit_intercept)
-        scaling, rows, numbers, prior, own = self._opened(X, y, target, order, groups)
-        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless)
+        scaling, rows, numbers, prior, own, known = self._opened(X, y, target, order, groups)
+        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless, known)
         coef, intercept = target.back(*scaling.back(weights))
         self.coef_, self.intercept_ = coef, intercept
         return self
@@ -138,8 +142,8 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         reading: Schema | None = None,
     ) -> Self:  # fmt: skip
         labels = Labels.of(self.classes, self.other)
-        scaling, rows, places, prior, own = self._opened(X, y, labels, order, groups)
-        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless)
+        scaling, rows, places, prior, own, known = self._opened(X, y, labels, order, groups)
+        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless, known)
         self.classes_ = labels.classes
         coef, intercept = scaling.back(weights)
         self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
@@ -164,9 +168,9 @@ class LogisticRegression(_Classifier):
     """Logistic regression with clipped gradients for two classes, private for correlated records.
 
     Parameters: `epsilon`, `delta`, `prior`, `bounds`, `max_norm`, `clip`, `penalty`, `epochs`, `batch_size`,
-    `learning_rate`, `radius`, `fit_intercept`, `private` and `ordered` as in `LinearRegression`; `classes`, needed, are
-    the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a missing one,
-    counts as, None for the one that stands first.
+    `learning_rate`, `radius`, `fit_intercept`, `private`, `ordered` and `ledger` as in `LinearRegression`; `classes`,
+    needed, are the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a
+    missing one, counts as, None for the one that stands first.
 
     >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
     >>> model = LogisticRegression(epsilon=2, bounds=(-1, 1), classes=("no", "yes"))
@@ -193,12 +197,13 @@ class LogisticRegression(_Classifier):
         fit_intercept: bool = True,
         private: Private = "both",
         ordered: bool = False,
+        ledger: Keeper | None = None,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
         self.bounds, self.max_norm, self.classes, self.other = bounds, max_norm, classes, other
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered = private, ordered
+        self.private, self.ordered, self.ledger = private, ordered, ledger
 
     def _loss(self) -> Loss:
         return Logistic()
@@ -214,9 +219,9 @@ class LinearSVC(_Classifier):
     """A linear support vector classifier, its hinge smoothed over `width`, private for correlated records.
 
     Parameters: `epsilon`, `delta`, `prior`, `bounds`, `max_norm`, `clip`, `penalty`, `epochs`, `batch_size`,
-    `learning_rate`, `radius`, `fit_intercept`, `private` and `ordered` as in `LinearRegression`; `classes`, needed, are
-    the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a missing one,
-    counts as, None for the one that stands first; `width` is a number above 0.
+    `learning_rate`, `radius`, `fit_intercept`, `private`, `ordered` and `ledger` as in `LinearRegression`; `classes`,
+    needed, are the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a
+    missing one, counts as, None for the one that stands first; `width` is a number above 0.
     """
 
     def __init__(
@@ -239,12 +244,13 @@ class LinearSVC(_Classifier):
         fit_intercept: bool = True,
         private: Private = "both",
         ordered: bool = False,
+        ledger: Keeper | None = None,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
         self.bounds, self.max_norm, self.classes, self.other, self.width = bounds, max_norm, classes, other, width
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered = private, ordered
+        self.private, self.ordered, self.ledger = private, ordered, ledger
 
     def _loss(self) -> Loss:
         return Hinge(self.width)
