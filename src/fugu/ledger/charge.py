@@ -139,8 +139,8 @@ Chargeable = Charge | Certificate | TrainingCertificate | Mechanism | PerEntry
 def read_mechanism(mechanism: object, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
     """The charge of what is to run, and a digest of the question: the same id must ask the same question again.
 
-    Read from a `Charge`, a `Certificate`, a `TrainingCertificate`, a fugu `Mechanism`, or a mechanism that is private for each entry and says so
-    in its `charge`: `PerEntryDP`, and queries on sequences."""
+    Read from a `Charge`, a `Certificate`, a `TrainingCertificate`, a fugu `Mechanism`, or a mechanism that is private
+    for each entry and says so in its `charge`: `PerEntryDP`, and queries on sequences."""
     if not isinstance(point_masses, bool):
         raise UsageError("point_masses is True or False")
     if isinstance(mechanism, Charge):

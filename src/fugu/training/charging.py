@@ -26,7 +26,7 @@ class Keeper(Protocol):
         """Refuse `data` that is known otherwise, or that is not what this budget is for."""
 
     def spend(self, request: str, mechanism: Any, produce: Callable[[], T]) -> T:
-        """Charge `mechanism` under the name `request`, run `produce` once, and return what is stored for the request."""
+        """Charge `mechanism` under the name `request`, run `produce` once; what is stored for the request."""
 
 
 def charged(

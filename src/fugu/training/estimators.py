@@ -18,24 +18,20 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fugu.data.private import numbers, places
 from fugu.data.schema import Schema
-from fugu.data.sources import FrameLike
-from fugu.numbers.exact import Real, VectorLike
+from fugu.numbers.exact import Real
+from fugu.training.assessment import Assessment, of_labels, of_numbers
 from fugu.training.charging import Keeper
 from fugu.training.estimator_base import Floats, PrivateLinear
-from fugu.training.inputs import Labels
+from fugu.training.inputs import Labels, target_of
 from fugu.training.losses import Hinge, Logistic, Loss, Squared
 from fugu.training.reading import PriorLike
 from fugu.training.scaling import TargetScaling
+from fugu.training.types import Column, Range, Samples
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
 
-Samples = ArrayLike | FrameLike
-"""Rows of features: an array, a list of rows, or a frame."""
-Column = Sequence[object] | NDArray[np.generic]
-"""One value per row."""
-Range = tuple[Real | VectorLike, Real | VectorLike]
-"""(low, high), each a number or one per feature."""
 Private = Literal["both", "features", "target"]
 
 
@@ -119,6 +115,13 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         self.coef_, self.intercept_ = coef, intercept
         return self
 
+    def assess(self, X: Samples, y: Column) -> Assessment:
+        """R² and the constant guess on rows `X` with numbers `y` that are public, never those trained on.
+
+        Returns an `Assessment`, with a sentence where the model is not clearly better than the constant guess."""
+        schema = Schema({"y": TargetScaling.of(self.target_bounds, self.fit_intercept).field}, absent=())
+        return of_numbers(self._linear(X), numbers(schema, schema.read({"y": target_of(y)}), "y"))
+
     def predict(self, X: Samples) -> Floats:
         """The fitted value of each row of `X`."""
         return self._linear(X)
@@ -148,6 +151,15 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         coef, intercept = scaling.back(weights)
         self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
         return self
+
+    def assess(self, X: Samples, y: Column) -> Assessment:
+        """Accuracy, AUC and the constant guess on rows `X` with labels `y` that are public, never those trained on.
+
+        Returns an `Assessment`, with a sentence where the model is not clearly better than the constant guess."""
+        labels = Labels.of(self.classes, self.other)
+        schema = Schema({"y": labels.field}, absent=())
+        found = schema.read({"y": target_of(y)})
+        return of_labels(self._linear(X), places(schema, found, "y", labels.values) == 1)
 
     def decision_function(self, X: Samples) -> Floats:
         """One number per row of `X`, positive for the second class."""

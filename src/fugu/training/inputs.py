@@ -160,7 +160,7 @@ class Labels:
                 "give classes=, the two labels, such as ('no', 'yes'): labels that are taken from private data tell "
                 "which ones occur in it"
             )
-        given = _listed(classes)
+        given = listed(classes)
         names = [canonical(label) for label in given]
         if len(given) != 2 or None in names or len(set(names)) < 2 or Categories([str(n) for n in names]).twins:
             raise UsageError("classes must hold two different labels, texts or numbers")
@@ -182,7 +182,8 @@ class Labels:
         return Field("category", self.values, outside=self.other, missing=self.other)
 
 
-def _listed(classes: Any) -> list[Any]:
+def listed(classes: Any) -> list[Any]:
+    """What was declared as a list; nothing for what is none."""
     if isinstance(classes, str | bytes | Set | Mapping) or not isinstance(classes, Iterable):
         return []  # a set has no first
     return list(classes)
