@@ -8,10 +8,10 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise",
-    "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents", "scenario", "mechanism",
-    "utility", "calibration", "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger",
-    "publication", "auditing", "papers", "report", "examples", "cli",
+    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "drawing",
+    "guarantee", "noise", "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents",
+    "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate", "telling",
+    "verifier", "ledger", "publication", "auditing", "papers", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300
 LONG = {

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 
 from fugu.calibration.names import called
+from fugu.data.kinds import Column, KindName, to_frame
+from fugu.data.sources import FrameLike
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import bars
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
 from fugu.utility.usable import Usable
@@ -36,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """All methods side by side, what `compare` returns; prints as a table.
 
     `rows`: one `Row` per noise and method, from the crudest method to the exact one. `budget`: what they were asked to
@@ -128,6 +134,49 @@ class Comparison:
             "ordinary": ordinary,
             "usable": self.usable.to_json(),
         }
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+        """All rows as a frame, those beside last, where `beside` is true; `best` is what `calibrate` would take.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the first of pandas, polars
+        and pyarrow that is installed. Numbers that are not known are NaN."""
+        every = [*((row, False) for row in self.rows), *((row, True) for row in (*self.beside, *self.ordinary))]
+        taken = self._taken
+        columns: dict[str, Column] = {
+            name: [getattr(row, name) for row, _ in every] for name in (f.name for f in fields(Row))
+        }
+        limits = [self.times_limit(row) for row, _ in every]
+        columns["times_limit"] = [math.nan if x is None else x for x in limits]
+        columns["beside"] = [apart for _, apart in every]
+        columns["best"] = [row is taken for row, _ in every]
+        return to_frame(columns, kind)
+
+    def plot(self) -> Figure:
+        """The expected error of each method as bars, its scale as diamonds: a figure for notebooks."""
+        taken = self._taken
+        sizes = [
+            (f"{r.method}, {r.noise}" + (" ★" if r is taken else ""), r.expected_absolute, r.scale, r is taken)
+            for r in (*self.rows, *self.beside)
+            if r.proven
+        ]
+        title = f"How far the noise of each method moves a published value on average, for {self.budget!r}"
+        return bars(title, "units of the published value", sizes, ("average error", "scale of the noise"))
+
+    @property
+    def _taken(self) -> Row | None:
+        """The best row, if there is one."""
+        proven = [r for r in self.rows if r.proven and r.released]
+        return self.best if proven else None
+
+    def _sheet(self) -> Sheet:
+        head = ("method", "noise", "scale", "E|error|", "E error²", "true epsilon", "proven", "note")
+        taken = self._taken
+        rows = [
+            (f"{r.method} ★" if r is taken else r.method, r.noise, r.scale, r.expected_absolute, r.expected_squared,
+             r.epsilon, r.proven, r.note if r.proven else r.note or r.why)
+            for r in (*self.rows, *self.beside, *self.ordinary)
+        ]  # fmt: skip
+        return Sheet(f"Comparison for {self.budget!r}", (), head, rows, ["★: what calibrate takes"] if taken else [])
 
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method), "times_limit": self.times_limit(row)}

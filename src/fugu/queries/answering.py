@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Column, Schema, Table
+from fugu.data.kinds import Kind
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
@@ -121,7 +122,8 @@ def answer(
     prepared = prepare(
         table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
     )
-    return prepared.release(allow_no_noise)
+    came = Kind.of(table)
+    return replace(prepared.release(allow_no_noise), came=came)
 
 
 def prepare(

@@ -4,6 +4,7 @@ To add a section: a file with a function from a `Dossier` to markup, or None, an
 
 from collections.abc import Callable, Iterable
 
+from fugu.drawing.html import Html
 from fugu.report.dossier.books import books
 from fugu.report.dossier.bounds import bounds
 from fugu.report.dossier.channels import channels
@@ -13,7 +14,6 @@ from fugu.report.dossier.noise import noise
 from fugu.report.dossier.people import people
 from fugu.report.dossier.signing import checking, end, rests, sign
 from fugu.report.dossier.wrong_beliefs import whatever_is_believed
-from fugu.report.html import Html
 from fugu.report.sections.beyond import beyond
 from fugu.report.sections.choice import choice
 from fugu.report.sections.coordinates import coordinates

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from fugu.documents.certificate import Certificate
 from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.documents.weakness import warnings_of
-from fugu.report import text
-from fugu.report.html import Html, tag
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.report.kinds.promise import Promise, footer, limits, meaning, signature
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections.exchange import exchange

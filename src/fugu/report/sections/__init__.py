@@ -4,7 +4,7 @@ To add one: a file with a function that returns markup, or None where it has not
 
 from collections.abc import Callable
 
-from fugu.report.html import Html
+from fugu.drawing.html import Html
 from fugu.report.sections.beyond import beyond
 from fugu.report.sections.choice import choice
 from fugu.report.sections.coordinates import coordinates
