@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -99,7 +99,8 @@ class Mechanism(ABC):
         Returns a `Release`. Raises `AlreadyReleased` the second time, `NoiselessRelease` where exact values would go
         out unasked, `PriorNotPublic` for the very values that the beliefs were fitted on.
 
-        Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
+        Dates go out as dates, the nearest to the released number of days; what `then` adds looks at the numbers, and
+        `simulate` gives them. Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
         support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
         median, where it says nothing), as part of the query."""
         column, scalar = self._column(values, already_mapped)
@@ -116,7 +117,9 @@ class Mechanism(ABC):
             )
         for token in dict.fromkeys(self._tokens()):
             token.take()
-        return self._released(column, scalar, OS)
+        found = self._released(column, scalar, OS)
+        dates = self.context.dates
+        return found if dates is None else replace(found, values=dates.written(found.values.astype(np.float64)))
 
     def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:
         """A draw from `rng`, for experiments only: it is not a release, and nothing is spent.

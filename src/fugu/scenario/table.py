@@ -12,6 +12,7 @@ from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
 from fugu.data.field import Field
+from fugu.data.moments import days_text
 from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS
@@ -131,7 +132,10 @@ def from_table(
         fitted,
         pairs,
         report=report,
-        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
+        assumptions=(
+            *_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
+            *_dates(publish, reading.fields[publish]),
+        ),
         sampled=sampled,
         empirical=None if fitted is laws else laws,
         query=query,
@@ -139,7 +143,7 @@ def from_table(
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema, sampled),
+        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema, sampled, reading.fields[publish]),
     )
 
 
@@ -265,6 +269,17 @@ def _assumptions(
     return (*found, *(() if sampled is None else meaning(sampled)))
 
 
+def _dates(publish: str, known: Field) -> tuple[str, ...]:
+    """How dates are numbers, if they are published."""
+    if known.origin is None:
+        return ()
+    step = "" if known.step == 1 else f", in steps of {known.step} days"
+    return (
+        f"{publish} is a date: its number is the days since {known.origin.isoformat()}{step}; noise is in days, and "
+        "released numbers are written as the nearest date, which is a function of them alone",
+    )
+
+
 def _recipe(
     query: Query,
     spec: Protect,
@@ -275,10 +290,13 @@ def _recipe(
     components: int | str | None,
     schema: Schema | None,
     sampled: Sampled | None,
+    known: Field,
 ) -> dict[str, Any] | None:
     if spec.json is None:
         return None
-    bins = query.edges or (None if query.nominal else query.categories)
+    bins: Sequence[float | str] | None = query.edges or (None if query.nominal else query.categories)
+    if known.origin is not None and query.edges is not None:
+        bins = [days_text(known.origin, edge) for edge in query.edges]
     return {
         "publish": query.publish,
         "protect": spec.json,
