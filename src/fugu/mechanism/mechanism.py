@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
@@ -19,13 +18,13 @@ from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
+from fugu.mechanism.post import Step, moves
 from fugu.mechanism.release import Release
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import Objective
 
 Column = NDArray[np.float64]
-Step = Callable[[Column], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,10 +98,10 @@ class Mechanism(ABC):
         Returns a `Release`. Raises `AlreadyReleased` the second time, `NoiselessRelease` where exact values would go
         out unasked, `PriorNotPublic` for the very values that the beliefs were fitted on.
 
-        Dates go out as dates, the nearest to the released number of days; what `then` adds looks at the numbers, and
-        `simulate` gives them. Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
+        Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
         support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
-        median, where it says nothing), as part of the query."""
+        median, where it says nothing), as part of the query. Dates go out as dates, the nearest to the released number
+        of days; what `then` adds looks at the numbers, and `simulate` gives them."""
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)
         if self._silent() and not allow_no_noise:
@@ -134,7 +133,9 @@ class Mechanism(ABC):
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
         drawn = self._processed(self._draw(clipped(column, self.context.shares), source))
-        return Release(drawn, scalar, self.certificate, self.interval(0.95))
+        low, high = self.interval(0.95)
+        further = moves(self.post)
+        return Release(drawn, scalar, self.certificate, (low - further, high + further))
 
     def _processed(self, drawn: Column) -> Column:
         for step in self.post:

@@ -233,7 +233,7 @@ class Query:
 def _in_days(publish: str, bins: object, missing: str | float, known: Field) -> tuple[object, str | float]:
     """Edges and the rule for missing cells of a column of dates, as days since its origin."""
     if is_list(bins) and bins and is_texts(bins):
-        bins = [known.day(edge) for edge in bins]  # type: ignore[attr-defined]
+        bins = [known.day(edge) for edge in bins]
         if not all(map(math.isfinite, bins)):
             raise UsageError(f"column {publish!r} holds dates, so the edges of its bins are dates, such as 2020-01-31")
     if isinstance(missing, str) and missing not in (REFUSE, _DROP):

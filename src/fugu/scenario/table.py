@@ -12,7 +12,6 @@ from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.counts import Counts
 from fugu.data.digest import column_digest
 from fugu.data.field import Field
-from fugu.data.moments import days_text
 from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS
@@ -33,6 +32,7 @@ from fugu.scenario.confident import level_of, moved_by, sampled_of_counts
 from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
 from fugu.scenario.fitted import fitted_laws
 from fugu.scenario.query import Query
+from fugu.scenario.recipe import dates_told, recipe_of
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
 
@@ -134,7 +134,7 @@ def from_table(
         report=report,
         assumptions=(
             *_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
-            *_dates(publish, reading.fields[publish]),
+            *dates_told(publish, reading.fields[publish]),
         ),
         sampled=sampled,
         empirical=None if fitted is laws else laws,
@@ -143,7 +143,7 @@ def from_table(
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema, sampled, reading.fields[publish]),
+        recipe=recipe_of(query, spec, said, unit, prior, public_prior, components, schema, sampled, reading),
     )
 
 
@@ -267,46 +267,3 @@ def _assumptions(
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
     return (*found, *(() if sampled is None else meaning(sampled)))
-
-
-def _dates(publish: str, known: Field) -> tuple[str, ...]:
-    """How dates are numbers, if they are published."""
-    if known.origin is None:
-        return ()
-    step = "" if known.step == 1 else f", in steps of {known.step} days"
-    return (
-        f"{publish} is a date: its number is the days since {known.origin.isoformat()}{step}; noise is in days, and "
-        "released numbers are written as the nearest date, which is a function of them alone",
-    )
-
-
-def _recipe(
-    query: Query,
-    spec: Protect,
-    pairs: str | Sequence[Sequence[str]],
-    unit: str | None,
-    prior: str,
-    public_prior: bool,
-    components: int | str | None,
-    schema: Schema | None,
-    sampled: Sampled | None,
-    known: Field,
-) -> dict[str, Any] | None:
-    if spec.json is None:
-        return None
-    bins: Sequence[float | str] | None = query.edges or (None if query.nominal else query.categories)
-    if known.origin is not None and query.edges is not None:
-        bins = [days_text(known.origin, edge) for edge in query.edges]
-    return {
-        "publish": query.publish,
-        "protect": spec.json,
-        "pairs": pairs,
-        "prior": prior,
-        "bins": None if bins is None else list(bins),
-        "missing": query.missing,
-        "unit": unit,
-        "public_prior": bool(public_prior),
-        **({} if components is None else {"components": components}),
-        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
-        **({} if schema is None else {"schema": schema.to_json()}),
-    }
