@@ -13,6 +13,7 @@ from fugu.calibration.channel_plan import plan_channel
 from fugu.calibration.offer import Calibrated
 from fugu.calibration.rows import RowsNeeded, rows_needed
 from fugu.cli import options
+from fugu.cli.after import After
 from fugu.cli.channels import Wanted
 from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, usable_table, warn
 from fugu.cli.describing import describe, figures, judged
@@ -190,6 +191,8 @@ def calibrate(
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
     cap: options.Cap = None,
+    clip: options.Clip = None,
+    round_: options.Round = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
     report: Annotated[
         str | None, typer.Option(help="Write the page to sign before anything is released here (HTML).")
@@ -208,7 +211,7 @@ def calibrate(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
-        made = wanted.made(scenario, options.budget(epsilon, delta, alpha))
+        made = After(clip, round_).applied(wanted.made(scenario, options.budget(epsilon, delta, alpha)))
         if report is not None or attack:
             Pages(report, attack).before(_going(scenario, made, table), as_json)
         usable = judged(made, scenario, scenario.report.used)

@@ -38,6 +38,7 @@ def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | Non
         "expected_squared_error": mechanism.expected_error("squared"),
         "interval_95": list(mechanism.interval(0.95)),
         "remap": (certificate.body.get("remap") or {}).get("loss"),
+        "post": list(certificate.body.get("post", [])),
         "scales": certificate.scales,
         "assumptions": list(certificate.assumptions),
         "warnings": list(warnings_of(certificate, rows)),
@@ -65,7 +66,10 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usabl
     say(f"worst pair: {certificate.worst_pair}")
     if getattr(mechanism, "names", None) is None:
         half = mechanism.interval(0.95)[1]
-        out.print(f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{half:.6g}")
+        days = " days" if mechanism.context.dates is not None else ""
+        out.print(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
+    if steps := certificate.body.get("post"):
+        say(f"afterwards: {', '.join(steps)}; a function of what goes out, so it costs nothing. Errors are before it")
     empirical = certificate.body.get("empirical")
     if empirical is not None:
         loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"

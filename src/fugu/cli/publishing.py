@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fugu.cli.after import After
 from fugu.cli.calibrating import scenario_of
 from fugu.cli.channels import Wanted
 from fugu.cli.charging import Account
@@ -45,6 +46,7 @@ class ColumnAsked:
     allow_no_noise: bool
     public_reference: bool
     wanted: Wanted
+    after: After
 
     def scenario(self) -> Scenario:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
@@ -62,7 +64,7 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
-        mechanism = asked.wanted.made(scenario, asked.budget)
+        mechanism = asked.after.applied(asked.wanted.made(scenario, asked.budget))
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private = open_column(mechanism, asked.table)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fugu.cli import options
+from fugu.cli.after import After
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.channels import Wanted
 from fugu.cli.charging import UNCHARGED, account_of
@@ -56,6 +57,8 @@ def release(
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
     cap: options.Cap = None,
+    clip: options.Clip = None,
+    round_: options.Round = None,
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
@@ -112,13 +115,14 @@ def release(
     if not is_name(data):
         raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
     budget = options.budget(epsilon, delta, alpha)
-    wanted = Wanted(noise, method, grid, remap, mechanism, loss, cap)
+    wanted, after = Wanted(noise, method, grid, remap, mechanism, loss, cap), After(clip, round_)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
         "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
         "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
+        **after.told(),
         "order": order, "state": state, "smoothing": smoothing,
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
@@ -132,7 +136,8 @@ def release(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
-            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
+            round=round_,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -159,7 +164,7 @@ def release(
         _refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
-            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap,
+            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_,
         )  # fmt: skip
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
@@ -172,7 +177,7 @@ def release(
     _refuse("for --query only", by=by, bounds=bounds, step=step)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
-        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted,
+        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
 

@@ -77,7 +77,15 @@ def page_of(certificate: Certificate) -> str:
 
 
 def noise_told(certificate: Certificate) -> Json:
-    """The noise as it is drawn, in the units of the published numbers, and in words."""
+    """The noise as it is drawn, in the units of the published numbers, what is done afterwards, and both in words."""
+    drawn, steps = _drawn(certificate), certificate.body.get("post")
+    if not steps:
+        return drawn
+    named = [str(step) for step in steps]
+    return {**drawn, "post": named, "words": f"{drawn['words']}; afterwards {', '.join(named)}, which costs nothing"}
+
+
+def _drawn(certificate: Certificate) -> Json:
     stated, unit = certificate.body["noise"], published_unit(certificate)
     if stated["kind"] == CorrelatedGaussian.name:
         words = f"Gaussian noise on {certificate.dimension} numbers together, correlated as the certificate says"
