@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
+from fugu.mechanism.vector import VectorAdditive
 from fugu.queries.statistic import Statistic
 from fugu.visible import Json, brief
 
@@ -33,7 +34,7 @@ class Answer:
 
     statistic: Statistic
     cells: tuple[Cell, ...]
-    mechanisms: Mapping[str, Additive]
+    mechanisms: Mapping[str, Additive | VectorAdditive]
     recipe: Json | None = None
 
     def __post_init__(self) -> None:

@@ -84,7 +84,7 @@ def _loss(family: Family, noise: Drawn, budget: Asked, pair: tuple[int, int, str
 def _pure(
     p: list[Fraction], q: list[Fraction], r: Fraction, epsilon: Fraction, work: Work
 ) -> tuple[tuple[Fraction, Fraction], bool]:
-    """Bounds on the largest loss, and whether it is surely above epsilon: all sets {p > t q}, from the highest p / q."""
+    """Bounds on the largest loss, and whether it is above epsilon: all sets {p > t q}, from the highest p / q."""
     order = sorted(range(len(p)), key=lambda x: (q[x] == 0, p[x] / q[x] if q[x] else p[x]), reverse=True)
     sums = list(zip(accumulate(p[x] for x in order), accumulate(q[x] for x in order), strict=True))
     work.take(8 * len(sums), _SPARE)
@@ -147,8 +147,7 @@ def _scaled(p: Fraction, q: Fraction, grown: tuple[int, int], factor: tuple[int,
 
 
 def _weighed(sums: list[list[int]], down: tuple[int, int], bits: int) -> tuple[Fraction, Fraction]:
-    """sum over n of P(one set of n cells) times the sum over such sets: rho^n (1 - rho)^(k - n), rho = e^-r / (1 + e^-r)
-    = x / (1 + x), so that the product is x^n / (1 + x)^k."""
+    """sum over n of P(one set of n cells) times the sum over such sets: x^n / (1 + x)^k, x = e^-r."""
     x_low, x_high = (Fraction(x, 1 << bits) for x in down)
     k = len(sums) - 1
     low = sum((Fraction(a, 1 << bits) * x_low**n for n, (a, _) in enumerate(sums)), Fraction(0)) / (1 + x_high) ** k
