@@ -13,6 +13,7 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
+from fugu.mechanism.vector import VectorAdditive
 from fugu.queries.statistic import Statistic
 from fugu.visible import Json, brief
 
@@ -39,7 +40,7 @@ class Answer(Shown):
 
     statistic: Statistic
     cells: tuple[Cell, ...]
-    mechanisms: Mapping[str, Additive]
+    mechanisms: Mapping[str, Additive | VectorAdditive]
     recipe: Json | None = None
     came: Kind = field(default=Kind(), compare=False)
 

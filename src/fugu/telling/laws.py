@@ -24,7 +24,7 @@ _OF_NOISE = {
     "gaussian": "docs/proofs/gaussian.md",
     "atoms": "docs/proofs/atoms.md",
 }
-_SETS = "docs/proofs/sets.md"
+_SETS, _CELLS = "docs/proofs/sets.md", "docs/proofs/histograms.md"
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
@@ -65,6 +65,8 @@ def told_of_laws(certificate: Certificate, noise: Json) -> Told:
 
 def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
+    if certificate.kind == "vector" and any(item.shape == "cells" for item in certificate.laws):
+        return _CELLS
     if certificate.kind in _PAGE:
         return _PAGE[certificate.kind]
     if any(item.shape == "sets" for item in certificate.laws):
@@ -100,7 +102,8 @@ def _drawn(certificate: Certificate) -> Json:
         return {**figures, "words": "no noise: the beliefs alone suffice"}
     names = {"laplace": "Laplace noise", "gaussian": "Gaussian noise", "atoms": "Laplace noise on the known values"}
     name = names.get(stated["kind"], f"{stated['kind']} noise")
-    each = f" on each of {certificate.dimension} numbers" if certificate.dimension > 1 else ""
+    what = "counts" if any(item.shape == "cells" for item in certificate.laws) else "numbers"
+    each = f" on each of {certificate.dimension} {what}" if certificate.dimension > 1 else ""
     grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
     if (remap := certificate.body.get("remap")) is not None:
         figures, grid = {**figures, "remap": remap["loss"]}, f", moved to the least expected {remap['loss']} loss"
