@@ -84,7 +84,9 @@ class Together(Protocol):
         `charges`: the guarantee of each, what it reads as JSON text (None: unknown, hence anything), how often."""
 
 
-Believed = Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+Believed = (
+    Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+)
 """A prior; or a list or mapping of the priors of blocks (users) that are independent of each other."""
 
 

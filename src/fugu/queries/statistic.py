@@ -1,4 +1,4 @@
-"""`Statistic`: what is asked of a table, such as "mean(chol)" or "count(smoker=yes)"; `Question`: what a session is asked."""
+"""`Statistic`: what is asked of a table, such as "mean(chol)"; `Question`: what a session is asked."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ _SHAPES = {"count": 0, "proportion": 0, "quantile": 2, "top": 2, **dict.fromkeys
 _NUMBERED = {"quantile": "a number strictly between 0 and 1", "top": "a whole number of at least 1"}
 """Kinds whose second part in the brackets is a number, and which."""
 _BY = re.compile(r"(?P<what>.*[^\s])\s+by\s+(?P<by>.+)", re.IGNORECASE | re.DOTALL)
-_QUESTIONS = "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
+_QUESTIONS = (
+    "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Question:
 
     @staticmethod
     def parse(text: str) -> Question:
-        """Read kind(column), count(column=value), quantile(column, q), top(column, k), each with or without " by column".
+        """Read kind(column), count(column=value), quantile(column, q) or top(column, k), with or without " by column".
 
         `text`: the question; "count" alone asks for the number of rows, which is public."""
         what, by = _split(text)

@@ -27,10 +27,14 @@ from fugu.queries.type_laws import TypeLaws
 
 Charged = Sequence[tuple[Guarantee, str | None, int]]
 _PURE = (
-    "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only some "
-    "columns are read, and a delta path by path is false",
-    "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose columns "
-    "are fixed beforehand",
+    (
+        "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only some "
+        "columns are read, and a delta path by path is false"
+    ),
+    (
+        "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose columns "
+        "are fixed beforehand"
+    ),
 )
 
 

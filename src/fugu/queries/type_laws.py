@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
-from fugu.queries.features import Codes, Feature
 from fugu.priors.record_laws import LEAST_ROWS
+from fugu.queries.axes import Codes
+from fugu.queries.features import Feature
 from fugu.queries.laws import Mask
 from fugu.queries.session_state import KnownLaw
 
@@ -61,12 +62,11 @@ class TypeLaws:
         rows = self._rows_of(known)
         if rows is None:
             return None
-        inside = codes if known == () else codes[rows]
+        inside = codes[rows]
         present, places = np.unique(inside, return_inverse=True)
         given = {}
         for secret, mask in self.masks.items():
-            own = mask if known == () else mask[rows]
-            counts = np.bincount(places.reshape(-1)[own], minlength=len(present)).astype(np.int64)
+            counts = np.bincount(places.reshape(-1)[mask[rows]], minlength=len(present)).astype(np.int64)
             if known and int(counts.sum()) < LEAST_ROWS:
                 return None
             given[secret] = counts
@@ -91,6 +91,8 @@ class TypeLaws:
 
     def _rows_of(self, known: Known) -> Codes | None:
         """The rows of the reference with these groups; None if the reference cannot tell."""
+        if not known:
+            return np.arange(len(self.table))
         columns = tuple(column for column, _ in known)
         if any(column not in self.groups for column in columns):
             return None
@@ -101,4 +103,3 @@ class TypeLaws:
                 found.setdefault(groups, []).append(row)
             self._rows[columns] = {groups: np.array(rows, dtype=np.int64) for groups, rows in found.items()}
         return self._rows[columns].get(tuple(group for _, group in known))
-

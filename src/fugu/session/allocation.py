@@ -115,7 +115,7 @@ def _slopes(room: Room, plans: Sequence[Plan], own: Sequence[Fraction]) -> list[
 def relative_error(books: Books, room: Room, plan: Plan) -> float:
     """c with a relative error of about c / (own epsilon), as the reference and the public number of rows show."""
     belief, feature = books.belief, plan.features[-1]
-    rows = sum(room.types.rows) / max(len({g for g in _groups(room, plan)}), 1)
+    rows = sum(room.types.rows) / max(len(set(_groups(room, plan))), 1)
     if not isinstance(feature, Coded | Squared) or plan.question.kind == "quantile":
         return 2 * (feature.top + 1) / rows
     if not set(feature.columns) <= set(belief.table.columns):

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from fugu.data.private import Private
 from fugu.errors import BudgetExceeded, NotComposable
@@ -23,7 +23,7 @@ from fugu.ledger.fingerprint import fingerprints
 from fugu.queries.noised import Noised
 from fugu.queries.table_belief import Charged, TableBelief, questions_in, reads_of
 
-Value = list[Any]
+Value = TypeVar("Value")
 
 
 class Books(ABC):
@@ -58,7 +58,7 @@ class InMemory(Books):
     belief: TableBelief
     budget: Pure
     _charged: dict[str, Charge] = field(default_factory=dict)
-    _values: dict[str, Value] = field(default_factory=dict)
+    _values: dict[str, Any] = field(default_factory=dict)
 
     def charges(self) -> Charged:
         return [(charge.guarantee, charge.reads, 1) for charge in self._charged.values()]
@@ -76,7 +76,8 @@ class InMemory(Books):
             self._charged[request] = charge
         if request not in self._values:
             self._values[request] = produce()
-        return self._values[request]
+        found: Value = self._values[request]
+        return found
 
 
 @final

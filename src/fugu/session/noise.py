@@ -50,8 +50,8 @@ class Room:
         asked = Pure(plain(self.target - self.before))
         return BudgetExceeded(
             f"nothing is left for {what}: spent {float(self.before):.6g} of {float(self.budget.epsilon):g}, and no "
-            f"noise keeps it within {float(self.target):.6g}. Allow it a larger epsilon, or repeat an earlier question, "
-            "which costs nothing",
+            f"noise keeps it within {float(self.target):.6g}. Allow it a larger epsilon, or repeat an earlier "
+            "question, which costs nothing",
             spent=Pure(plain(self.before)),
             asked=asked,
             left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),

@@ -25,14 +25,14 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.numbers.exact import Real, number
 from fugu.queries.answered import Cell
 from fugu.queries.asking import Bins, Options, Plan, plan_of
+from fugu.queries.axes import Codes
 from fugu.queries.drawing import cells_of, draw
-from fugu.queries.features import Codes
 from fugu.queries.noised import Noised
 from fugu.queries.session_state import SessionState
 from fugu.queries.statistic import Question
 from fugu.session.allocation import allotted
 from fugu.session.answers import SessionAnswer
-from fugu.session.books import Books, InMemory, OnDisk, Value, charge_for
+from fugu.session.books import Books, InMemory, OnDisk, charge_for
 from fugu.session.kinds import Kinds
 from fugu.session.noise import least_noise
 from fugu.session.opening import open_table, require_pure
@@ -173,9 +173,7 @@ class Session(Kinds):
             each = iter(found)
             return [self._sizes(asked) if asked.sized else next(each) for asked, _ in items]
 
-    def spend(
-        self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None
-    ) -> PerEntryRelease:
+    def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
 
         - `mechanism`: a `PerEntryDP` with a pure epsilon; it gets the column as it was read (an array), or a dict of
@@ -251,7 +249,7 @@ class Session(Kinds):
             for plan, one, values in zip(plans, found, drawn, strict=True)
         ]
 
-    def _drawn(self, questions: Sequence[Noised]) -> Value:
+    def _drawn(self, questions: Sequence[Noised]) -> list[list[list[int]]]:
         """What is drawn for questions that are charged: this is the one place where private numbers meet noise."""
         return [draw(q, self._belief.reading, self._private.table, *self._rows(q)) for q in questions]
 
@@ -262,7 +260,7 @@ class Session(Kinds):
         found = self._belief.groups.of(asked.by)
         return found.rows, found.names
 
-    def _shown(self, plan: Plan, asked: Noised, drawn: Value, cost: Pure, after: Fraction) -> SessionAnswer:
+    def _shown(self, plan: Plan, asked: Noised, drawn: list[list[int]], cost: Pure, after: Fraction) -> SessionAnswer:
         sizes = {"": len(self._private)} if asked.by is None else self._belief.groups.of(asked.by).sizes
         cells = cells_of(asked, dict(zip(sizes, drawn, strict=True)), sizes)
         spent = Pure(plain(after))
