@@ -1,7 +1,8 @@
 """The law of a record's features given each secret, for every adversary about every type of record.
 
-All of it comes from the reference. A record's groups are public: who knows them believes the law given them. A group in
-which some secret has fewer than `LEAST_ROWS` rows of the reference has no law: nothing is believed there.
+All of it comes from the reference. A record's groups are public: who knows them believes the law given them. Where some
+secret has fewer than `LEAST_ROWS` rows of the reference, in a group or in all of it, there is no law: nothing is
+believed there.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class TypeLaws:
         given = {}
         for secret, mask in self.masks.items():
             counts = np.bincount(places.reshape(-1)[mask[rows]], minlength=len(present)).astype(np.int64)
-            if known and int(counts.sum()) < LEAST_ROWS:
+            if int(counts.sum()) < LEAST_ROWS:
                 return None
             given[secret] = counts
         states = {name: self._features[name][first[present]] for name in names}

@@ -46,7 +46,7 @@ class Books(ABC):
 
     def spent(self) -> Fraction:
         """What everything charged so far is worth, proved."""
-        return self.belief.worth(*self.belief.read(self.charges())).spent
+        return self.belief.worth(self.belief.read(self.charges())).spent
 
 
 @final
@@ -70,7 +70,7 @@ class InMemory(Books):
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         if request not in self._charged:
             before = self.charges()
-            after = self.belief.worth(*self.belief.read([*before, (charge.guarantee, charge.reads, 1)])).spent
+            after = self.belief.worth(self.belief.read([*before, (charge.guarantee, charge.reads, 1)])).spent
             if after > exact(self.budget.epsilon):
                 raise exceeded(self.spent(), exact(charge.guarantee.epsilon), after, self.budget)
             self._charged[request] = charge
@@ -116,10 +116,12 @@ class OnDisk(Books):
         return self.ledger.spend(request, charge, produce)
 
 
-def charge_for(questions: Sequence[Noised]) -> Charge:
-    """The charge of questions that are answered together: the sum of their epsilons, and all that it follows from."""
+def charge_for(questions: Sequence[Noised], public: Sequence[str] = ()) -> Charge:
+    """The charge of questions that are answered together: the sum of their epsilons, and all that it follows from.
+
+    `public`: columns whose groups become public without a question that is charged."""
     total = sum((q.most for q in questions), Fraction(0))
-    return Charge.per_entry(Pure(plain(total)), reads=reads_of(questions))
+    return Charge.per_entry(Pure(plain(total)), reads=reads_of(questions, public))
 
 
 def exceeded(spent: Fraction, asked: Fraction, after: Fraction, budget: Pure) -> BudgetExceeded:
