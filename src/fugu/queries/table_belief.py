@@ -29,12 +29,12 @@ from fugu.queries.type_laws import TypeLaws
 Charged = Sequence[tuple[Guarantee, str | None, int]]
 _PURE = (
     (
-        "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only some "
-        "columns are read, and a delta path by path is false"
+        "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only "
+        "some columns are read, and a delta path by path is false"
     ),
     (
-        "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose columns "
-        "are fixed beforehand"
+        "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose "
+        "columns are fixed beforehand"
     ),
 )
 
