@@ -1,0 +1,1 @@
+"""What releases about independent records are worth together, by the law of one record given each secret."""
