@@ -24,96 +24,56 @@ from fugu.guarantee.encoding import budget_from
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-ON = ("sum", "cells", "choice", "columns")
-"""What a draw falls on: the sum of a feature; every cell of features; a choice among candidates; an outside release."""
 MOST_TYPES, MOST_LAWS, MOST_PROOFS = 200_000, 200_000, 1_000_000
 """Limits on what a document may ask to be worked through; none that fugu writes comes near them."""
 
 
 @dataclass(frozen=True)
-class Draw:
-    """What is drawn for a question, in every group: the law and place of the noise, and its rate.
-
-    `law`: "laplace" (mass ~ e^(-rate |k|) at whole k), "permute-and-flip" (rate is its epsilon), or "outside" (the
-    epsilon of a mechanism that fugu does not draw). `features`: what the draw reads of a record, by name. `modelled`:
-    whether the laws speak of them. `rates`: by group; "" is the only group of a question without groups."""
-
-    law: str
-    on: str
-    features: tuple[str, ...]
-    modelled: bool
-    rates: Mapping[str, Fraction]
-
-    def to_json(self) -> Json:
-        """In JSON types."""
-        rates = {group: str(rate) for group, rate in self.rates.items()}
-        kept: Json = {"law": self.law, "on": self.on, "features": list(self.features)}
-        return kept | {"modelled": self.modelled, "rates": rates}
-
-    @staticmethod
-    def read(stated: Any) -> Draw:
-        """What a document says; CertificateError, or any error of reading, for anything else."""
-        rates = {group: read_number(rate) for group, rate in stated["rates"].items()}
-        if not rates or min(rates.values()) <= 0 or stated["on"] not in ON or type(stated["modelled"]) is not bool:
-            raise CertificateError("a draw of the certificate has no positive rate, or falls on nothing that is known")
-        return Draw(_text(stated["law"]), stated["on"], _texts(stated["features"]), stated["modelled"], rates)
-
-
-@dataclass(frozen=True)
 class Question:
-    """One question: its words, kind, columns and groups; what is drawn for it; what that charges, by group.
+    """One question: its words, kind and groups; what is drawn for it; what that charges, by group.
 
-    `charges`: for every group the charges of the draws, in their order, as `RecordCharge.to_json` writes them; a
-    question about public numbers only (how many rows there are) draws and charges nothing."""
+    `features`: the functions of one record that it looks at, by name. `law`: the noise; `rates`: for each group ("" for
+    the only one) the rate of each noise. `charges`: for each group, as `RecordCharge.to_json` writes them."""
 
     query: str
     kind: str
-    columns: tuple[str, ...]
     by: str | None
-    groups: Mapping[str, int]
-    draws: tuple[Draw, ...]
+    features: tuple[str, ...]
+    law: str
+    rates: Mapping[str, tuple[Fraction, ...]]
     charges: Mapping[str, Sequence[Json]]
-    cells: tuple[str, ...] | None = None
 
     def to_json(self) -> Json:
-        """In JSON types; `groups` are public sizes, `cells` the labels of a table of counts."""
+        """In JSON types."""
         return {
-            "query": self.query, "kind": self.kind, "columns": list(self.columns), "by": self.by,
-            "groups": dict(self.groups), "draws": [draw.to_json() for draw in self.draws],
+            "query": self.query, "kind": self.kind, "by": self.by, "features": list(self.features), "law": self.law,
+            "rates": {group: [str(rate) for rate in rates] for group, rates in self.rates.items()},
             "charges": {group: list(listed) for group, listed in self.charges.items()},
-            "cells": None if self.cells is None else list(self.cells),
         }  # fmt: skip
 
     @staticmethod
     def read(stated: Any) -> Question:
         """What a document says; CertificateError, or any error of reading, for anything else."""
-        sizes = {group: read_whole(rows) for group, rows in stated["groups"].items()}
-        by, cells = stated["by"], stated["cells"]
-        if not sizes or min(sizes.values()) < 1 or (by is None and set(sizes) != {""}):
-            raise CertificateError("a question of the certificate has no groups, or groups without rows")
-        found = Question(
-            _text(stated["query"]), _text(stated["kind"]), _texts(stated["columns"]), None if by is None else _text(by),
-            sizes, tuple(map(Draw.read, stated["draws"])),
-            {group: list(listed) for group, listed in stated["charges"].items()},
-            None if cells is None else _texts(cells),
-        )  # fmt: skip
-        if set(found.charges) != set(sizes) or any(set(draw.rates) != set(sizes) for draw in found.draws):
-            raise CertificateError(f"the question {found.query[:80]!r} is not drawn and charged in each of its groups")
-        return found
+        by, parts = stated["by"], ("query", "kind", "law")
+        query, kind, law = (_text(stated[part]) for part in parts)
+        rates = {group: tuple(map(read_number, listed)) for group, listed in stated["rates"].items()}
+        charges = {group: list(listed) for group, listed in stated["charges"].items()}
+        if not rates or set(charges) != set(rates) or any(rate <= 0 for listed in rates.values() for rate in listed):
+            raise CertificateError(f"the question {query[:80]!r} has no noise, or is not charged in each of its groups")
+        return Question(query, kind, None if by is None else _text(by), _texts(stated["features"]), law, rates, charges)
 
 
 @dataclass(frozen=True)
 class Type:
-    """Records in the same groups of all questions: how many; whether no belief is used of them; their load."""
+    """Records in the same groups of all questions: how many there are, and whether no belief is used of them."""
 
     groups: Mapping[str, str]
     rows: int
     plain: bool
-    load: int
 
     def to_json(self) -> Json:
-        """In JSON types; `load` is a place in the document's list of joined charges."""
-        return {"groups": dict(self.groups), "rows": self.rows, "plain": self.plain, "load": self.load}
+        """In JSON types."""
+        return {"groups": dict(self.groups), "rows": self.rows, "plain": self.plain}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +108,8 @@ class Law:
 
 @dataclass(frozen=True)
 class Step:
-    """The proof of one order of one pair of secrets, under one law and one load; `epsilon` is what it was found to
-    prove, and is not believed."""
+    """The proof of one order of one pair of secrets, under one law and for one load of charges; `epsilon` is what it
+    was found to prove, and is not believed."""
 
     law: int
     load: int
@@ -167,15 +127,15 @@ class RecordsCertificate(Document):
     """What all questions of a session promise together; everything that the proof needs can be read back."""
 
     SCHEMA = "fugu/records/1"
-    REQUIRED = ("budget", "spent", "any belief", "protect", "secrets", "skipped", "unit", "reading", "features",
-                "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
+    REQUIRED = ("budget", "spent", "any belief", "protect", "secrets", "skipped", "unit", "reading", "columns",
+                "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     KINDS: ClassVar = {"records": ()}
     INDENT = None
 
     @staticmethod
     def issue(
         *, budget: Pure, spent: float, any_belief: Fraction, protect: object, secrets: Sequence[str],
-        skipped: Sequence[str], unit: str | None, reading: Json, features: Mapping[str, Json],
+        skipped: Sequence[str], unit: str | None, reading: Json, columns: Sequence[str], features: Mapping[str, Json],
         questions: Sequence[Question], types: Sequence[Type], loads: Sequence[Sequence[Json]], laws: Sequence[Law],
         proofs: Sequence[Step], assumptions: Sequence[str],
     ) -> RecordsCertificate:  # fmt: skip
@@ -187,9 +147,11 @@ class RecordsCertificate(Document):
           `any_belief`: the largest sum of the questions' own epsilons over all types of records.
         - `protect`: as it was declared, None for a predicate in code; `secrets`: by label; `skipped`: secrets without a
           row in the reference; `unit`: the column that names the person.
-        - `reading`: the schema; `features`: the functions of one record that are drawn on, by name.
-        - `questions`, `types`, `laws`: see there; `loads`: the distinct joined charges; `proofs`: for every law, load
-          and ordered pair of secrets that a type which is not plain needs.
+        - `reading`: the schema; `columns`: those that the reference has; `features`: the functions of one record that
+          are drawn on, by name.
+        - `questions`, `types`, `laws`: see there; `loads`: the distinct lists of charges that were priced; `proofs`:
+          for every law and ordered pair of secrets that a type which is not plain needs, one for a load at least its
+          own.
         - `assumptions`: those that every such document states, and what this one adds."""
         from fugu.guarantee.encoding import budget_json
 
@@ -197,7 +159,8 @@ class RecordsCertificate(Document):
             {
                 "kind": "records", "budget": budget_json(budget), "spent": spent, "any belief": str(any_belief),
                 "protect": protect, "secrets": list(secrets), "skipped": list(skipped), "unit": unit,
-                "reading": reading, "features": dict(features), "questions": [asked.to_json() for asked in questions],
+                "reading": reading, "columns": list(columns), "features": dict(features),
+                "questions": [asked.to_json() for asked in questions],
                 "types": [found.to_json() for found in types], "loads": [list(load) for load in loads],
                 "laws": [law.to_json() for law in laws], "proofs": [step.to_json() for step in proofs],
                 "assumptions": list(assumptions),
@@ -209,7 +172,7 @@ class RecordsCertificate(Document):
         if len(self["types"]) > MOST_TYPES or len(self["laws"]) > MOST_LAWS or len(self["proofs"]) > MOST_PROOFS:
             raise CertificateError("the certificate has more types, laws or proofs than are worked through")
         _ = self.budget, self.spent, self.any_belief, self.questions, self.types, self.laws, self.steps
-        _texts(self["assumptions"])
+        _ = _texts(self["assumptions"]), _texts(self["columns"]), dict(self["features"]), list(self["loads"])
         if len(set(_texts(self["secrets"]))) < len(self["secrets"]) or len(self["secrets"]) < 2:
             raise CertificateError("the certificate does not name two or more different secrets")
         if set(_texts(self["skipped"])) & set(self["secrets"]):
@@ -246,10 +209,10 @@ class RecordsCertificate(Document):
     def _types(self) -> Iterator[Type]:
         for stated in self["types"]:
             groups = {by: _text(group) for by, group in stated["groups"].items()}
-            rows, load = read_whole(stated["rows"]), read_whole(stated["load"])
-            if rows < 1 or not 0 <= load < len(self["loads"]) or type(stated["plain"]) is not bool:
-                raise CertificateError("a type of records in the certificate has no rows, or no load of charges")
-            yield Type(groups, rows, stated["plain"], load)
+            rows = read_whole(stated["rows"])
+            if rows < 1 or type(stated["plain"]) is not bool:
+                raise CertificateError("a type of records in the certificate has no rows, or is not plain or otherwise")
+            yield Type(groups, rows, stated["plain"])
 
     @cached_property
     def laws(self) -> tuple[Law, ...]:

@@ -68,7 +68,9 @@ _SHAPES = {"count": 0, "proportion": 0, "quantile": 2, "top": 2, **dict.fromkeys
 _NUMBERED = {"quantile": "a number strictly between 0 and 1", "top": "a whole number of at least 1"}
 """Kinds whose second part in the brackets is a number, and which."""
 _BY = re.compile(r"(?P<what>.*[^\s])\s+by\s+(?P<by>.+)", re.IGNORECASE | re.DOTALL)
-_QUESTIONS = "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
+_QUESTIONS = (
+    "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
+)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a certificate of many statistics says, read from its decoded JSON: what is drawn, what that can tell of one
-record, which laws are believed of which records, and the proof that belongs to each. Charges that the document states
-are not read: they are worked out from what is drawn."""
+record, which laws are believed of which records, and the proofs that belong to each. Charges that the document states
+are not believed: they are worked out from what is drawn."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from fugu.errors import CertificateError
 from fugu.second.reading import Part, number, part, rows, whole
 from fugu.second.result import NotSummed
 
+Group = frozenset[tuple[str, object]]
+"""What is known of a record: (column, group) for some of the columns that make groups."""
 _THIN = 30
 """A law given a group needs so many reference rows of every secret."""
+_SUMS = {"count", "proportion", "sum", "mean", "variance"}
+_CELLS = {("histogram", "lattice-laplace"), ("crosstab", "lattice-laplace"), ("top", "lattice-laplace"),
+          ("top", "permute-and-flip"), ("quantile", "permute-and-flip")}  # fmt: skip
 
 
 @dataclass
@@ -27,161 +32,180 @@ class Load:
     own: Fraction = Fraction(0)
 
     @property
-    def features(self) -> set[str]:
+    def features(self) -> frozenset[str]:
         """What the draws read."""
-        return set(self.lines).union(*self.cells)
+        return frozenset(self.lines).union(*self.cells)
 
-    def add(self, draw: Part, rate: Fraction, tops: Mapping[str, int]) -> None:
-        """One draw more: e^(-rate |k|) on a sum or on every cell, or a choice that is private at this rate."""
-        names = [str(name) for name in rows(draw["features"])]
-        law, on = draw["law"], draw["on"]
-        if rate <= 0:
-            raise CertificateError("a draw of the certificate has no positive rate")
-        if (law, on) == ("laplace", "sum"):
-            (name,) = names
-            if name not in tops:
-                raise CertificateError("a draw of the certificate falls on the sum of what is not a number")
-            self.own += rate * tops[name]
-            if draw["modelled"] is True:
-                self.lines[name] = self.lines.get(name, Fraction(0)) + rate
-            else:
-                self.apart += rate * tops[name]
-            return
-        if (law, on) not in (("laplace", "cells"), ("permute-and-flip", "choice")):
-            raise NotSummed("a draw of it was made outside of fugu, on somebody's word, or is not known here")
-        epsilon = 2 * rate if on == "cells" else rate
-        self.own += epsilon
-        if draw["modelled"] is True and names:
-            key = frozenset(names)
-            self.cells[key] = self.cells.get(key, Fraction(0)) + epsilon
+    def key(self) -> tuple[object, ...]:
+        """The same for loads that cost the same."""
+        return frozenset(self.lines.items()), frozenset(self.cells.items()), self.apart
+
+    def add(self, asked: Part, rates: Sequence[Fraction], known: Mapping[str, Feature]) -> None:
+        """One question more: mass ~ e^(-rate |k|) on sums or on every cell, or a choice at this rate.
+
+        One record that changes moves a sum by at most the range of its feature, and two cells, or two of the numbers
+        that a choice goes by, by one each."""
+        names = [str(name) for name in rows(asked["features"])]
+        kind, law = str(asked["kind"]), str(asked["law"])
+        if not rates or min(rates) <= 0:
+            raise CertificateError("a question of the certificate has no noise of a positive rate")
+        if kind in _SUMS and law == "lattice-laplace":
+            if len(names) != len(rates) or len(names) != 1 + (kind == "variance"):
+                raise CertificateError("a sum of the certificate has not one rate for each feature")
+            own = sum((rate * known[name].range for name, rate in zip(names, rates, strict=True)), Fraction(0))
+        elif (kind, law) in _CELLS and len(rates) == len(names) == 1:
+            own = 2 * rates[0]
         else:
-            self.apart += epsilon
+            raise NotSummed("a draw of it was made outside of fugu, on somebody's word, or is not known here")
+        self.own += own
+        if not all(known[name].modelled for name in names):
+            self.apart += own
+        elif kind in _SUMS:
+            for name, rate in zip(names, rates, strict=True):
+                self.lines[name] = self.lines.get(name, Fraction(0)) + rate
+        else:
+            self.cells[frozenset(names)] = self.cells.get(frozenset(names), Fraction(0)) + own
+
+
+@dataclass(frozen=True)
+class Feature:
+    """How far apart two records can be, if the feature can be summed, and whether the laws speak of it."""
+
+    top: int | None
+    modelled: bool
+
+    @property
+    def range(self) -> int:
+        """The largest difference; CertificateError for what is no number."""
+        if self.top is None:
+            raise CertificateError("the certificate sums a feature that is no number")
+        return self.top
+
+    @staticmethod
+    def read(stated: Part, columns: set[object]) -> Feature:
+        """Coded numbers have a top; squares of the distance from the middle code have that of the farther end."""
+        kind, axes = stated["kind"], stated.get("axes")
+        own = {part(axis)["column"] for axis in rows(axes)} if kind == "placed" else {stated["column"]}
+        top = 1 if kind == "is" else whole(stated["top"]) if kind in ("coded", "squared") else None
+        if top is not None and top < 1:
+            raise CertificateError("a feature of the certificate has no range")
+        if kind == "squared" and top is not None:
+            top = (top - top // 2) ** 2
+        return Feature(top, own <= columns)
 
 
 @dataclass(frozen=True)
 class Need:
-    """Two laws that must be compared under a load, and the proof that the document has for it."""
+    """Two laws that must be compared under a load, and the proofs that the document has for it.
 
-    states: dict[str, Sequence[int]]
-    p: Sequence[int]
-    q: Sequence[int]
-    load: int
-    proof: Part
-    label: str
+    `states`: distinct values of the features that a proof names, in order, each with its mass under both laws."""
+
+    law: Part
+    pair: tuple[str, str]
+    load: Load
+    proofs: Sequence[tuple[frozenset[str], Part]]
+    ranges: Mapping[str, int]
 
     @property
-    def size(self) -> int:
-        """How many terms are summed."""
-        plan = self.proof.get("plan")
-        return len(self.p) + (len(plan) if isinstance(plan, Sequence) else 0)
+    def label(self) -> str:
+        """The pair and who believes the laws."""
+        return f"{self.pair[0]} vs {self.pair[1]}, {str(self.law['who'])[:200]}"
+
+    def states(self, features: Sequence[str]) -> list[tuple[tuple[int, ...], int, int]]:
+        """The distinct values in order, with the masses of both laws; what neither has is left out."""
+        columns = [[whole(x) for x in rows(part(self.law["states"])[name])] for name in features]
+        p, q = ([whole(x) for x in rows(part(self.law["given"])[secret])] for secret in self.pair)
+        found: dict[tuple[int, ...], tuple[int, int]] = {}
+        values = zip(*columns, strict=True) if columns else [()] * len(p)
+        for x, mass, there in zip(values, p, q, strict=True):
+            before = found.get(x, (0, 0))
+            if mass or there:
+                found[x] = before[0] + mass, before[1] + there
+        for name, column in zip(features, columns, strict=True):
+            if name in self.load.lines and max(column) - min(column) > self.ranges[name]:
+                raise CertificateError("a law of the certificate has a state beyond the range of its feature")
+        return [(x, *found[x]) for x in sorted(found)]
 
 
 @dataclass(frozen=True)
 class Read:
-    """Loads, one for each type of records; which of the types have no law; and the laws of the others."""
+    """The loads of all types of records: those without laws, and (law, load) for those with."""
 
     content: Part
-    loads: list[Load]
-    plain: list[int]
-    believed: list[tuple[int, int]]
-    """(law, type) for every type with laws."""
+    plain: list[Load]
+    believed: list[tuple[int, Load]]
+    ranges: dict[str, int]
 
     @property
     def own(self) -> Fraction:
         """The largest sum of own epsilons of any type."""
-        return max(load.own for load in self.loads)
-
-    @property
-    def steps(self) -> int:
-        """How many ordered pairs are compared."""
-        pairs = len(rows(self.content["secrets"]))
-        return len(self.believed) * pairs * (pairs - 1)
+        return max(load.own for load in (*self.plain, *(load for _, load in self.believed)))
 
     def needed(self) -> Iterator[Need]:
-        """Every law, type and ordered pair of secrets that is not plain."""
-        laws, types = [part(x) for x in rows(self.content["laws"])], [part(x) for x in rows(self.content["types"])]
-        proofs = {}
+        """Every law, load and ordered pair of secrets, once."""
+        laws = [part(stated) for stated in rows(self.content["laws"])]
+        named = [frozenset(_names(load)) for load in rows(self.content["loads"])]
+        proofs: dict[tuple[int, str, str], list[tuple[frozenset[str], Part]]] = {}
         for stated in map(part, rows(self.content["proofs"])):
             first, second = (str(name) for name in rows(stated["pair"]))
-            proofs[whole(stated["law"]), whole(stated["load"]), first, second] = part(stated["proof"])
+            found = named[whole(stated["load"])], part(stated["proof"])
+            proofs.setdefault((whole(stated["law"]), first, second), []).append(found)
         secrets = [str(name) for name in rows(self.content["secrets"])]
-        seen = set()
-        for law, kind in self.believed:
-            load = whole(types[kind]["load"])
-            states = {name: _wholes(column) for name, column in part(laws[law]["states"]).items()}
-            given = {name: _wholes(counts) for name, counts in part(laws[law]["given"]).items()}
-            _check_law(states, given, secrets, self.loads[kind], thick=bool(part(laws[law]["group"])))
-            key = (law, _key(self.loads[kind]))
-            if key in seen:
-                continue
-            seen.add(key)
+        for law, load in {(law, load.key()): (law, load) for law, load in self.believed}.values():
+            _check_law(laws[law], secrets)
             for s, t in permutations(secrets, 2):
-                if (law, load, s, t) not in proofs:
+                fitting = [(names, proof) for names, proof in proofs.get((law, s, t), ()) if load.features <= names]
+                if not fitting and load.own:
                     raise CertificateError("the certificate has no proof for a law and an ordered pair of secrets")
-                label = f"{s} vs {t}, {laws[law]['who']}"
-                yield Need(states, given[s], given[t], kind, proofs[law, load, s, t], label)
+                yield Need(laws[law], (s, t), load, fitting, self.ranges)
 
 
 def read_records(content: Part) -> Read:
     """Loads from what is drawn, and the laws that each type of records needs."""
-    tops = {name: _top(part(stated)) for name, stated in part(content["features"]).items()}
-    known = {name: top for name, top in tops.items() if top is not None}
+    columns = set(rows(content["columns"]))
+    known = {name: Feature.read(part(stated), columns) for name, stated in part(content["features"]).items()}
     questions = [part(stated) for stated in rows(content["questions"])]
-    types = [part(stated) for stated in rows(content["types"])]
-    if not types:
-        raise CertificateError("the certificate is about no records")
     every = {str(asked["by"]) for asked in questions if asked["by"] is not None}
-    loads, plain, believed = [], [], []
-    laws: dict[frozenset[tuple[str, object]], int] = {}
+    laws: dict[Group, int] = {}
     for k, stated in enumerate(map(part, rows(content["laws"]))):
         laws[frozenset(part(stated["group"]).items())] = k
-    for k, kind in enumerate(types):
+    plain, believed = [], []
+    for kind in map(part, rows(content["types"])):
         groups = part(kind["groups"])
-        if set(groups) != every:
+        if not every <= set(groups):
             raise CertificateError("a type of records in the certificate is not in one group of every question")
         load = Load()
         for asked in questions:
             group = "" if asked["by"] is None else str(groups[str(asked["by"])])
-            for draw in map(part, rows(asked["draws"])):
-                load.add(draw, number(part(draw["rates"])[group]), known)
-        loads.append(load)
+            rates = part(asked["rates"]).get(group)
+            if rates is not None:
+                load.add(asked, [number(rate) for rate in rows(rates)], known)
         if kind["plain"] is True:
-            plain.append(k)
+            plain.append(load)
             continue
-        wanted = {frozenset[tuple[str, object]](), frozenset(groups.items()), *(frozenset([x]) for x in groups.items())}
+        wanted: set[Group] = {frozenset(), frozenset(groups.items()), *(frozenset([x]) for x in groups.items())}
         if not wanted <= laws.keys():
             raise CertificateError("a type of records in the certificate lacks a law, and is not marked as plain")
-        believed += [(laws[group], k) for group in wanted]
-    return Read(content, loads, plain, believed)
+        believed += [(laws[group], load) for group in sorted(wanted, key=sorted)]
+    if not plain and not believed:
+        raise CertificateError("the certificate is about no records")
+    return Read(content, plain, believed, {name: found.top for name, found in known.items() if found.top is not None})
 
 
-def _top(stated: Part) -> int | None:
-    """The largest difference of a feature that can be summed; None for others."""
-    kind = stated["kind"]
-    if kind == "is":
-        return 1
-    if kind not in ("coded", "squared"):
-        return None
-    top = whole(stated["top"])
-    if top < 1:
-        raise CertificateError("a feature of the certificate has no range")
-    return top if kind == "coded" else (top - top // 2) ** 2
+def _names(load: object) -> Iterator[str]:
+    """The features that stated charges read: they say in which order a plan counts states, and nothing else."""
+    for charge in map(part, rows(load)):
+        yield from (str(name) for name in rows(charge.get("features", [])))
+        if "feature" in charge:
+            yield str(charge["feature"])
 
 
-def _wholes(stated: object) -> Sequence[int]:
-    return [whole(x) for x in rows(stated)]
-
-
-def _check_law(
-    states: Mapping[str, Sequence[int]], given: Mapping[str, Sequence[int]], secrets: list[str], load: Load, thick: bool
-) -> None:
-    lengths = {len(x) for x in (*states.values(), *given.values())}
-    if set(given) != set(secrets) or len(lengths) != 1 or not load.features <= states.keys():
-        raise CertificateError("a law of the certificate lacks a secret or a feature, or has another number of states")
+def _check_law(law: Part, secrets: list[str]) -> None:
+    states, given = part(law["states"]), part(law["given"])
+    lengths = {len(rows(x)) for x in (*states.values(), *given.values())}
+    if set(given) != set(secrets) or len(lengths) != 1 or len(secrets) < 2:
+        raise CertificateError("a law of the certificate lacks a secret, or has another number of states")
     for counts in given.values():
-        if min(counts) < 0 or sum(counts) < (_THIN if thick else 1):
+        found = [whole(x) for x in rows(counts)]
+        if min(found) < 0 or sum(found) < (_THIN if part(law["group"]) else 1):
             raise CertificateError("a law of the certificate rests on too few rows, or has negative ones")
-
-
-def _key(load: Load) -> tuple[object, ...]:
-    return (frozenset(load.lines.items()), frozenset(load.cells.items()), load.apart)
