@@ -32,6 +32,7 @@ _MOST = 2_000_000
 """Terms of plans and states that are summed; a plan of 13,000 states has some 30,000."""
 _SMALL = 40
 """States up to which every state is tried for a bound from below."""
+_WIDE = 1e290
 _LARGEST = 2_000
 """Beyond this epsilon nothing is proved: e^epsilon would be a number of thousands of digits."""
 
@@ -175,7 +176,7 @@ class _Step:
 def _weight(found: object, states: int) -> tuple[int, int, Fraction]:
     x, y, w = rows(found)
     first, second = whole(x), whole(y)
-    weight = Fraction(w) if isinstance(w, float) else number(w)
+    weight = Fraction(w) if isinstance(w, float) and abs(w) < _WIDE else number(w)
     if not (0 <= first < states and 0 <= second < states) or weight < 0:
         raise CertificateError("a plan of the certificate has a state that there is not, or a negative weight")
     return first, second, weight

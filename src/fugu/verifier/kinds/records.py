@@ -1,0 +1,102 @@
+"""Sessions on tables: charges follow from noise, and every law, load and ordered pair of secrets is proved again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import permutations
+from typing import final
+
+from fugu.documents.plain_json import proving, reading
+from fugu.documents.records import RecordsCertificate
+from fugu.errors import CertificateError
+from fugu.guarantee.numbers import exact, outward
+from fugu.laws.pair import PairsLike
+from fugu.queries import record_checks as parts
+from fugu.queries.session_certificate import load_from
+from fugu.translation.records.charges import RecordCharge
+from fugu.translation.records.checking import check
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
+
+_CHECKS = (
+    ("questions", "features are those that the words name, read by a schema", parts.check_questions),
+    ("charges", "what each question is charged follows from its noise", parts.check_charges),
+    ("records", "every record is in one group of each question", parts.check_types),
+    ("laws", "every secret has its law; those of groups rest on enough rows", parts.check_laws),
+    ("assumptions", "nothing that the proof rests on is left out", parts.check_assumptions),
+)
+
+
+@final
+@kind("records")
+class Records(Kind):
+    """Many statistics of one table of independent records, under one budget."""
+
+    document = RecordsCertificate
+
+    def prove(self, certificate: RecordsCertificate, laws: PairsLike | None) -> Proved:
+        """The largest of what is proved for any type of records: its plans summed anew, or its own epsilons."""
+        no_laws(laws, "many statistics of one table; its laws are in it")
+        try:
+            with reading(), proving():
+                found, worst = _worst(certificate)
+        except CertificateError as error:
+            return Proved.nothing(str(error))
+        holds = found <= exact(certificate.budget.epsilon)
+        reason = f"all questions together are {'within' if holds else 'above'} the budget, for every law and pair"
+        return Proved(outward(found), 0.0, worst, "holds" if holds else "fails", reason)
+
+    def check(self, certificate: RecordsCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
+        """Each part against what follows from the questions and their noise, then the figures."""
+        yield from sealed(certificate)
+        for name, says, step in _CHECKS:
+            yield checked(name, says, lambda step=step: _read(step, certificate))  # type: ignore[misc]
+        says = "what is stated is not below what is proved now, and not above the budget"
+        yield checked("stated figures", says, lambda: _figures(certificate, proved))
+
+
+def _read(step: object, certificate: RecordsCertificate) -> None:
+    with reading():
+        step(certificate)  # type: ignore[operator]
+
+
+def _worst(certificate: RecordsCertificate) -> tuple[Fraction, str]:
+    """The largest epsilon over plain types, and over laws, loads and ordered pairs of secrets; and whose it is."""
+    plain = [_own(load) for kind, load in parts.loads(certificate) if kind.plain]
+    found, worst = max(plain, default=Fraction(0)), "records of which no law is used" if plain else ""
+    priced = [load_from(load) for load in certificate["loads"]]
+    proofs: dict[tuple[int, str, str], list[tuple[int, object]]] = {}
+    for step in certificate.steps:
+        proofs.setdefault((step.law, *step.pair), []).append((step.load, step.proof))
+    known: dict[tuple[int, int, str, str], Fraction] = {}
+    for at, load in parts.needed(certificate):
+        law = certificate.laws[at]
+        for s, t in permutations(certificate["secrets"], 2):
+            best = _own(load) if not load else None
+            for place, proof in proofs.get((at, s, t), ()):
+                if parts.covers(priced[place], load):
+                    key = at, place, s, t
+                    if key not in known:
+                        known[key] = exact(check(law.states, law.given[s], law.given[t], priced[place], proof))
+                    best = known[key] if best is None else min(best, known[key])
+            if best is None:
+                raise CertificateError(f"there is no proof of {s[:80]!r} against {t[:80]!r} for {law.who[:80]!r}")
+            found, worst = max((found, worst), (min(best, _own(load)), f"{s} vs {t}, {law.who}"))
+    return found, worst
+
+
+def _own(load: tuple[RecordCharge, ...]) -> Fraction:
+    return sum((charge.own for charge in load), Fraction(0))
+
+
+def _figures(certificate: RecordsCertificate, proved: Proved) -> None:
+    if proved.epsilon == float("inf"):
+        raise NotChecked(proved.reason)
+    with reading():
+        own = max((_own(load) for _, load in parts.loads(certificate)), default=Fraction(0))
+    if certificate.spent < exact(proved.epsilon) or certificate.spent > exact(certificate.budget.epsilon):
+        said = f"{float(certificate.spent):.10g} is stated as spent, and {proved.epsilon:.10g} is proved"
+        raise CertificateError(f"{said}, of {float(certificate.budget.epsilon):.10g}")
+    if certificate.any_belief < own:
+        raise CertificateError("against any belief less is stated than the epsilons of the questions add up to")
