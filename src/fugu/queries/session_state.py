@@ -2,11 +2,11 @@
 
 A record has a *type*: its groups of all columns that questions were asked by. For a record of type z = {by: group}
 there are several adversaries: one who believes the law of the whole reference, one for each group of z, and one for all
-of them at once. Each `KnownLaw` is one of these. A type is *plain* where the reference is too thin for one of its laws:
+of them at once. Each `KnownLaw` is the law of one or more of these. A type is *plain* where the reference is too thin for one of its laws:
 its charges are then worth the sum of their epsilons, whatever is believed.
 
-What has to hold: for every type z that is not plain and every law with `known` a part of z that is {}, one group, or
-the whole of z, for every two secrets, in both orders, there is a `Proved` whose charges are at least those of z, and
+What has to hold: every type z that is not plain has a law for each of its adversaries ({}, each one group of z, the
+whole of z), and for each of these laws and every two secrets, in both orders, there is a `Proved` whose charges are at least those of z, and
 whose epsilon is at most `spent`; for every plain type the sum of its epsilons is at most `spent`; `spent` is at most
 the budget.
 """
@@ -31,13 +31,13 @@ from fugu.visible import Json
 @final
 @dataclass(frozen=True, eq=False)
 class KnownLaw:
-    """The law of a record's features given each secret, and given that its groups are `known`.
+    """The law of a record's features given each secret, and given what is known of its groups.
 
-    `who`: the adversary in words. `known`: {by column: group}, empty for the pooled law. `states`: for each feature its
-    value at each of the k distinct states. `given`: {secret: counts over the k states}, whole numbers."""
+    `known`: for which adversaries it is the law, each a {by column: group}; {} is the law of the whole reference. Several
+    groups can have one law. `states`: for each feature its value at each of the k distinct states. `given`: {secret:
+    counts over the k states}, whole numbers."""
 
-    who: str
-    known: Mapping[str, str]
+    known: tuple[Mapping[str, str], ...]
     states: States
     given: Mapping[str, NDArray[np.int64]]
 
