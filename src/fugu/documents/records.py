@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from fugu.documents.document import Document
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
-from fugu.guarantee.encoding import budget_from
-from fugu.numbers.exact import read_number, read_whole
+from fugu.guarantee.encoding import budget_from, budget_json
+from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json
 
 MOST_TYPES, MOST_LAWS, MOST_PROOFS = 200_000, 200_000, 1_000_000
@@ -80,10 +80,10 @@ class Type:
 class Law:
     """Whole-number counts of one record's features given each secret, for whoever knows these groups of it.
 
-    `group` is empty for the pooled law. States are the places of all arrays."""
+    `known`: for which adversaries it is the law, each {by column: group}; {} is the law of the whole reference.
+    `states`: of each feature its value at each state; `given`: of each secret the count of each state."""
 
-    who: str
-    group: Mapping[str, str]
+    known: tuple[Mapping[str, str], ...]
     states: Mapping[str, NDArray[np.int64]]
     given: Mapping[str, NDArray[np.int64]]
 
@@ -91,19 +91,27 @@ class Law:
         """In JSON types."""
         states = {name: np.asarray(column).tolist() for name, column in self.states.items()}
         given = {secret: np.asarray(counts).tolist() for secret, counts in self.given.items()}
-        return {"who": self.who, "group": dict(self.group), "states": states, "given": given}
+        return {"known": [dict(groups) for groups in self.known], "states": states, "given": given}
+
+    @property
+    def who(self) -> str:
+        """Whose law it is, in words."""
+        first = ", ".join(f"{by} {group!r}" for by, group in self.known[0].items())
+        more = f" and {len(self.known) - 1} more" if len(self.known) > 1 else ""
+        return f"somebody who knows {first or 'no group'}{more}"
 
     @staticmethod
     def read(stated: Any) -> Law:
         """What a document says: arrays of one length, no count below 0, every law with some mass."""
         states = {name: _whole(column) for name, column in stated["states"].items()}
         given = {secret: _whole(counts) for secret, counts in stated["given"].items()}
+        known = tuple({by: _text(group) for by, group in groups.items()} for groups in stated["known"])
         lengths = {len(array) for array in (*states.values(), *given.values())}
-        if len(lengths) != 1 or lengths == {0} or len(given) < 2:
+        if len(lengths) != 1 or lengths == {0} or not known:
             raise CertificateError("a law of the certificate does not have one count for each state and secret")
         if any(int(counts.min()) < 0 or int(counts.sum()) <= 0 for counts in given.values()):
             raise CertificateError("a law of the certificate has a negative count, or no mass")
-        return Law(_text(stated["who"]), {k: _text(v) for k, v in stated["group"].items()}, states, given)
+        return Law(known, states, given)
 
 
 @dataclass(frozen=True)
@@ -127,24 +135,25 @@ class RecordsCertificate(Document):
     """What all questions of a session promise together; everything that the proof needs can be read back."""
 
     SCHEMA = "fugu/records/1"
-    REQUIRED = ("budget", "spent", "any belief", "protect", "secrets", "skipped", "unit", "reading", "columns",
-                "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
+    REQUIRED = ("budget", "spent", "any belief", "elsewhere", "protect", "secrets", "skipped", "unit", "reading",
+                "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     KINDS: ClassVar = {"records": ()}
     INDENT = None
 
     @staticmethod
     def issue(
-        *, budget: Pure, spent: float, any_belief: Fraction, protect: object, secrets: Sequence[str],
-        skipped: Sequence[str], unit: str | None, reading: Json, columns: Sequence[str], features: Mapping[str, Json],
-        questions: Sequence[Question], types: Sequence[Type], loads: Sequence[Sequence[Json]], laws: Sequence[Law],
-        proofs: Sequence[Step], assumptions: Sequence[str],
+        *, budget: Pure, spent: Real, any_belief: Fraction, elsewhere: Fraction, protect: object,
+        secrets: Sequence[str], skipped: Sequence[str], unit: str | None, reading: Json, columns: Sequence[str],
+        features: Mapping[str, Json], questions: Sequence[Question], types: Sequence[Type],
+        loads: Sequence[Sequence[Json]], laws: Sequence[Law], proofs: Sequence[Step], assumptions: Sequence[str],
     ) -> RecordsCertificate:  # fmt: skip
         """The document of a session as it stands.
 
         Parameters:
 
         - `budget`: the pure budget of the session; `spent`: the proved epsilon of all questions, rounded up;
-          `any_belief`: the largest sum of the questions' own epsilons over all types of records.
+          `any_belief`: the largest sum of the questions' own epsilons over all types of records; `elsewhere`: the
+          epsilons of other releases in the ledger, of which nothing more is known.
         - `protect`: as it was declared, None for a predicate in code; `secrets`: by label; `skipped`: secrets without a
           row in the reference; `unit`: the column that names the person.
         - `reading`: the schema; `columns`: those that the reference has; `features`: the functions of one record that
@@ -153,13 +162,12 @@ class RecordsCertificate(Document):
           for every law and ordered pair of secrets that a type which is not plain needs, one for a load at least its
           own.
         - `assumptions`: those that every such document states, and what this one adds."""
-        from fugu.guarantee.encoding import budget_json
-
         return RecordsCertificate.sealed(
             {
-                "kind": "records", "budget": budget_json(budget), "spent": spent, "any belief": str(any_belief),
-                "protect": protect, "secrets": list(secrets), "skipped": list(skipped), "unit": unit,
-                "reading": reading, "columns": list(columns), "features": dict(features),
+                "kind": "records", "budget": budget_json(budget), "spent": _figure(spent),
+                "any belief": str(any_belief), "elsewhere": str(elsewhere), "protect": protect,
+                "secrets": list(secrets), "skipped": list(skipped), "unit": unit, "reading": reading,
+                "columns": list(columns), "features": dict(features),
                 "questions": [asked.to_json() for asked in questions],
                 "types": [found.to_json() for found in types], "loads": [list(load) for load in loads],
                 "laws": [law.to_json() for law in laws], "proofs": [step.to_json() for step in proofs],
@@ -171,7 +179,7 @@ class RecordsCertificate(Document):
         """Every part can be read, within limits; a pure budget; whether it holds together is for `fugu.verify`."""
         if len(self["types"]) > MOST_TYPES or len(self["laws"]) > MOST_LAWS or len(self["proofs"]) > MOST_PROOFS:
             raise CertificateError("the certificate has more types, laws or proofs than are worked through")
-        _ = self.budget, self.spent, self.any_belief, self.questions, self.types, self.laws, self.steps
+        _ = self.budget, self.spent, self.any_belief, self.elsewhere, self.questions, self.types, self.laws, self.steps
         _ = _texts(self["assumptions"]), _texts(self["columns"]), dict(self["features"]), list(self["loads"])
         if len(set(_texts(self["secrets"]))) < len(self["secrets"]) or len(self["secrets"]) < 2:
             raise CertificateError("the certificate does not name two or more different secrets")
@@ -195,6 +203,11 @@ class RecordsCertificate(Document):
     def any_belief(self) -> Fraction:
         """The second promise as the document states it: against any belief under which records are independent."""
         return _at_least_zero(self["any belief"])
+
+    @property
+    def elsewhere(self) -> Fraction:
+        """The epsilons of other releases of the same records, which add to everything."""
+        return _at_least_zero(self["elsewhere"])
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -231,6 +244,11 @@ class RecordsCertificate(Document):
             _at_least_zero(stated["epsilon"])
             found.append(Step(law, load, (first, second), float(stated["epsilon"]), stated["proof"]))
         return tuple(found)
+
+
+def _figure(x: Real) -> float | str:
+    """A number as a document states it: as a float where one means exactly this, else as a fraction."""
+    return float(x) if as_fraction(float(x)) == as_fraction(x) else str(as_fraction(x))
 
 
 def _text(stated: Any) -> str:

@@ -6,10 +6,8 @@ from the groups it is in. Nothing that the document states of these is believed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-
-import numpy as np
 
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import UNPROTECTED
@@ -21,7 +19,7 @@ from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
 from fugu.queries.noised import OUTSIDE, Noised
 from fugu.queries.session_certificate import features_in, modelled, noised_in
 from fugu.queries.statistic import Question
-from fugu.translation.records.charges import Cells, Line, RecordCharge, joined
+from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined
 
 _FEATURES: dict[str, tuple[type[Feature], ...]] = {
     **dict.fromkeys(("count", "proportion"), (Is,)),
@@ -79,50 +77,67 @@ def check_types(certificate: RecordsCertificate) -> None:
 
 def loads(certificate: RecordsCertificate) -> list[tuple[Type, tuple[RecordCharge, ...]]]:
     """What all questions together charge a record, for every type of records."""
-    known, asked = _modelled(certificate), noised_in(certificate)
-    return [(kind, joined([c for one in asked for c in one.charges(_group(one, kind), known)])) for kind in certificate.types]
+    known, asked, rest = _modelled(certificate), noised_in(certificate), Apart(certificate.elsewhere)
+    return [
+        (kind, joined([*(c for one in asked for c in one.charges(_group(one, kind), known)), rest]))
+        for kind in certificate.types
+    ]
 
 
-def needed(certificate: RecordsCertificate) -> Iterator[tuple[int, tuple[RecordCharge, ...]]]:
-    """(law, load) for every type of records with laws: pooled, given each group, and given all of them at once."""
-    places: dict[str, int] = {}
+def needed(certificate: RecordsCertificate) -> Iterator[tuple[list[int], tuple[RecordCharge, ...]]]:
+    """Laws of one adversary and the load they must be priced at, for every type of records that is not plain.
+
+    There are adversaries who know no group of a record, one of them, and all of them at once. Several laws of one
+    adversary speak of different features; those that speak of all that is charged are listed."""
+    places: dict[str, list[int]] = {}
     for k, law in enumerate(certificate.laws):
-        if places.setdefault(canonical_json(law.group), k) != k:
-            raise CertificateError("a law of the certificate is stated twice, for the same groups")
+        for known in law.known:
+            places.setdefault(canonical_json(known), []).append(k)
     seen = set()
     for kind, load in loads(certificate):
-        if kind.plain:
+        read = charged(load)
+        if kind.plain or not read:
             continue
-        known: list[Mapping[str, str]] = [{}, *({by: group} for by, group in kind.groups.items()), kind.groups]
-        for group in known:
-            if (law := places.get(canonical_json(group))) is None:
-                raise CertificateError(f"records of {_named(kind)} are not marked as plain, and a law of them is missing")
-            if (key := (law, frozenset(load))) not in seen:
+        adversaries: list[Mapping[str, str]] = [{}, *({by: group} for by, group in kind.groups.items()), kind.groups]
+        for known in adversaries:
+            listed = [k for k in places.get(canonical_json(known), ()) if read <= set(certificate.laws[k].states)]
+            if not listed:
+                raise CertificateError(f"{_named(kind)} is not marked as plain, and a law of its records is missing")
+            if (key := (tuple(listed), frozenset(load))) not in seen:
                 seen.add(key)
-                yield law, load
+                yield listed, load
+
+
+def charged(load: Iterable[RecordCharge]) -> set[str]:
+    """The features that charges read."""
+    found: set[str] = set()
+    for charge in load:
+        found |= {charge.feature} if isinstance(charge, Line) else set(getattr(charge, "features", ()))
+    return found
 
 
 def check_laws(certificate: RecordsCertificate) -> None:
     """CertificateError unless each law has every secret, enough rows if it is of a group, and states within range."""
     features, secrets = features_in(certificate), set(certificate["secrets"])
-    known = modelled(features, certificate["columns"])
+    known, stated = modelled(features, certificate["columns"]), set[tuple[str, ...]]()
     for law in certificate.laws:
         if set(law.given) != secrets:
-            raise CertificateError(f"the law of {law.who[:80]!r} leaves out a secret")
-        if law.group and any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
-            raise CertificateError(f"the law of {law.who[:80]!r} rests on fewer than {LEAST_ROWS} rows of a secret")
-        if set(law.states) != known:
-            raise CertificateError(f"the law of {law.who[:80]!r} does not speak of the features that are charged")
+            raise CertificateError(f"the law of {law.who[:80]} leaves out a secret")
+        if any(law.known) and any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
+            raise CertificateError(f"the law of {law.who[:80]} rests on fewer than {LEAST_ROWS} rows of a secret")
+        if not set(law.states) <= known:
+            raise CertificateError(f"the law of {law.who[:80]} speaks of what the reference has no column for")
+        own = {(canonical_json(groups), *sorted(law.states)) for groups in law.known}
+        if own & stated or len(own) < len(law.known):
+            raise CertificateError(f"the law of {law.who[:80]} is stated twice")
+        stated |= own
         _check_states(law, features)
 
 
 def _check_states(law: Law, features: Mapping[str, Feature]) -> None:
     for name, column in law.states.items():
         if int(column.min()) < 0 or int(column.max()) > features[name].top:
-            raise CertificateError(f"the law of {law.who[:80]!r} has a state beyond the range of its feature")
-    table = np.stack([*law.states.values()], axis=1) if law.states else np.zeros((1, 0))
-    if len(np.unique(table, axis=0)) < len(next(iter(law.given.values()))):
-        raise CertificateError(f"the law of {law.who[:80]!r} states a state twice")
+            raise CertificateError(f"the law of {law.who[:80]} has a state beyond the range of its feature")
 
 
 def covers(priced: tuple[RecordCharge, ...], load: tuple[RecordCharge, ...]) -> bool:

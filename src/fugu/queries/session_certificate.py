@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, Question, RecordsCertificate, Step, Type
@@ -28,12 +29,13 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
             priced.append(listed)
         steps.append(Step(proof.law, loads[key], proof.pair, proof.epsilon, proof.proof))
     return RecordsCertificate.issue(
-        budget=state.budget, spent=float(state.spent.epsilon), any_belief=state.any_belief, protect=state.protect,
-        secrets=state.secrets, skipped=state.skipped, unit=state.unit, reading=state.reading.to_json(),
-        columns=state.columns, features={name: feature.to_json() for name, feature in features.items()},
+        budget=state.budget, spent=state.spent.epsilon, any_belief=state.any_belief, elsewhere=Fraction(0),
+        protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
+        reading=state.reading.to_json(), columns=state.columns,
+        features={name: feature.to_json() for name, feature in features.items()},
         questions=[_question(asked, known) for asked in state.questions],
         types=[Type(found.groups, found.rows, found.plain) for found in state.types], loads=priced,
-        laws=[Law(law.who, law.known, law.states, law.given) for law in state.laws], proofs=steps,
+        laws=[Law(law.known, law.states, law.given) for law in state.laws], proofs=steps,
         assumptions=state.assumptions,
     )  # fmt: skip
 

@@ -96,25 +96,26 @@ class Feature:
 
 @dataclass(frozen=True)
 class Need:
-    """Two laws that must be compared under a load, and the proofs that the document has for it.
+    """Two secrets that must be compared under a load: `laws` of one adversary, on different features, each with the
+    proofs that the document has for it: the features by which a plan counts states, and the proof."""
 
-    `states`: distinct values of the features that a proof names, in order, each with its mass under both laws."""
-
-    law: Part
     pair: tuple[str, str]
     load: Load
-    proofs: Sequence[tuple[frozenset[str], Part]]
+    laws: Sequence[tuple[Part, Sequence[tuple[frozenset[str], Part]]]]
     ranges: Mapping[str, int]
 
     @property
-    def label(self) -> str:
-        """The pair and who believes the laws."""
-        return f"{self.pair[0]} vs {self.pair[1]}, {str(self.law['who'])[:200]}"
+    def size(self) -> int:
+        """How many terms are summed, at most."""
+        plans = (proof.get("plan", ()) for _, proofs in self.laws for _, proof in proofs)
+        return sum(len(plan) for plan in plans if isinstance(plan, Sequence)) + sum(
+            len(rows(part(law["given"])[self.pair[0]])) for law, _ in self.laws
+        )
 
-    def states(self, features: Sequence[str]) -> list[tuple[tuple[int, ...], int, int]]:
+    def states(self, law: Part, features: Sequence[str]) -> list[tuple[tuple[int, ...], int, int]]:
         """The distinct values in order, with the masses of both laws; what neither has is left out."""
-        columns = [[whole(x) for x in rows(part(self.law["states"])[name])] for name in features]
-        p, q = ([whole(x) for x in rows(part(self.law["given"])[secret])] for secret in self.pair)
+        columns = [[whole(x) for x in rows(part(law["states"])[name])] for name in features]
+        p, q = ([whole(x) for x in rows(part(law["given"])[secret])] for secret in self.pair)
         found: dict[tuple[int, ...], tuple[int, int]] = {}
         values = zip(*columns, strict=True) if columns else [()] * len(p)
         for x, mass, there in zip(values, p, q, strict=True):
@@ -129,11 +130,11 @@ class Need:
 
 @dataclass(frozen=True)
 class Read:
-    """The loads of all types of records: those without laws, and (law, load) for those with."""
+    """The loads of all types of records: those without laws, and those with, each with the laws of one adversary."""
 
     content: Part
     plain: list[Load]
-    believed: list[tuple[int, Load]]
+    believed: list[tuple[tuple[int, ...], Load]]
     ranges: dict[str, int]
 
     @property
@@ -142,7 +143,7 @@ class Read:
         return max(load.own for load in (*self.plain, *(load for _, load in self.believed)))
 
     def needed(self) -> Iterator[Need]:
-        """Every law, load and ordered pair of secrets, once."""
+        """Every adversary, load and ordered pair of secrets, once."""
         laws = [part(stated) for stated in rows(self.content["laws"])]
         named = [frozenset(_names(load)) for load in rows(self.content["loads"])]
         proofs: dict[tuple[int, str, str], list[tuple[frozenset[str], Part]]] = {}
@@ -151,13 +152,18 @@ class Read:
             found = named[whole(stated["load"])], part(stated["proof"])
             proofs.setdefault((whole(stated["law"]), first, second), []).append(found)
         secrets = [str(name) for name in rows(self.content["secrets"])]
-        for law, load in {(law, load.key()): (law, load) for law, load in self.believed}.values():
-            _check_law(laws[law], secrets)
-            for s, t in permutations(secrets, 2):
-                fitting = [(names, proof) for names, proof in proofs.get((law, s, t), ()) if load.features <= names]
-                if not fitting and load.own:
-                    raise CertificateError("the certificate has no proof for a law and an ordered pair of secrets")
-                yield Need(laws[law], (s, t), load, fitting, self.ranges)
+        for law in laws:
+            _check_law(law, secrets)
+        for listed, load in {(listed, load.key()): (listed, load) for listed, load in self.believed}.values():
+            speaking = [k for k in listed if load.features <= set(part(laws[k]["states"]))]
+            for pair in permutations(secrets, 2):
+                of_laws = [
+                    (laws[k], [(names, proof) for names, proof in proofs.get((k, *pair), ()) if load.features <= names])
+                    for k in speaking
+                ]
+                if not any(fitting for _, fitting in of_laws):
+                    raise CertificateError("the certificate has no proof for an adversary and a pair of secrets")
+                yield Need(pair, load, of_laws, self.ranges)
 
 
 def read_records(content: Part) -> Read:
@@ -166,27 +172,30 @@ def read_records(content: Part) -> Read:
     known = {name: Feature.read(part(stated), columns) for name, stated in part(content["features"]).items()}
     questions = [part(stated) for stated in rows(content["questions"])]
     every = {str(asked["by"]) for asked in questions if asked["by"] is not None}
-    laws: dict[Group, int] = {}
+    laws: dict[Group, list[int]] = {}
     for k, stated in enumerate(map(part, rows(content["laws"]))):
-        laws[frozenset(part(stated["group"]).items())] = k
-    plain, believed = [], []
+        for groups in rows(stated["known"]):
+            laws.setdefault(frozenset(part(groups).items()), []).append(k)
+    plain, believed, elsewhere = list[Load](), list[tuple[tuple[int, ...], Load]](), number(content["elsewhere"])
+    if elsewhere < 0:
+        raise CertificateError("the certificate states a negative epsilon of other releases")
     for kind in map(part, rows(content["types"])):
         groups = part(kind["groups"])
         if not every <= set(groups):
             raise CertificateError("a type of records in the certificate is not in one group of every question")
-        load = Load()
+        load = Load(apart=elsewhere, own=elsewhere)
         for asked in questions:
             group = "" if asked["by"] is None else str(groups[str(asked["by"])])
             rates = part(asked["rates"]).get(group)
             if rates is not None:
                 load.add(asked, [number(rate) for rate in rows(rates)], known)
-        if kind["plain"] is True:
+        if kind["plain"] is True or not load.features:
             plain.append(load)
             continue
         wanted: set[Group] = {frozenset(), frozenset(groups.items()), *(frozenset([x]) for x in groups.items())}
         if not wanted <= laws.keys():
             raise CertificateError("a type of records in the certificate lacks a law, and is not marked as plain")
-        believed += [(laws[group], load) for group in sorted(wanted, key=sorted)]
+        believed += [(tuple(laws[group]), load) for group in sorted(wanted, key=sorted)]
     if not plain and not believed:
         raise CertificateError("the certificate is about no records")
     return Read(content, plain, believed, {name: found.top for name, found in known.items() if found.top is not None})
@@ -207,5 +216,5 @@ def _check_law(law: Part, secrets: list[str]) -> None:
         raise CertificateError("a law of the certificate lacks a secret, or has another number of states")
     for counts in given.values():
         found = [whole(x) for x in rows(counts)]
-        if min(found) < 0 or sum(found) < (_THIN if part(law["group"]) else 1):
+        if min(found) < 0 or sum(found) < (_THIN if any(rows(law["known"])) else 1):
             raise CertificateError("a law of the certificate rests on too few rows, or has negative ones")

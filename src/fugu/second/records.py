@@ -46,12 +46,11 @@ def prove_records(content: Part) -> Second:
     for load in read.plain:
         high, worst = max((high, worst), (load.own, "a record of which no law is used"))
     for need in read.needed():
-        pairs, terms = pairs + 1, terms + len(rows(need.law["given"][need.pair[0]]))  # type: ignore[index]
-        terms += sum(len(rows(proof.get("plan", []))) for _, proof in need.proofs)
+        pairs, terms = pairs + 1, terms + need.size
         if terms > _MOST:
             raise NotSummed(f"its proofs have more than {_MOST} terms to sum")
-        found = min((_above(need, *each) for each in need.proofs), default=need.load.own)
-        high, worst = max((high, worst), (found, need.label))
+        found = min(_above(need, law, *each) for law, proofs in need.laws for each in proofs)
+        high, worst = max((high, worst), (found, " vs ".join(need.pair)))
         low = max(low, _below(need))
     spent = number(content["spent"])
     holds = high <= spent <= budget.epsilon and read.own <= number(content["any belief"])
@@ -61,14 +60,14 @@ def prove_records(content: Part) -> Second:
     return Second(outcome, why, (low, high), (Fraction(0), Fraction(0)), worst, pairs, terms, asked=budget)
 
 
-def _above(need: Need, names: frozenset[str], proof: Part) -> Fraction:
+def _above(need: Need, law: Part, names: frozenset[str], proof: Part) -> Fraction:
     """What one proof shows, never above the sum of the questions' own epsilons."""
     load, how = need.load, proof["how"]
     if load.own > _LARGEST:
         raise NotSummed(f"its epsilons add up to more than {_LARGEST}")
-    if how == "sum" or not load.features:
+    if how == "sum":
         return load.own
-    step = _Step(tuple(sorted(names)), need.states(sorted(names)), load)
+    step = _Step(tuple(sorted(names)), need.states(law, sorted(names)), load)
     if how == "plan":
         found = step.plan(proof)
     elif how == "threshold":
@@ -83,7 +82,7 @@ def _above(need: Need, names: frozenset[str], proof: Part) -> Fraction:
 def _below(need: Need) -> Fraction:
     """The largest ln p.g / q.g over distances to one state; 0 for many states."""
     names = tuple(sorted(need.load.features))
-    step = _Step(names, need.states(names), need.load)
+    step = _Step(names, need.states(need.laws[0][0], names), need.load)
     if len(step.states) > _SMALL:
         return Fraction(0)
     found = Fraction(0)
