@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import UNPROTECTED
@@ -21,12 +22,12 @@ from fugu.queries.session_certificate import features_in, modelled, noised_in
 from fugu.queries.statistic import Question
 from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined
 
-_FEATURES: dict[str, tuple[type[Feature], ...]] = {
-    **dict.fromkeys(("count", "proportion"), (Is,)),
-    **dict.fromkeys(("sum", "mean"), (Coded,)),
-    "variance": (Coded, Squared),
-    **dict.fromkeys(("histogram", "crosstab", "top"), (Placed,)),
-    "quantile": (Gridded,),
+_FEATURES: dict[str, tuple[tuple[type[Feature], ...], ...]] = {
+    **dict.fromkeys(("count", "proportion"), ((Is,),)),
+    **dict.fromkeys(("sum", "mean"), ((Coded,),)),
+    "variance": ((Coded, Squared),),
+    **dict.fromkeys(("histogram", "crosstab", "top"), ((Placed,),)),
+    "quantile": ((Gridded,), (Coded,)),
 }
 """The functions of one record that each kind of question sums, counts or ranks."""
 
@@ -39,7 +40,7 @@ def check_questions(certificate: RecordsCertificate) -> None:
             continue
         said, columns = Question.parse(asked.query), [feature.columns for feature in asked.features]
         kinds = tuple(type(feature) for feature in asked.features)
-        if (said.kind, said.by) != (asked.kind, asked.by) or kinds != _FEATURES[asked.kind]:
+        if (said.kind, said.by) != (asked.kind, asked.by) or kinds not in _FEATURES[asked.kind]:
             raise CertificateError(f"the question {asked.query[:80]!r} is answered as if it were another")
         if any(found != said.columns for found in columns) or not set(said.columns) <= set(schema.fields):
             raise CertificateError(f"the question {asked.query[:80]!r} looks at other columns than it names")
@@ -151,6 +152,14 @@ def check_assumptions(certificate: RecordsCertificate) -> None:
     left_out = [UNPROTECTED + ", ".join(certificate["skipped"])] if certificate["skipped"] else []
     if missing := set(ASSUMPTIONS).union(left_out) - set(certificate["assumptions"]):
         raise CertificateError(f"the certificate leaves out assumptions that its proof needs: {min(missing)[:80]!r}")
+
+
+def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    """Whether a certificate is for the questions of a recipe, in any order; numbers of rows are public and in none."""
+    wanted = Counter(str(asked["query"]) for asked in recipe["questions"] if Question.parse(asked["query"]).columns)
+    found = Counter(str(asked["query"]) for asked in body["questions"])
+    named = (recipe["protect"], recipe["unit"]) == (body["protect"], body["unit"])
+    return wanted == found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
 
 
 def _shape(charge: RecordCharge) -> tuple[object, ...]:

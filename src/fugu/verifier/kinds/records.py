@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import permutations
 from typing import final
 
 from fugu.documents.plain_json import proving, reading
-from fugu.documents.records import RecordsCertificate, Type
+from fugu.documents.records import RecordsCertificate
 from fugu.errors import CertificateError
 from fugu.guarantee.numbers import exact
 from fugu.laws.pair import PairsLike
 from fugu.queries import record_checks as parts
-from fugu.queries.session_certificate import load_from
-from fugu.translation.records.charges import RecordCharge
-from fugu.translation.records.checking import check, said
+from fugu.queries.record_proof import own_of, worst
+from fugu.translation.records.checking import said
 from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
-ZERO = Fraction(0)
-Load = tuple[RecordCharge, ...]
 _CHECKS = (
     ("questions", "features are those that the words name, read by a schema", parts.check_questions),
     ("charges", "what each question is charged follows from its noise", parts.check_charges),
@@ -42,12 +38,12 @@ class Records(Kind):
         no_laws(laws, "many statistics of one table; its laws are in it")
         try:
             with reading(), proving():
-                found, worst = _worst(certificate)
+                found, pair = worst(certificate)
         except CertificateError as error:
             return Proved.nothing(str(error))
         holds = found <= exact(certificate.budget.epsilon)
         reason = f"all questions together are {'within' if holds else 'above'} the budget, for every law and pair"
-        return Proved(said(found), 0.0, worst, "holds" if holds else "fails", reason)
+        return Proved(said(found), 0.0, pair, "holds" if holds else "fails", reason)
 
     def check(self, certificate: RecordsCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """Each part against what follows from the questions and their noise, then the figures."""
@@ -63,43 +59,11 @@ def _read(step: object, certificate: RecordsCertificate) -> None:
         step(certificate)  # type: ignore[operator]
 
 
-def _worst(certificate: RecordsCertificate) -> tuple[Fraction, str]:
-    """The largest epsilon over types without laws, and over laws, loads and ordered pairs of secrets; whose it is."""
-    found, worst = max((_own(load) for kind, load in parts.loads(certificate) if _plain(kind, load)), default=ZERO), ""
-    priced = [load_from(load) for load in certificate["loads"]]
-    proofs: dict[tuple[int, str, str], list[int]] = {}
-    for place, step in enumerate(certificate.steps):
-        proofs.setdefault((step.law, *step.pair), []).append(place)
-    known: dict[int, Fraction] = {}
-    for listed, load in parts.needed(certificate):
-        for s, t in permutations(certificate["secrets"], 2):
-            steps = [(k, certificate.steps[k]) for law in listed for k in proofs.get((law, s, t), ())]
-            fitting = [(k, step) for k, step in steps if parts.covers(priced[step.load], load)]
-            for k, step in fitting:
-                if k not in known:
-                    law = certificate.laws[step.law]
-                    known[k] = exact(check(law.states, law.given[s], law.given[t], priced[step.load], step.proof))
-            who = certificate.laws[listed[0]].who
-            if not fitting:
-                raise CertificateError(f"there is no proof of {s[:80]!r} against {t[:80]!r} for {who[:80]}")
-            best = min(known[k] for k, _ in fitting)
-            found, worst = max((found, worst), (min(best, _own(load)), f"{s} vs {t}, {who}"))
-    return found, worst
-
-
-def _plain(kind: Type, load: Load) -> bool:
-    return kind.plain or not parts.charged(load)
-
-
-def _own(load: Load) -> Fraction:
-    return sum((charge.own for charge in load), ZERO)
-
-
 def _figures(certificate: RecordsCertificate, proved: Proved) -> None:
     if proved.epsilon == float("inf"):
         raise NotChecked(proved.reason)
     with reading():
-        own = max((_own(load) for _, load in parts.loads(certificate)), default=ZERO)
+        own = max((own_of(load) for _, load in parts.loads(certificate)), default=Fraction(0))
     if certificate.spent < exact(proved.epsilon) or certificate.spent > exact(certificate.budget.epsilon):
         said = f"{float(certificate.spent):.10g} is stated as spent, and {proved.epsilon:.10g} is proved"
         raise CertificateError(f"{said}, of {float(certificate.budget.epsilon):.10g}")
