@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from fugu.auditing.outside.answers import answers_checks
 from fugu.auditing.outside.books import ledger_checks
 from fugu.auditing.outside.files import data_checks, published_checks
 from fugu.auditing.outside.found import Found, find, private_part
@@ -73,6 +74,7 @@ def _outside(
     twice: bool,
 ) -> Iterator[Checked]:
     yield from published_checks(found, published)
+    yield from answers_checks(found, bodies, None if published is None else str(published))
     release = found.release
     if release is not None:
         yield from data_checks(release, private, None if data is None else str(data))
