@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, Question, RecordsCertificate, Step, Type
@@ -29,7 +28,7 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
             priced.append(listed)
         steps.append(Step(proof.law, loads[key], proof.pair, proof.epsilon, proof.proof))
     return RecordsCertificate.issue(
-        budget=state.budget, spent=state.spent.epsilon, any_belief=state.any_belief, elsewhere=Fraction(0),
+        budget=state.budget, spent=state.spent.epsilon, any_belief=state.any_belief, elsewhere=state.apart,
         protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
         reading=state.reading.to_json(), columns=state.columns,
         features={name: feature.to_json() for name, feature in features.items()},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
@@ -26,6 +27,13 @@ _CHECKS = (
 )
 
 
+@dataclass(frozen=True)
+class Exactly(Proved):
+    """What is proved, as a number that no double rounds."""
+
+    least: Fraction
+
+
 @final
 @kind("records")
 class Records(Kind):
@@ -43,7 +51,7 @@ class Records(Kind):
             return Proved.nothing(str(error))
         holds = found <= exact(certificate.budget.epsilon)
         reason = f"all questions together are {'within' if holds else 'above'} the budget, for every law and pair"
-        return Proved(said(found), 0.0, pair, "holds" if holds else "fails", reason)
+        return Exactly(said(found), 0.0, pair, "holds" if holds else "fails", reason, found)
 
     def check(self, certificate: RecordsCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """Each part against what follows from the questions and their noise, then the figures."""
@@ -60,11 +68,11 @@ def _read(step: object, certificate: RecordsCertificate) -> None:
 
 
 def _figures(certificate: RecordsCertificate, proved: Proved) -> None:
-    if proved.epsilon == float("inf"):
+    if not isinstance(proved, Exactly):
         raise NotChecked(proved.reason)
     with reading():
         own = max((own_of(load) for _, load in parts.loads(certificate)), default=Fraction(0))
-    if certificate.spent < exact(proved.epsilon) or certificate.spent > exact(certificate.budget.epsilon):
+    if certificate.spent < proved.least or certificate.spent > exact(certificate.budget.epsilon):
         said = f"{float(certificate.spent):.10g} is stated as spent, and {proved.epsilon:.10g} is proved"
         raise CertificateError(f"{said}, of {float(certificate.budget.epsilon):.10g}")
     if certificate.any_belief < own:
