@@ -10,7 +10,8 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
     "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise",
     "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents", "scenario", "mechanism",
-    "calibration", "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "publication",
+    "calibration", "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "session",
+    "publication",
     "auditing", "papers", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300

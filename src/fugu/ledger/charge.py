@@ -70,7 +70,7 @@ class Charge:
         `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain. `reads`: what it
         reads of an entry, in JSON types, for a prior that prices charges together; others take no notice of it."""
         stated: Guarantee = guarantee if is_guarantee(guarantee) else Pure(guarantee)  # type: ignore[assignment,arg-type]
-        return Charge(PER_ENTRY, stated, reads=None if reads is None else canonical_json(dict(reads)))
+        return Charge(PER_ENTRY, stated, reads=None if reads is None else _plain_text(reads))
 
     @staticmethod
     def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
@@ -147,6 +147,11 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
     if charge.kind != LAW and (block is not None or point_masses):
         raise UsageError("block and point_masses are about law-based releases; charges for each entry add without them")
     return charge, hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _plain_text(reads: Mapping[str, object]) -> str:
+    """One text for one content, without a character that cannot be stored."""
+    return json.dumps(dict(reads), sort_keys=True, separators=(",", ":"))
 
 
 def finite(guarantee: Guarantee) -> bool:

@@ -93,18 +93,33 @@ class Pricing:
         told, plain, most = [], {}, Fraction(0)
         for groups, rows, charges in self.charged(questions, types, features, apart):
             most = max(most, self._own(charges))
-            used = [features[name] for name in _names(charges)]
-            laws = [self.laws.law(known, used) for known in types.known(groups)] if used else []
-            whole = [law for law in laws if law is not None]
-            told.append(RecordType(dict(zip(types.by, groups, strict=True)), rows, len(whole) < len(laws)))
-            if len(whole) < len(laws) or not used:
+            laws = self.laws_of(types, groups, charges, features)
+            told.append(RecordType(dict(zip(types.by, groups, strict=True)), rows, laws is None))
+            if laws is None:
                 plain[charges] = None
-                continue
-            for law in whole:
-                self._kept[id(law)] = law
+            for law in laws or ():
                 listed.setdefault(id(law), (law, {}))[1][charges] = None
         found = [Job(law, one) for law, several in listed.values() for one in largest(list(several))]
         return found, (most, tuple(told)), list(plain)
+
+    def laws_of(
+        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
+    ) -> list[KnownLaw] | None:
+        """The laws of all adversaries about a type, of the features that are charged; None if the type is plain."""
+        found = self.named_laws(types, groups, charges, features)
+        return None if found is None else list({id(law): law for _, law in found}.values())
+
+    def named_laws(
+        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
+    ) -> list[tuple[Known, KnownLaw]] | None:
+        """The same, each with what the adversary knows."""
+        used = [features[name] for name in _names(charges)]
+        found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
+        whole = [(known, law) for known, law in found if law is not None]
+        if len(whole) < len(found) or not used:
+            return None
+        self._kept.update((id(law), law) for _, law in whole)  # an id stands for one law as long as it is kept
+        return whole
 
     def charged(
         self, questions: Sequence[Noised], types: Types, features: Mapping[str, Feature], apart: Fraction

@@ -75,7 +75,8 @@ class SessionState:
     `protect`: the specification in JSON types, None if a function is part of it. `secrets`: their names; `skipped`:
     those without a row in the reference, of which nothing is promised. `reading`: how records are read. `unit`: the
     column that names the person. `columns`: those that the reference has; the others cost their epsilon. `rows`: of the
-    private table, public. `any_belief`: the largest sum of epsilons over all types, the second promise."""
+    private table, public. `any_belief`: the largest sum of epsilons over all types, the second promise. `apart`: the
+    epsilons of other releases in the ledger, of which nothing more is known; they are part of every charge."""
 
     budget: Pure
     spent: Pure
@@ -92,6 +93,7 @@ class SessionState:
     laws: tuple[KnownLaw, ...]
     proofs: tuple[Proved, ...]
     assumptions: tuple[str, ...]
+    apart: Fraction = Fraction(0)
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.queries.features import Codes, Feature
-from fugu.queries.laws import LEAST_ROWS, Mask
+from fugu.priors.record_laws import LEAST_ROWS
+from fugu.queries.laws import Mask
 from fugu.queries.session_state import KnownLaw
 
 Known = tuple[tuple[str, str], ...]

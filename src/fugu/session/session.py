@@ -1,0 +1,300 @@
+"""`Session`: many questions about one private table under one budget."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import NoReturn, Self, final
+
+import numpy as np
+
+from fugu.data import Schema
+from fugu.data.secrets import ProtectLike
+from fugu.data.sources import TableLike
+from fugu.documents.document import canonical_json
+from fugu.errors import AlreadyReleased, ColumnNotFound, RequestReused, UsageError
+from fugu.guarantee import Pure
+from fugu.guarantee.numbers import exact, plain
+from fugu.ledger.amounts import left
+from fugu.mechanism.entry_release import PerEntryRelease
+from fugu.mechanism.once import process
+from fugu.mechanism.per_entry import PerEntryDP
+from fugu.numbers.exact import Real, number
+from fugu.queries.answered import Cell
+from fugu.queries.asking import Bins, Options, Plan, plan_of
+from fugu.queries.drawing import cells_of, draw
+from fugu.queries.features import Codes
+from fugu.queries.noised import Noised
+from fugu.queries.session_state import SessionState
+from fugu.queries.statistic import Question
+from fugu.session.allocation import allotted
+from fugu.session.answers import SessionAnswer
+from fugu.session.books import Books, InMemory, OnDisk, Value, charge_for
+from fugu.session.kinds import Kinds
+from fugu.session.noise import least_noise
+from fugu.session.opening import open_table, require_pure
+from fugu.session.outside import outside
+from fugu.session.state import state_of
+
+PUBLIC = "numbers of rows are public: they are exact and cost nothing"
+RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
+
+
+@final
+class Session(Kinds):
+    """Ask a private table many questions; each is priced together with all before it, before anything is drawn.
+
+    The secret is an attribute of one record. Adversaries believe that the record's columns follow the law of the
+    `reference` given its secret, and given its public groups; they may know all other records. Records are independent.
+    All answers together promise `spent()`, which is at most `budget`, whatever was asked after which answer. Against
+    any other belief with independent records they promise the sum of the questions' own epsilons.
+
+    Parameters:
+
+    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one, never the same.
+    - `protect`: what is secret about each record, as in `Scenario.from_table`.
+    - `budget`: `Pure`, for everything that this session will ever answer.
+    - `schema`: how records are read, completed by the reference; it also declares columns that the reference lacks.
+    - `unit`: the column that names the person; it must not repeat.
+    - `ledger`: the file that keeps the books across sessions and processes; None keeps them in memory. `data`: the name
+      of the table in the ledger.
+
+    Raises `BadBudget`, `BadTable`, `UsageError`, `PriorNotPublic`, `RepeatedUnit`; with a ledger also `DataKnown`.
+
+    A session belongs to the process that opened it: it cannot be stored or sent elsewhere, and a fork cannot use it.
+
+    >>> last_year = {"ill": ["y", "n"] * 100, "age": [60, 40, 50, 45] * 50, "ward": ["a", "b", "b", "a"] * 50}
+    >>> today = {"ill": ["n", "y"] * 40, "age": [50, 45] * 40, "ward": ["a"] * 80}
+    >>> session = Session(today, last_year, "ill", Pure(1))
+    >>> session.ask("count").value
+    80.0
+    >>> asked = session.mean("age", bounds=(0, 100), epsilon=0.5)
+    >>> asked.cells[0].low <= asked.value <= asked.cells[0].high, float(session.spent().epsilon) <= 0.5
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        table: TableLike,
+        reference: TableLike,
+        protect: ProtectLike,
+        budget: Pure,
+        *,
+        schema: Schema | None = None,
+        unit: str | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        data: str | None = None,
+    ) -> None:
+        allowed = require_pure(budget)
+        if data is not None and ledger is None:
+            raise UsageError("data is the name of the table in a ledger; give ledger=FILE too")
+        opened = open_table(table, reference, protect, schema, unit)
+        self._private, self._belief = opened.private, opened.belief
+        self._books: Books = (
+            InMemory(opened.belief, allowed)
+            if ledger is None
+            else OnDisk.open(ledger, allowed, data or "data", opened.belief, opened.private)
+        )
+        self._lock, self._born = threading.RLock(), process()
+
+    @property
+    def budget(self) -> Pure:
+        """The most that all answers together may promise away."""
+        return self._books.budget
+
+    def spent(self) -> Pure:
+        """What all answers so far promise together, proved."""
+        self._here()
+        with self._lock:
+            return Pure(plain(self._books.spent()))
+
+    def remaining(self) -> Pure:
+        """The budget minus what is spent."""
+        found = left(self.spent(), self.budget)
+        assert isinstance(found, Pure)
+        return found
+
+    def ask(
+        self,
+        question: str | Question,
+        epsilon: Real | None = None,
+        *,
+        bounds: tuple[Real, Real] | None = None,
+        step: Real | None = None,
+        bins: Bins | None = None,
+        grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:
+        """Answer one question, with the least noise that keeps what is spent within `epsilon` of what it was.
+
+        - `question`: such as "mean(chol) by ward"; kinds are count, proportion, sum, mean, variance, histogram,
+          crosstab, quantile, median and top.
+        - `epsilon`: how far the question may raise `spent()`; None is a tenth of the budget, or what is left of it.
+        - `bounds`, `step`: the range of a number and the step it is rounded to. `bins`: edges of a histogram of
+          numbers. `grid`: the values that a quantile may have.
+
+        The same question with the same options gets the same answer again, for nothing. Raises `BudgetExceeded`."""
+        asked = question if isinstance(question, Question) else Question.parse(question)
+        with self._lock:
+            self._here()
+            if asked.sized:
+                return self._sizes(asked)
+            plan = self._plan(asked, Options(bounds, step, bins, grid))
+            told = None if epsilon is None else number(epsilon, "epsilon")
+            request = _request("ask", [plan], told)
+            return self._answer(request, [plan], lambda: least_noise(self._books, plan, told))[0]
+
+    def ask_all(
+        self,
+        questions: Sequence[str | Mapping[str, object]],
+        epsilon: Real | None = None,
+        weights: Sequence[Real] | str | None = None,
+    ) -> list[SessionAnswer]:
+        """Answer several questions together: all of them are charged at once, and none of them if they do not fit.
+
+        - `questions`: each a text, or a dict with "query" and the options of `ask`.
+        - `epsilon`: how far all of them together may raise `spent()`; None is what is left of the budget.
+        - `weights`: one positive number each, the shares of their own epsilons; None for equal ones; "error" for the
+          least sum of relative errors, estimated on the reference."""
+        if isinstance(questions, str) or not questions:
+            raise UsageError("questions is a list of at least one question")
+        with self._lock:
+            self._here()
+            items = [_item(item) for item in questions]
+            plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
+            told = None if epsilon is None else number(epsilon, "epsilon")
+            shown = weights if weights is None or isinstance(weights, str) else [str(w) for w in weights]
+            found: list[SessionAnswer] = []
+            if plans:
+                request = _request("ask all", plans, told, shown)
+                found = self._answer(request, plans, lambda: allotted(self._books, plans, told, weights))
+            each = iter(found)
+            return [self._sizes(asked) if asked.sized else next(each) for asked, _ in items]
+
+    def spend(
+        self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None
+    ) -> PerEntryRelease:
+        """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
+
+        - `mechanism`: a `PerEntryDP` with a pure epsilon; it gets the column as it was read (an array), or a dict of
+          arrays for several. Private means: for the replacement of one record, on the full product domain.
+        - `columns`: those that it gets; it must look at nothing else of the table.
+        - `request`: a name for it, under which the same release is read back; None is a new release every time."""
+        with self._lock:
+            self._here()
+            return outside(self._books, self._private, mechanism, columns, request)
+
+    @property
+    def state(self) -> SessionState:
+        """Everything public about the session now: what it was asked, what it believes, and the proofs."""
+        with self._lock:
+            self._here()
+            return state_of(self._books, len(self._private))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: dict[int, object]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError(
+            "a session holds a private table and its books, so it cannot be stored or sent to another process; open "
+            "one there on the same ledger"
+        )
+
+    def __repr__(self) -> str:
+        return f"Session({len(self._private)} rows, {self.budget!r})"
+
+    def _here(self) -> None:
+        """Refuse to work in a fork: each process would draw anew."""
+        if self._born != process():
+            raise AlreadyReleased(
+                "this session was opened before a fork, and only the process that opened it may ask: each process "
+                "would draw anew. Open a session in the process that asks, on a ledger that they share"
+            )
+
+    def _plan(self, question: Question, options: Options) -> Plan:
+        """How the question will be answered; refused for columns that the table does not have, which is public."""
+        found = plan_of(question, self._belief.reading, self._belief.table, options)
+        for name in question.columns:
+            if name not in self._private.table.columns:
+                raise ColumnNotFound(name, self._private.table.columns)
+        if question.by is not None:
+            self._belief.groups.of(question.by)
+        return found
+
+    def _sizes(self, asked: Question) -> SessionAnswer:
+        """Numbers of rows, which are public."""
+        sizes = {"": len(self._private)} if asked.by is None else self._belief.groups.of(asked.by).sizes
+        cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in sizes.items())
+        return SessionAnswer(asked, cells, Pure(0), Fraction(0), self.spent(), self.remaining(), PUBLIC)
+
+    def _answer(self, request: str, plans: Sequence[Plan], noise: Callable[[], list[Noised]]) -> list[SessionAnswer]:
+        """Find the request, or find its noise and charge it; then draw, once, and show what was drawn."""
+        for turn in range(_TURNS):
+            stored = self._books.find(request)
+            before = self._books.spent()
+            found = noise() if stored is None else stored
+            try:
+                drawn = self._books.spend(request, charge_for(found), lambda: self._drawn(found))  # noqa: B023
+                break
+            except RequestReused:  # somebody else asked the same between the look and the charge
+                if turn + 1 == _TURNS:
+                    raise
+        after = self._books.spent()
+        cost = Pure(0) if stored is not None else Pure(plain(max(after - before, Fraction(0))))
+        return [
+            self._shown(plan, one, values, cost if len(found) == 1 else _part(cost, one, found), after)
+            for plan, one, values in zip(plans, found, drawn, strict=True)
+        ]
+
+    def _drawn(self, questions: Sequence[Noised]) -> Value:
+        """What is drawn for questions that are charged: this is the one place where private numbers meet noise."""
+        return [draw(q, self._belief.reading, self._private.table, *self._rows(q)) for q in questions]
+
+    def _rows(self, asked: Noised) -> tuple[Codes, tuple[str, ...]]:
+        """Each row's group, and the names of the groups."""
+        if asked.by is None:
+            return np.zeros(len(self._private), dtype=np.int64), ("",)
+        found = self._belief.groups.of(asked.by)
+        return found.rows, found.names
+
+    def _shown(self, plan: Plan, asked: Noised, drawn: Value, cost: Pure, after: Fraction) -> SessionAnswer:
+        sizes = {"": len(self._private)} if asked.by is None else self._belief.groups.of(asked.by).sizes
+        cells = cells_of(asked, dict(zip(sizes, drawn, strict=True)), sizes)
+        spent = Pure(plain(after))
+        rest = left(spent, self.budget)
+        assert isinstance(rest, Pure)
+        lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(self._belief.table.columns)]
+        notes = [RANKS] if asked.kind == "quantile" else []
+        notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
+        return SessionAnswer(plan.question, cells, cost, asked.most, spent, rest, "; ".join(notes))
+
+
+def _part(cost: Pure, one: Noised, found: Sequence[Noised]) -> Pure:
+    """The part of a common cost that is shown for one question: as its own epsilon is to all of them."""
+    return Pure(plain(exact(cost.epsilon) * one.most / sum(q.most for q in found)))
+
+
+def _request(what: str, plans: Sequence[Plan], epsilon: Fraction | None, more: object = None) -> str:
+    """One name for one question with its options: asked again, it is the same request."""
+    told = [[str(p.question), [f.to_json() for f in p.features], p.law, [str(s) for s in p.shares]] for p in plans]
+    text = canonical_json([what, told, None if epsilon is None else str(epsilon), more])
+    return f"{what} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _item(item: object) -> tuple[Question, Options]:
+    """A question of a list: its text, or a dict with "query" and options."""
+    if isinstance(item, str | Question):
+        return item if isinstance(item, Question) else Question.parse(item), Options()
+    if not isinstance(item, Mapping) or "query" not in item or not set(item) <= _OPTIONS:
+        raise UsageError(f"a question of a list is a text, or a dict with query and {', '.join(sorted(_OPTIONS))}")
+    options = {name: value for name, value in item.items() if name != "query"}
+    return Question.parse(item["query"]), Options(**options)
+
+
+_OPTIONS = {"query", "bounds", "step", "bins", "grid"}
+_TURNS = 4
