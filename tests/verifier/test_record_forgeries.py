@@ -148,7 +148,7 @@ def test_a_plan_with_a_weight_that_is_none_is_refused(body, weight):
 
 def test_a_plan_that_is_moved_proves_more_than_is_stated(body):
     """All mass is sent to one state: still a plan, of a larger epsilon."""
-    plan = plan_of(body)
+    plan = next(step["proof"]["plan"] for step in body["proofs"] if step["law"] == 1)
     plan[:] = [[x, 0, 1.0] for x in range(6)]
     assert failing(body) == ["stated figures", "budget"] and second(body) == "fails"
 
@@ -245,7 +245,7 @@ def test_hostile_content_never_crashes(body):
     """Every part replaced by what it is not: refused as a certificate, or judged; never another error."""
     odd = [None, True, -1, 1.5, "x", [], {}, [[]], [None], {"a": 1}, 10**30, "1/0", "1e999999999"]
     rng, paths = random.Random(5), list(places(body, ()))
-    for path in rng.sample(paths, 160):
+    for path in rng.sample(paths, 50):
         for value in rng.sample(odd, 2):
             forged = copy.deepcopy(body)
             inside = forged
