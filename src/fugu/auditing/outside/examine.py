@@ -74,7 +74,8 @@ def _outside(
     twice: bool,
 ) -> Iterator[Checked]:
     yield from published_checks(found, published)
-    yield from answers_checks(found, bodies, None if published is None else str(published))
+    given = (None if path is None else str(path) for path in (published, ledger))
+    yield from answers_checks(found, bodies, *given)
     release = found.release
     if release is not None:
         yield from data_checks(release, private, None if data is None else str(data))
