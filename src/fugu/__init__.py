@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from fugu.priors.gaussian_field import GaussianField as GaussianField
     from fugu.priors.hidden import HiddenMarkov as HiddenMarkov
     from fugu.priors.joint import JointTable as JointTable
+    from fugu.priors.records import Records as Records
     from fugu.queries.answered import Answer as Answer
     from fugu.queries.answering import answer as answer
     from fugu.queries.column import release_column as release_column
@@ -125,6 +126,7 @@ _ROOMS = {
     "NormalMixture": "laws",
     "PerEntryDP": "mechanism.per_entry",
     "Pure": "guarantee",
+    "Records": "priors.records",
     "Release": "mechanism.release",
     "ReleaseDocument": "documents.release",
     "Renyi": "guarantee",

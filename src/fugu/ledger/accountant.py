@@ -35,7 +35,7 @@ from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
 from fugu.numbers.exact import Real, meant_up
-from fugu.priors.prior import Together
+from fugu.priors.prior import Recorded, Together
 
 _SECOND_LAW = (
     "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
@@ -141,6 +141,10 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     - one law-based release before all others, those pure: given its output the ratio of the rest is at most e^{ne}.
     - a budget of the language of the charges and no translation: sums of (epsilon, delta) within the budget (Rogers,
       Roth, Ullman, Vadhan 2016) and of divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
+    - the same for sums of (epsilon, delta) under independent records, whose columns are fixed with the belief: the sum
+      is within the budget once translated iff it is within a cap for each record that the budget fixes beforehand,
+      epsilon_0 = log(1 + (e^epsilon - 1) / HS) and delta / HS, and the filter spends that cap
+      (docs/proofs/records.md#the-ledger).
     """
     both = [*laws, *entries]
     if sum(c.count for c in both) == 1 or all(_pure(c) for c in both):
@@ -148,7 +152,7 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     if laws:
         alone = sum(c.count for c in laws) == 1 and all(laws[0].first < c.first for c in entries)
         return alone and all(_pure(c) for c in entries)
-    if terms.prior is not None:
+    if terms.prior is not None and not (isinstance(terms.prior, Recorded) and not terms.budget.renyi):
         return False
     if terms.budget.renyi:
         return all(c.charge.guarantee.renyi or _pure(c) for c in entries)

@@ -69,7 +69,7 @@ class Charge:
 
         `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain. `reads`: what it
         reads of an entry, in JSON types, for a prior that prices charges together; others take no notice of it."""
-        stated: Guarantee = guarantee if is_guarantee(guarantee) else Pure(guarantee)  # type: ignore[assignment,arg-type]
+        stated: Guarantee = guarantee if is_guarantee(guarantee) else Pure(guarantee)  # type: ignore[arg-type]
         return Charge(PER_ENTRY, stated, reads=None if reads is None else _plain_text(reads))
 
     @staticmethod

@@ -179,13 +179,11 @@ class Ledger:
 
     def charges(self) -> list[Counted]:
         """All charges that count against the budget, equal ones together, as they are on disk now."""
-        found: list[Counted] = self._read(books.charges, self.data)
-        return found
+        return self._read(books.charges, self.data)  # type: ignore[no-any-return]
 
     def charge_of(self, request: str) -> Charge | None:
         """The charge that a request was entered with; None if it was not, or was refused."""
-        found: Charge | None = self._read(books.charge_of, self.data, checked(request, "request"))
-        return found
+        return self._read(books.charge_of, self.data, checked(request, "request"))  # type: ignore[no-any-return]
 
     def history(self) -> list[Entry]:
         """Every request of this data set, with those that failed or were refused."""
@@ -293,9 +291,8 @@ class Ledger:
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
-        if self._terms.prior is None or any(c.charge.kind == LAW for c in charges) or not charges:
-            return accountant.total(charges, self._terms)
-        if isinstance(self._terms.prior, Together):  # it remembers by itself
+        alone = self._terms.prior is None or isinstance(self._terms.prior, Together)  # the latter remembers by itself
+        if alone or any(c.charge.kind == LAW for c in charges) or not charges:
             return accountant.total(charges, self._terms)
         summed = accountant.summed(charges, self._terms)
         if summed not in self._translated:

@@ -7,6 +7,7 @@ room asks of it beyond that is a protocol of its own, and a prior answers as man
 - `Curved`, `Quilted`: what the rest of the table says about one entry, as a curve or quilt by quilt. `fugu.influence`,
   `fugu.translate`, `fugu.dp_budget` and the ledger ask for one of them. Chains are measured by `fugu.translation`
   itself, which knows more about them than a curve.
+- `Recorded`: the records are independent, and the law of one record given each secret is known.
 - `Several`: the worst of its members counts.
 - `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
 - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fugu.guarantee import Guarantee
     from fugu.priors.curve import InfluenceCurve
     from fugu.priors.quilts import Quilts
+    from fugu.priors.record_laws import RecordLaw
 
 
 @runtime_checkable
@@ -84,7 +86,17 @@ class Together(Protocol):
         `charges`: the guarantee of each, what it reads as JSON text (None: unknown, hence anything), how often."""
 
 
-Believed = Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+@runtime_checkable
+class Recorded(Protocol):
+    """A prior of independent records that knows the law of one of them given each secret."""
+
+    def laws(self) -> tuple[RecordLaw, ...]:
+        """One for each kind of record and of adversary; the worst counts."""
+
+
+Believed = (
+    Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+)
 """A prior; or a list or mapping of the priors of blocks (users) that are independent of each other."""
 
 

@@ -40,11 +40,19 @@ KNOWN_BEFORE = (
     "nothing else was known of a record beforehand than its group; what was known is conditioned on, what is published "
     "is charged"
 )
-WHOLE_DOMAIN = "each release is private for the replacement of one record on the whole product domain, and reads these columns only"
+WHOLE_DOMAIN = (
+    "each release is private for the replacement of one record by any other, on the whole product domain, and reads "
+    "no other columns of it than those that the law is about"
+)
 ASSUMPTIONS = (INDEPENDENT, NO_AGGREGATE, REFERENCE, ONE_LAW, OWN_RECORD, KNOWN_BEFORE, WHOLE_DOMAIN)
 """What every belief about independent records takes for granted; each is needed, and has a counterexample."""
 KNOWN_GROUPS = "every record is in a group that the reference has"
 """Beside the others, where the law depends on a public group."""
+DEPENDENT = (
+    "records that depend on each other are not covered: with a hidden share of .1 or .9 that three records have in "
+    "common, an epsilon of .5 for each record was claimed as .5 and is truly 1.123"
+)
+"""Why a repeated unit is refused."""
 
 
 @final
@@ -70,6 +78,9 @@ class RecordLaw:
         if len({counts.size for counts in own.values()}) > 1:
             raise BadLaw(f"{self.who}: the laws given different secrets must be on the same states")
         object.__setattr__(self, "given", Fixed(own))
+
+    def __reduce__(self) -> tuple[type[RecordLaw], tuple[str, dict[str, Counts], bool]]:
+        return RecordLaw, (self.who, dict(self.given), self.plain)
 
     def __repr__(self) -> str:
         known = "plain" if self.plain else f"{len(self.given)} secrets, {self.states} states"

@@ -15,7 +15,8 @@ from fugu.data.cells import OTHER
 from fugu.data.private import label_of
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
-from fugu.queries.features import Axis, Coded, Feature, Gridded, Is, Placed, Squared
+from fugu.queries.axes import Axis
+from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
 from fugu.queries.noised import FLIP, LAPLACE, LINES, Noised, charges_of
 from fugu.queries.records import coding
 from fugu.queries.statistic import Question
@@ -139,7 +140,11 @@ def _ranked(question: Question, reading: Schema, reference: Table, options: Opti
             f"a quantile of column {column!r} needs bounds=(low, high), or grid=[...], the values it may have: they "
             "are fixed before the table is looked at"
         )
-    return (Coded(coding(replace(question.statistic, kind="quantile"), reading, options.bounds, options.step)),), FLIP, _WHOLE
+    return (
+        (Coded(coding(replace(question.statistic, kind="quantile"), reading, options.bounds, options.step)),),
+        FLIP,
+        _WHOLE,
+    )
 
 
 _KINDS: dict[str, Callable[[Question, Schema, Table, Options], Made]] = {

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -24,10 +23,9 @@ from fugu.data.private import numbers, places
 from fugu.documents.document import canonical_json
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
+from fugu.queries.axes import Axis, Codes, axis_from, increasing_from
 from fugu.queries.records import Coding
 from fugu.visible import Json
-
-Codes = NDArray[np.int64]
 
 
 class Feature(ABC):
@@ -145,39 +143,6 @@ class Is(Feature):
 
 @final
 @dataclass(frozen=True)
-class Axis:
-    """The cells of one column: labels and one more cell for everything else, or edges of numbers.
-
-    Without edges the cell of a record is the place of its label, or the last one. With edges it is the interval that
-    holds its number; what lies outside goes to the first or the last one."""
-
-    column: str
-    labels: tuple[str, ...]
-    edges: tuple[float, ...] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all its cells."""
-        if self.edges is not None:
-            return tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
-        return (*self.labels, "(other)")
-
-    def of(self, schema: Schema, table: Table) -> Codes:
-        """The cell of each row."""
-        if self.edges is not None:
-            inner = np.asarray(self.edges[1:-1], dtype=np.float64)
-            return np.searchsorted(inner, numbers(schema, table, self.column), "right").astype(np.int64)
-        found = places(schema, table, self.column, self.labels)
-        return np.where(found < 0, len(self.labels), found).astype(np.int64)
-
-    def to_json(self) -> Json:
-        """The axis in JSON types."""
-        told: Json = {"column": self.column, "labels": list(self.labels)}
-        return told if self.edges is None else told | {"edges": [float(edge).hex() for edge in self.edges]}
-
-
-@final
-@dataclass(frozen=True)
 class Placed(Feature):
     """The cell of a histogram or of a cross-tabulation that a record falls into."""
 
@@ -280,24 +245,12 @@ def _coding(told: Mapping[str, Any]) -> Coding:
     return Coding(str(told["column"]), low, step, top)
 
 
-def _axis(told: Mapping[str, Any]) -> Axis:
-    edges = told.get("edges")
-    return Axis(str(told["column"]), tuple(map(str, told["labels"])), None if edges is None else _floats(edges))
-
-
-def _floats(told: Sequence[str]) -> tuple[float, ...]:
-    found = tuple(float.fromhex(text) for text in told)
-    if any(not a < b for a, b in pairwise(found)):
-        raise CertificateError("edges and grids increase")
-    return found
-
-
 _READERS: dict[str, Callable[[Mapping[str, Any]], Feature]] = {
     "coded": lambda told: Coded(_coding(told)),
     "squared": lambda told: Squared(_coding(told)),
     "is": lambda told: Is(str(told["column"]), str(told["label"])),
-    "placed": lambda told: Placed(tuple(map(_axis, told["axes"]))),
-    "gridded": lambda told: Gridded(str(told["column"]), _floats(told["points"])),
+    "placed": lambda told: Placed(tuple(map(axis_from, told["axes"]))),
+    "gridded": lambda told: Gridded(str(told["column"]), increasing_from(told["points"])),
     "whole": lambda told: Whole(str(told["column"]), read_whole(told["values"])),
 }
 
@@ -305,6 +258,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Feature]] = {
 def feature_from(told: object) -> Feature:
     """The feature that `to_json` wrote as `told`; `CertificateError` for anything else."""
     try:
-        return _READERS[told["kind"]](told)  # type: ignore[index]
+        found: Mapping[str, Any] = told  # type: ignore[assignment]
+        return _READERS[found["kind"]](found)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CertificateError("a feature of a record cannot be read") from error

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 from typing import final
 
@@ -87,14 +88,14 @@ class Search:
         def job(scale: Fraction) -> Job:
             return Job(law, joined((*base, *self.new(scale, modelled))))
 
-        def cost(scale: Fraction, pair: tuple[str, str]) -> Fraction:
+        def cost(pair: tuple[str, str], scale: Fraction) -> Fraction:
             found = job(scale)
             return exact(self.pricing.priced(found, pair), found.charges)
 
         scale, fine = most, tolerance(len(next(iter(law.given.values()))))
         for pair in permutations(law.given, 2):
             if scale > 0:
-                scale = root(lambda e, pair=pair: cost(e, pair), self.target, scale, fine)
+                scale = root(partial(cost, pair), self.target, scale, fine)
         for _ in range(40):
             if scale < LEAST_OWN or self.pricing.value(job(scale), self.target) <= self.target:
                 break

@@ -67,6 +67,9 @@ class Noised:
         if (self.by is None) != (set(self.rates) == {""}):
             raise CertificateError("a question without groups has one set of rates, and one with groups names them")
 
+    def __hash__(self) -> int:
+        return hash((self.query, self.by, self.features, tuple(self.rates.items())))
+
     def charges(self, group: str, modelled: Collection[str]) -> tuple[RecordCharge, ...]:
         """What a record of this group is charged; features that no law speaks of cost their epsilon on top.
 

@@ -90,7 +90,8 @@ class Pricing:
         """All that has to be priced, the second promise and the types, and the charges of plain types."""
         features = self.modelled(questions)
         listed: dict[int, tuple[KnownLaw, dict[Charges, None]]] = {}
-        told, plain, most = [], {}, Fraction(0)
+        told, most = [], Fraction(0)
+        plain: dict[Charges, None] = {}
         for groups, rows, charges in self.charged(questions, types, features, apart):
             most = max(most, self._own(charges))
             laws = self.laws_of(types, groups, charges, features)
@@ -215,7 +216,7 @@ def _numbers(charges: Charges) -> dict[object, Fraction]:
 _SHAPES: dict[type, Callable[..., object]] = {
     Line: lambda charge: ("line", charge.feature, charge.most),
     Cells: lambda charge: ("cells", *charge.features),
-    Apart: lambda charge: ("apart",),
+    Apart: lambda _: ("apart",),
 }
 
 
@@ -234,4 +235,3 @@ def covers(larger: Charges, smaller: Charges) -> bool:
     """Whether each charge of `smaller` is at most the one of the same shape in `larger`."""
     have = _numbers(joined(larger))
     return all(have.get(key, Fraction(0)) >= amount for key, amount in _numbers(joined(smaller)).items())
-

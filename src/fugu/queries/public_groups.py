@@ -14,7 +14,7 @@ from fugu.data.field import Field
 from fugu.data.private import Private, label_of
 from fugu.data.secrets import Secrets
 from fugu.errors import BadTable, ColumnNotFound, UsageError
-from fugu.queries.features import Codes
+from fugu.queries.axes import Codes
 from fugu.queries.grouping import require_public_groups
 from fugu.queries.pricing import Types
 

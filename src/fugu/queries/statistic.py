@@ -1,4 +1,4 @@
-"""`Statistic`: what is asked of a table, such as "mean(chol)" or "count(smoker=yes)"; `Question`: what a session is asked."""
+"""`Statistic`: what is asked of a table, such as "mean(chol)"; `Question`: what a session is asked."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Question:
 
     @staticmethod
     def parse(text: str) -> Question:
-        """Read kind(column), count(column=value), quantile(column, q), top(column, k), each with or without " by column".
+        """Read kind(column), count(column=value), quantile(column, q) or top(column, k), with or without " by column".
 
         `text`: the question; "count" alone asks for the number of rows, which is public."""
         what, by = _split(text)

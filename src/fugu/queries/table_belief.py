@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import final
@@ -27,11 +28,35 @@ from fugu.queries.type_laws import TypeLaws
 
 Charged = Sequence[tuple[Guarantee, str | None, int]]
 _PURE = (
-    "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only some "
-    "columns are read, and a delta path by path is false",
-    "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose columns "
-    "are fixed beforehand",
+    (
+        "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only "
+        "some columns are read, and a delta path by path is false"
+    ),
+    (
+        "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose "
+        "columns are fixed beforehand"
+    ),
 )
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """All that was asked of a table: `questions` with their noise, epsilons of other releases of which nothing more is
+    known (`apart`), and columns whose groups were made `public` by asking for their sizes."""
+
+    questions: tuple[Noised, ...]
+    apart: Fraction = Fraction(0)
+    public: tuple[str, ...] = ()
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns whose groups are public, in one order whatever the order of the questions."""
+        return tuple(sorted({*self.public, *(q.by for q in self.questions if q.by is not None)}))
+
+    def beside(self, questions: Sequence[Noised] = (), public: Sequence[str] = ()) -> Asked:
+        """This and more."""
+        return Asked((*self.questions, *questions), self.apart, tuple(sorted({*self.public, *public})))
 
 
 @final
@@ -63,7 +88,7 @@ class TableBelief(Belief):
     unit: str | None
     groups: PublicGroups
     _pricings: dict[tuple[str, ...], Pricing]
-    _worth: dict[tuple[tuple[str, ...], Fraction], Worth]
+    _worth: dict[Asked, Worth]
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -90,35 +115,35 @@ class TableBelief(Belief):
 
     def together(self, charges: Charged) -> Guarantee:
         """What all charges promise together: T of the sum of all metrics, the worst type, adversary and pair."""
-        return Pure(plain(self.worth(*self.read(charges)).spent))
+        return Pure(plain(self.worth(self.read(charges)).spent))
 
-    def read(self, charges: Charged) -> tuple[list[Noised], Fraction]:
-        """The questions behind charges; and the sum of epsilons of charges that say nothing that can be believed.
+    def read(self, charges: Charged) -> Asked:
+        """What was asked so far, as charges say it.
 
         A charge whose questions do not add up to its epsilon is not believed: it costs its epsilon on top."""
         questions: list[Noised] = []
-        apart = Fraction(0)
+        apart, public = Fraction(0), set[str]()
         for guarantee, reads, count in charges:
             if not guarantee.pure:
                 raise NotComposable(*_PURE)
             epsilon, found = exact(guarantee.epsilon), questions_in(reads)
+            public |= {*public_in(reads)}
             if found and sum((q.most for q in found), Fraction(0)) == epsilon and self.knows(found):
                 questions += found * count
             else:
                 apart += epsilon * count
-        return questions, apart
+        return Asked(tuple(questions), apart, tuple(sorted(public)))
 
     def knows(self, questions: Sequence[Noised]) -> bool:
         """Whether each question names exactly the groups that the table has."""
         return all(q.by is None or set(q.rates) == set(self.groups.of(q.by).names) for q in questions)
 
-    def worth(self, questions: Sequence[Noised], apart: Fraction = Fraction(0)) -> Worth:
-        """What these questions are worth together, beside an epsilon of which nothing is known."""
-        key = (tuple(sorted(json.dumps(q.to_json(), sort_keys=True) for q in questions)), apart)
-        if key not in self._worth:
-            by = by_columns(questions)
-            self._worth[key] = self.pricing(by).worth(questions, self.groups.types(by), apart)
-        return self._worth[key]
+    def worth(self, asked: Asked) -> Worth:
+        """What all that was asked is worth together."""
+        if asked not in self._worth:
+            types = self.groups.types(asked.by)
+            self._worth[asked] = self.pricing(asked.by).worth(asked.questions, types, asked.apart)
+        return self._worth[asked]
 
     def pricing(self, by: tuple[str, ...]) -> Pricing:
         """The laws for adversaries who know the groups of these columns, and what was priced on them."""
@@ -143,11 +168,6 @@ class TableBelief(Belief):
         return cls(reading, known, spec, secrets, None, PublicGroups(Schema({}), private, table, secrets))
 
 
-def by_columns(questions: Sequence[Noised]) -> tuple[str, ...]:
-    """The columns that questions are asked by, in one order whatever the order of the questions."""
-    return tuple(sorted({q.by for q in questions if q.by is not None}))
-
-
 def questions_in(reads: str | None) -> list[Noised]:
     """The questions that a charge pays for; none if it says nothing, or nothing that fugu wrote."""
     if reads is None:
@@ -158,6 +178,15 @@ def questions_in(reads: str | None) -> list[Noised]:
         return []
 
 
-def reads_of(questions: Sequence[Noised]) -> dict[str, object]:
-    """What a charge for these questions says that it reads."""
-    return {"questions": [q.to_json() for q in questions]}
+def public_in(reads: str | None) -> list[str]:
+    """The columns whose groups a charge made public."""
+    try:
+        return [str(name) for name in json.loads(reads or "{}").get("public", ())]
+    except (ValueError, AttributeError, TypeError):
+        return []
+
+
+def reads_of(questions: Sequence[Noised], public: Sequence[str] = ()) -> dict[str, object]:
+    """What a charge for these questions says that it reads, and which columns it makes public besides."""
+    told: dict[str, object] = {"questions": [q.to_json() for q in questions]}
+    return told | ({"public": list(public)} if public else {})

@@ -1,7 +1,8 @@
 """The law of a record's features given each secret, for every adversary about every type of record.
 
-All of it comes from the reference. A record's groups are public: who knows them believes the law given them. A group in
-which some secret has fewer than `LEAST_ROWS` rows of the reference has no law: nothing is believed there.
+All of it comes from the reference. A record's groups are public: who knows them believes the law given them. Where some
+secret has fewer than `LEAST_ROWS` rows of the reference, in a group or in all of it, there is no law: nothing is
+believed there.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
-from fugu.queries.features import Codes, Feature
 from fugu.priors.record_laws import LEAST_ROWS
+from fugu.queries.axes import Codes
+from fugu.queries.features import Feature
 from fugu.queries.laws import Mask
 from fugu.queries.session_state import KnownLaw
 
@@ -61,13 +63,12 @@ class TypeLaws:
         rows = self._rows_of(known)
         if rows is None:
             return None
-        inside = codes if known == () else codes[rows]
+        inside = codes[rows]
         present, places = np.unique(inside, return_inverse=True)
         given = {}
         for secret, mask in self.masks.items():
-            own = mask if known == () else mask[rows]
-            counts = np.bincount(places.reshape(-1)[own], minlength=len(present)).astype(np.int64)
-            if known and int(counts.sum()) < LEAST_ROWS:
+            counts = np.bincount(places.reshape(-1)[mask[rows]], minlength=len(present)).astype(np.int64)
+            if int(counts.sum()) < LEAST_ROWS:
                 return None
             given[secret] = counts
         states = {name: self._features[name][first[present]] for name in names}
@@ -91,6 +92,8 @@ class TypeLaws:
 
     def _rows_of(self, known: Known) -> Codes | None:
         """The rows of the reference with these groups; None if the reference cannot tell."""
+        if not known:
+            return np.arange(len(self.table))
         columns = tuple(column for column, _ in known)
         if any(column not in self.groups for column in columns):
             return None
@@ -101,4 +104,3 @@ class TypeLaws:
                 found.setdefault(groups, []).append(row)
             self._rows[columns] = {groups: np.array(rows, dtype=np.int64) for groups, rows in found.items()}
         return self._rows[columns].get(tuple(group for _, group in known))
-

@@ -19,7 +19,7 @@ from fugu.queries.features import Coded, Squared
 from fugu.queries.least_noise import MOST_OWN
 from fugu.queries.noised import Noised
 from fugu.session.books import Books
-from fugu.session.noise import Room, room_for
+from fugu.session.noise import Room, groups_of, room_for
 
 ERROR = "error"
 _ROUNDS = 3
@@ -30,7 +30,7 @@ def allotted(
 ) -> list[Noised]:
     """The noise of all questions, which together raise what is spent by at most epsilon."""
     shares = read_weights(weights, len(plans))
-    room = room_for(books, plans, epsilon, whole=True)
+    room = room_for(books, groups_of(plans), epsilon, whole=True)
     scale, shares = (_scaled(room, plans, shares), shares) if shares is not None else _least_error(books, room, plans)
     if not scale:
         raise room.refusal("these questions together")
@@ -103,19 +103,18 @@ def _shares(wanted: Sequence[float]) -> list[Fraction]:
 def _slopes(room: Room, plans: Sequence[Plan], own: Sequence[Fraction]) -> list[float]:
     """How much the price rises for each unit of each question's own epsilon; at least a thousandth."""
     found = [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)]
-    now = room.pricing.worth([*room.questions, *found], room.types, room.apart).spent
+    now = room.worth(found)
     slopes = []
     for j, (plan, e) in enumerate(zip(plans, own, strict=True)):
         less = [*found[:j], _everywhere(room, plan, e * Fraction(19, 20)), *found[j + 1 :]]
-        then = room.pricing.worth([*room.questions, *less], room.types, room.apart).spent
-        slopes.append(max(float((now - then) / (e / 20)), 1e-3))
+        slopes.append(max(float((now - room.worth(less)) / (e / 20)), 1e-3))
     return slopes
 
 
 def relative_error(books: Books, room: Room, plan: Plan) -> float:
     """c with a relative error of about c / (own epsilon), as the reference and the public number of rows show."""
     belief, feature = books.belief, plan.features[-1]
-    rows = sum(room.types.rows) / max(len({g for g in _groups(room, plan)}), 1)
+    rows = sum(room.types.rows) / max(len(set(_groups(room, plan))), 1)
     if not isinstance(feature, Coded | Squared) or plan.question.kind == "quantile":
         return 2 * (feature.top + 1) / rows
     if not set(feature.columns) <= set(belief.table.columns):

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from fugu.data.private import Private
 from fugu.errors import BudgetExceeded, NotComposable
@@ -23,7 +23,7 @@ from fugu.ledger.fingerprint import fingerprints
 from fugu.queries.noised import Noised
 from fugu.queries.table_belief import Charged, TableBelief, questions_in, reads_of
 
-Value = list[Any]
+Value = TypeVar("Value")
 
 
 class Books(ABC):
@@ -46,7 +46,7 @@ class Books(ABC):
 
     def spent(self) -> Fraction:
         """What everything charged so far is worth, proved."""
-        return self.belief.worth(*self.belief.read(self.charges())).spent
+        return self.belief.worth(self.belief.read(self.charges())).spent
 
 
 @final
@@ -58,7 +58,7 @@ class InMemory(Books):
     belief: TableBelief
     budget: Pure
     _charged: dict[str, Charge] = field(default_factory=dict)
-    _values: dict[str, Value] = field(default_factory=dict)
+    _values: dict[str, Any] = field(default_factory=dict)
 
     def charges(self) -> Charged:
         return [(charge.guarantee, charge.reads, 1) for charge in self._charged.values()]
@@ -70,13 +70,14 @@ class InMemory(Books):
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         if request not in self._charged:
             before = self.charges()
-            after = self.belief.worth(*self.belief.read([*before, (charge.guarantee, charge.reads, 1)])).spent
+            after = self.belief.worth(self.belief.read([*before, (charge.guarantee, charge.reads, 1)])).spent
             if after > exact(self.budget.epsilon):
                 raise exceeded(self.spent(), exact(charge.guarantee.epsilon), after, self.budget)
             self._charged[request] = charge
         if request not in self._values:
             self._values[request] = produce()
-        return self._values[request]
+        found: Value = self._values[request]
+        return found
 
 
 @final
@@ -115,10 +116,12 @@ class OnDisk(Books):
         return self.ledger.spend(request, charge, produce)
 
 
-def charge_for(questions: Sequence[Noised]) -> Charge:
-    """The charge of questions that are answered together: the sum of their epsilons, and all that it follows from."""
+def charge_for(questions: Sequence[Noised], public: Sequence[str] = ()) -> Charge:
+    """The charge of questions that are answered together: the sum of their epsilons, and all that it follows from.
+
+    `public`: columns whose groups become public without a question that is charged."""
     total = sum((q.most for q in questions), Fraction(0))
-    return Charge.per_entry(Pure(plain(total)), reads=reads_of(questions))
+    return Charge.per_entry(Pure(plain(total)), reads=reads_of(questions, public))
 
 
 def exceeded(spent: Fraction, asked: Fraction, after: Fraction, budget: Pure) -> BudgetExceeded:

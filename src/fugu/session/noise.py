@@ -15,7 +15,7 @@ from fugu.queries.features import Feature
 from fugu.queries.least_noise import Search
 from fugu.queries.noised import Noised
 from fugu.queries.pricing import Pricing, Types
-from fugu.queries.table_belief import by_columns
+from fugu.queries.table_belief import Asked
 from fugu.session.books import Books, exceeded
 from fugu.translation.records.charges import RecordCharge
 
@@ -27,8 +27,7 @@ _TENTH = Fraction(1, 10)
 class Room:
     """What was asked so far, and how far all of it may go together with new questions: `target`."""
 
-    questions: tuple[Noised, ...]
-    apart: Fraction
+    asked: Asked
     pricing: Pricing
     types: Types
     before: Fraction
@@ -42,16 +41,21 @@ class Room:
             return tuple(c for plan, share in plans for c in plan.charges(scale * share, modelled))
 
         features = tuple(feature for plan, _ in plans for feature in plan.features)
-        asked = (*self.questions, *beside)
-        return Search(self.pricing, asked, self.types, features, new, self.target, self.apart)
+        asked = self.asked.beside(beside)
+        return Search(self.pricing, asked.questions, self.types, features, new, self.target, asked.apart)
+
+    def worth(self, questions: Sequence[Noised]) -> Fraction:
+        """What these questions and all before them are worth."""
+        asked = self.asked.beside(questions)
+        return self.pricing.worth(asked.questions, self.types, asked.apart).spent
 
     def refusal(self, what: str) -> BudgetExceeded:
         """That no noise fits."""
         asked = Pure(plain(self.target - self.before))
         return BudgetExceeded(
             f"nothing is left for {what}: spent {float(self.before):.6g} of {float(self.budget.epsilon):g}, and no "
-            f"noise keeps it within {float(self.target):.6g}. Allow it a larger epsilon, or repeat an earlier question, "
-            "which costs nothing",
+            f"noise keeps it within {float(self.target):.6g}. Allow it a larger epsilon, or repeat an earlier "
+            "question, which costs nothing",
             spent=Pure(plain(self.before)),
             asked=asked,
             left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),
@@ -59,32 +63,37 @@ class Room:
         )
 
 
-def room_for(books: Books, plans: Sequence[Plan], epsilon: Fraction | None, whole: bool = False) -> Room:
-    """How far the new questions may go; `BudgetExceeded` where the budget does not allow `epsilon`.
+def room_for(books: Books, by: Sequence[str], epsilon: Fraction | None = None, whole: bool = False) -> Room:
+    """How far new questions by these columns may go; `BudgetExceeded` where the budget does not allow `epsilon`.
 
     `epsilon`: None is a tenth of the budget, or with `whole` all of it, but no more than is left. A column that is
     asked by for the first time is public from now on: earlier questions are first priced anew for those who know it."""
     belief, allowed = books.belief, exact(books.budget.epsilon)
-    questions, apart = belief.read(books.charges())
-    spent = belief.worth(questions, apart).spent
-    by = tuple(sorted({*by_columns(questions), *(p.question.by for p in plans if p.question.by is not None)}))
-    pricing, types = belief.pricing(by), belief.groups.types(by)
-    before = max(spent, pricing.worth(questions, types, apart).spent) if by != by_columns(questions) else spent
+    asked = belief.read(books.charges())
+    then = asked.beside(public=by)
+    spent = belief.worth(asked).spent
+    before = max(spent, belief.worth(then).spent)
     if epsilon is None:
         more = max(allowed - before, Fraction(0))
-        target = max(before, spent) + (more if whole else min(more, allowed * _TENTH))
+        target = before + (more if whole else min(more, allowed * _TENTH))
     else:
         target = spent + epsilon
     if target > allowed and epsilon is not None:
         raise exceeded(spent, epsilon, target, books.budget)
     if before > target or before > allowed:
         raise _public(spent, before, epsilon, books.budget)
-    return Room(tuple(questions), apart, pricing, types, before, min(target, allowed), books.budget)
+    pricing, types = belief.pricing(then.by), belief.groups.types(then.by)
+    return Room(asked, pricing, types, before, min(target, allowed), books.budget)
+
+
+def groups_of(plans: Sequence[Plan]) -> list[str]:
+    """The columns that plans are asked by."""
+    return [plan.question.by for plan in plans if plan.question.by is not None]
 
 
 def least_noise(books: Books, plan: Plan, epsilon: Fraction | None) -> list[Noised]:
     """The question with the least noise, group by group, that raises what is spent by at most epsilon."""
-    room = room_for(books, [plan], epsilon)
+    room = room_for(books, groups_of([plan]), epsilon)
     search = room.search([(plan, Fraction(1))])
     by = plan.question.by
     scales = {"": search.everywhere()} if by is None else search.by_group(by)

@@ -26,17 +26,17 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.numbers.exact import Real, number
 from fugu.queries.answered import Cell
 from fugu.queries.asking import Bins, Options, Plan, plan_of
+from fugu.queries.axes import Codes
 from fugu.queries.drawing import cells_of, draw
-from fugu.queries.features import Codes
 from fugu.queries.noised import Noised
 from fugu.queries.session_certificate import certificate_of
 from fugu.queries.session_state import SessionState
 from fugu.queries.statistic import Question
 from fugu.session.allocation import allotted
 from fugu.session.answers import SessionAnswer
-from fugu.session.books import Books, InMemory, OnDisk, Value, charge_for
+from fugu.session.books import Books, InMemory, OnDisk, charge_for
 from fugu.session.kinds import Kinds
-from fugu.session.noise import least_noise
+from fugu.session.noise import least_noise, room_for
 from fugu.session.opening import open_table, require_pure
 from fugu.session.outside import outside
 from fugu.session.rehearsal import Rehearsal, rehearsed
@@ -116,9 +116,7 @@ class Session(Kinds):
 
     def remaining(self) -> Pure:
         """The budget minus what is spent."""
-        found = left(self.spent(), self.budget)
-        assert isinstance(found, Pure)
-        return found
+        return self._amounts(exact(self.spent().epsilon))[1]
 
     def ask(
         self,
@@ -168,9 +166,7 @@ class Session(Kinds):
             asked = [_item(item)[0] for item in questions]
             return [self._sizes(one) if one.sized else next(each) for one in asked]
 
-    def spend(
-        self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None
-    ) -> PerEntryRelease:
+    def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
 
         - `mechanism`: a `PerEntryDP` with a pure epsilon; it gets the column as it was read (an array), or a dict of
@@ -247,6 +243,10 @@ class Session(Kinds):
     def _plan(self, question: Question, options: Options) -> Plan:
         """How the question will be answered; refused for columns that the table does not have, which is public."""
         found = plan_of(question, self._belief.reading, self._belief.table, options)
+        if Question.parse(str(question)) != question:
+            raise UsageError(
+                "a column or value of the question cannot be written down: no commas or line breaks in them"
+            )
         for name in question.columns:
             if name not in self._private.table.columns:
                 raise ColumnNotFound(name, self._private.table.columns)
@@ -255,10 +255,23 @@ class Session(Kinds):
         return found
 
     def _sizes(self, asked: Question) -> SessionAnswer:
-        """Numbers of rows, which are public."""
-        sizes = {"": len(self._private)} if asked.by is None else self._belief.groups.of(asked.by).sizes
+        """Numbers of rows, which are public. Who asks for groups declares them known: earlier answers are priced anew
+        for those who know them, and that is entered in the books, at an epsilon of 0."""
+        sizes, before = {"": len(self._private)}, self._books.spent()
+        if asked.by is not None:
+            sizes = self._belief.groups.of(asked.by).sizes
+            room_for(self._books, [asked.by])
+            self._books.spend(f"sizes by {asked.by}", charge_for([], [asked.by]), lambda: 0)
         cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in sizes.items())
-        return SessionAnswer(asked, cells, Pure(0), Fraction(0), self.spent(), self.remaining(), PUBLIC)
+        after = self._books.spent()
+        return SessionAnswer(asked, cells, Pure(plain(after - before)), Fraction(0), *self._amounts(after), PUBLIC)
+
+    def _amounts(self, spent: Fraction) -> tuple[Pure, Pure]:
+        """What is spent, and what remains."""
+        found = Pure(plain(spent))
+        rest = left(found, self.budget)
+        assert isinstance(rest, Pure)
+        return found, rest
 
     def _answer(self, request: str, plans: Sequence[Plan], noise: Callable[[], list[Noised]]) -> list[SessionAnswer]:
         """Find the request, or find its noise and charge it; then draw, once, and show what was drawn."""
@@ -279,9 +292,14 @@ class Session(Kinds):
             for plan, one, values in zip(plans, found, drawn, strict=True)
         ]
 
-    def _drawn(self, questions: Sequence[Noised]) -> Value:
+    def _drawn(self, questions: Sequence[Noised]) -> list[dict[str, list[int]]]:
         """What is drawn for questions that are charged: this is the one place where private numbers meet noise."""
-        return [draw(q, self._belief.reading, self._private.table, *self._rows(q)) for q in questions]
+        found = []
+        for asked in questions:
+            rows, names = self._rows(asked)
+            drawn = draw(asked, self._belief.reading, self._private.table, rows, names)
+            found.append(dict(zip(names, drawn, strict=True)))
+        return found
 
     def _rows(self, asked: Noised) -> tuple[Codes, tuple[str, ...]]:
         """Each row's group, and the names of the groups."""
@@ -290,16 +308,15 @@ class Session(Kinds):
         found = self._belief.groups.of(asked.by)
         return found.rows, found.names
 
-    def _shown(self, plan: Plan, asked: Noised, drawn: Value, cost: Pure, after: Fraction) -> SessionAnswer:
+    def _shown(
+        self, plan: Plan, asked: Noised, drawn: dict[str, list[int]], cost: Pure, after: Fraction
+    ) -> SessionAnswer:
         sizes = {"": len(self._private)} if asked.by is None else self._belief.groups.of(asked.by).sizes
-        cells = cells_of(asked, dict(zip(sizes, drawn, strict=True)), sizes)
-        spent = Pure(plain(after))
-        rest = left(spent, self.budget)
-        assert isinstance(rest, Pure)
+        cells = cells_of(asked, drawn, sizes)
         lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(self._belief.table.columns)]
         notes = [RANKS] if asked.kind == "quantile" else []
         notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
-        return SessionAnswer(plan.question, cells, cost, asked.most, spent, rest, "; ".join(notes))
+        return SessionAnswer(plan.question, cells, cost, asked.most, *self._amounts(after), "; ".join(notes))
 
 
 def _part(cost: Pure, one: Noised, found: Sequence[Noised]) -> Pure:

@@ -9,17 +9,15 @@ from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
 from fugu.priors.record_laws import ASSUMPTIONS
 from fugu.queries.session_state import KnownLaw, SessionState
-from fugu.queries.table_belief import by_columns
 from fugu.session.books import Books
 
 
 def state_of(books: Books, rows: int) -> SessionState:
     """The session as its books are now; `rows`: of the private table, which is public."""
     belief = books.belief
-    questions, apart = belief.read(books.charges())
-    worth = belief.worth(questions, apart)
-    by = by_columns(questions)
-    pricing, types = belief.pricing(by), belief.groups.types(by)
+    asked = belief.read(books.charges())
+    worth, questions, apart = belief.worth(asked), asked.questions, asked.apart
+    pricing, types = belief.pricing(asked.by), belief.groups.types(asked.by)
     features = pricing.modelled(questions)
     known: dict[int, tuple[KnownLaw, dict[tuple[tuple[str, str], ...], None]]] = {}
     for groups, _, charges in pricing.charged(questions, types, features, apart):
@@ -29,6 +27,6 @@ def state_of(books: Books, rows: int) -> SessionState:
     places: Mapping[int, int] = {found: k for k, found in enumerate(known)}
     return SessionState(
         books.budget, Pure(plain(worth.spent)), worth.any_belief, belief.spec.json, tuple(belief.masks),
-        belief.skipped, belief.reading, belief.unit, belief.table.columns, rows, worth.types, tuple(questions),
+        belief.skipped, belief.reading, belief.unit, belief.table.columns, rows, worth.types, questions,
         tuple(laws), tuple(pricing.proofs(worth.jobs, places)), ASSUMPTIONS, apart,
     )  # fmt: skip

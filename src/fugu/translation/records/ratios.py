@@ -6,6 +6,7 @@ even balls leave open is returned as a bound. Sums of whole numbers below 2^53 a
 
 from __future__ import annotations
 
+import math
 from typing import final
 
 import numpy as np
@@ -75,6 +76,44 @@ class Ratios:
                 slack = slack.max(further.upper())
             near = near[~same]
         return chosen, slack
+
+    def stick(self, excess: arb) -> tuple[arb, arb]:
+        """sum of (p(x) - c q(x))+, c = 1 + excess: from above and from below (any set gives a lower bound)."""
+        chosen, slack = self.above(excess)
+        p, q = self.mass(chosen)
+        least = arb(p - q) - excess * arb(q)
+        return least + slack, least
+
+    def level(self, alpha: float, rho: float) -> float:
+        """The l with w sum (p - l e^(rho / alpha) q)+ = sum (l q - p)+, w = e^((alpha - 1) rho / alpha), in doubles."""
+        p, q = self._p / self._sums[0], self._q / self._sums[1]
+        step, weight = math.exp(rho / alpha), math.exp((alpha - 1) * rho / alpha)
+        low, high = 0.0, weight
+        for _ in range(200):
+            middle = low + (high - low) / 2 if low else high / 2
+            if not low < middle < high or high - low < 1e-15 * high:
+                break
+            short = weight * np.maximum(p - middle * step * q, 0).sum() - np.maximum(middle * q - p, 0).sum()
+            low, high = (middle, high) if short > 0 else (low, middle)
+        return high
+
+    def cut(self, low: float, high: float) -> tuple[fmpq, list[tuple[fmpq, fmpq]], fmpq]:
+        """q(r > high), the ratios r between with their q, and q(r < low).
+
+        States within some roundings of a limit count as between. States of q(x) = 0 are beyond; with an infinite
+        limit their p is returned in place of their q, which is 0."""
+        ends = low * self._scale, high * self._scale
+        beyond = self._ratios > ends[1] * (1 + _MARGIN) if high < math.inf else np.isinf(self._ratios)
+        below = self._ratios < ends[0] * (1 - _MARGIN)
+        rest = np.flatnonzero(~beyond & ~below & (self._q > 0))
+        between = []
+        if rest.size:
+            pairs, counts = np.unique(np.stack([self._p[rest], self._q[rest]]), axis=1, return_counts=True)
+            scale, whole = fmpq(int(self._sums[1]), int(self._sums[0])), int(self._sums[1])
+            for (p, q), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
+                between.append((fmpq(int(p), int(q)) * scale, fmpq(int(q) * count, whole)))
+        taken = self.mass(beyond)
+        return taken[1] if high < math.inf else taken[0], between, self.mass(below)[1]
 
     def largest(self) -> fmpq | None:
         """max over x of p(x) / q(x), exactly; None for infinity."""

@@ -45,7 +45,7 @@ def hockey_stick(p: Counts, q: Counts, epsilon: Real) -> float:
     """
     check_epsilon(epsilon)
     with balls.precision(_BITS):
-        return min(1.0, meant_up(balls.upper(_stick(Ratios(p, q), _excess(epsilon)))))
+        return min(1.0, meant_up(balls.upper(Ratios(p, q).stick(_excess(epsilon))[0])))
 
 
 def worth(p: Counts, q: Counts, epsilon0: Real) -> float:
@@ -105,7 +105,7 @@ def as_meant(x: Fraction, rounded: float) -> float:
 def _inverse(ratios: Ratios, epsilon: Real) -> float:
     """log(1 + (e^epsilon - 1) / HS), rounded down: HS from above, the numerator from below."""
     with balls.precision(_BITS):
-        stick = _stick(ratios, _excess(epsilon))
+        stick = ratios.stick(_excess(epsilon))[0]
         if stick <= 0:
             return math.inf
         if epsilon > _HUGE:
@@ -117,13 +117,6 @@ def _inverse(ratios: Ratios, epsilon: Real) -> float:
 def _excess(epsilon: Real) -> arb:
     """e^epsilon - 1; far out a number beyond every finite ratio, which selects the same states."""
     return arb(BEYOND) if epsilon > _HUGE else balls.of(exact(epsilon)).expm1()
-
-
-def _stick(ratios: Ratios, excess: arb) -> arb:
-    """The hockey stick at c = 1 + excess."""
-    chosen, slack = ratios.above(excess)
-    p, q = ratios.mass(chosen)
-    return arb(p - q) - excess * arb(q) + slack
 
 
 def _best(ratios: Ratios, chosen: Mask, epsilon0: Fraction) -> arb:
