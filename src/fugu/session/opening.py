@@ -39,7 +39,7 @@ def open_table(
     if len(cells) == 0:
         raise BadTable("the reference has no rows")
     spec = read_protect(protect, cells.columns)
-    reading = _reading(declared, cells, unit)
+    reading = reading_of(declared, cells, unit)
     known = reading.read(cells, [name for name in reading.fields if name in cells.columns])
     secrets = spec.find(known)
     held = sum(bool(mask.any()) for mask in secrets.masks().values())
@@ -75,7 +75,7 @@ def require_pure(budget: object) -> Pure:
     return budget
 
 
-def _reading(declared: Schema, reference: Table, unit: str | None) -> Schema:
+def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
     """How records are read: as declared, then as the reference shows; the unit as it stands."""
     if unit is not None and unit not in declared.fields:
         declared = declared.with_field(unit, Field("identifier"))

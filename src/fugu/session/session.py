@@ -15,6 +15,7 @@ from fugu.data import Schema
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.document import canonical_json
+from fugu.documents.records import RecordsCertificate
 from fugu.errors import AlreadyReleased, ColumnNotFound, RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact, plain
@@ -28,6 +29,7 @@ from fugu.queries.asking import Bins, Options, Plan, plan_of
 from fugu.queries.axes import Codes
 from fugu.queries.drawing import cells_of, draw
 from fugu.queries.noised import Noised
+from fugu.queries.session_certificate import certificate_of
 from fugu.queries.session_state import SessionState
 from fugu.queries.statistic import Question
 from fugu.session.allocation import allotted
@@ -37,6 +39,7 @@ from fugu.session.kinds import Kinds
 from fugu.session.noise import least_noise, room_for
 from fugu.session.opening import open_table, require_pure
 from fugu.session.outside import outside
+from fugu.session.rehearsal import Rehearsal, rehearsed
 from fugu.session.state import state_of
 
 PUBLIC = "numbers of rows are public: they are exact and cost nothing"
@@ -156,20 +159,12 @@ class Session(Kinds):
         - `epsilon`: how far all of them together may raise `spent()`; None is what is left of the budget.
         - `weights`: one positive number each, the shares of their own epsilons; None for equal ones; "error" for the
           least sum of relative errors, estimated on the reference."""
-        if isinstance(questions, str) or not questions:
-            raise UsageError("questions is a list of at least one question")
         with self._lock:
             self._here()
-            items = [_item(item) for item in questions]
-            plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
-            told = None if epsilon is None else number(epsilon, "epsilon")
-            shown = weights if weights is None or isinstance(weights, str) else [str(w) for w in weights]
-            found: list[SessionAnswer] = []
-            if plans:
-                request = _request("ask all", plans, told, shown)
-                found = self._answer(request, plans, lambda: allotted(self._books, plans, told, weights))
-            each = iter(found)
-            return [self._sizes(asked) if asked.sized else next(each) for asked, _ in items]
+            plans, request, noise = self._together(questions, epsilon, weights)
+            each = iter(self._answer(request, plans, noise) if plans else ())
+            asked = [_item(item)[0] for item in questions]
+            return [self._sizes(one) if one.sized else next(each) for one in asked]
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
@@ -188,6 +183,39 @@ class Session(Kinds):
         with self._lock:
             self._here()
             return state_of(self._books, len(self._private))
+
+    @property
+    def certificate(self) -> RecordsCertificate:
+        """What all answers so far promise together, with the proof, sealed; `fugu.verify` checks it."""
+        return certificate_of(self.state)
+
+    def rehearse(
+        self,
+        questions: Sequence[str | Mapping[str, object]],
+        epsilon: Real | None = None,
+        weights: Sequence[Real] | str | None = None,
+    ) -> Rehearsal:
+        """What `ask_all` would do with these arguments: its noise and its proof. Nothing is charged or drawn.
+
+        `questions`, `epsilon`, `weights`: as in `ask_all`."""
+        with self._lock:
+            self._here()
+            plans, request, noise = self._together(questions, epsilon, weights)
+            return rehearsed(self._books, len(self._private), request if plans else None, noise)
+
+    def _together(
+        self,
+        questions: Sequence[str | Mapping[str, object]],
+        epsilon: Real | None,
+        weights: Sequence[Real] | str | None,
+    ) -> tuple[list[Plan], str, Callable[[], list[Noised]]]:
+        """The plans of those questions that cost something, the name of the request, and what finds its noise."""
+        if isinstance(questions, str) or not questions:
+            raise UsageError("questions is a list of at least one question")
+        plans = [self._plan(asked, options) for asked, options in map(_item, questions) if not asked.sized]
+        told = None if epsilon is None else number(epsilon, "epsilon")
+        shown = weights if weights is None or isinstance(weights, str) else [str(w) for w in weights]
+        return plans, _request("ask all", plans, told, shown), lambda: allotted(self._books, plans, told, weights)
 
     def __copy__(self) -> Self:
         return self
