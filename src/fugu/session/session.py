@@ -161,8 +161,8 @@ class Session(Kinds):
           least sum of relative errors, estimated on the reference."""
         with self._lock:
             self._here()
-            plans, request, noise = self._together(questions, epsilon, weights)
-            each = iter(self._answer(request, plans, noise) if plans else ())
+            plans, public, request, noise = self._together(questions, epsilon, weights)
+            each = iter(self._answer(request, plans, noise, public) if plans else ())
             asked = [_item(item)[0] for item in questions]
             return [self._sizes(one) if one.sized else next(each) for one in asked]
 
@@ -200,22 +200,26 @@ class Session(Kinds):
         `questions`, `epsilon`, `weights`: as in `ask_all`."""
         with self._lock:
             self._here()
-            plans, request, noise = self._together(questions, epsilon, weights)
-            return rehearsed(self._books, len(self._private), request if plans else None, noise)
+            plans, public, request, noise = self._together(questions, epsilon, weights)
+            return rehearsed(self._books, len(self._private), request if plans else None, noise, public)
 
     def _together(
         self,
         questions: Sequence[str | Mapping[str, object]],
         epsilon: Real | None,
         weights: Sequence[Real] | str | None,
-    ) -> tuple[list[Plan], str, Callable[[], list[Noised]]]:
-        """The plans of those questions that cost something, the name of the request, and what finds its noise."""
+    ) -> tuple[list[Plan], list[str], str, Callable[[], list[Noised]]]:
+        """The plans of those questions that cost something, the columns whose sizes are asked for and which are thereby
+        public for all of them, the name of the request, and what finds its noise."""
         if isinstance(questions, str) or not questions:
             raise UsageError("questions is a list of at least one question")
-        plans = [self._plan(asked, options) for asked, options in map(_item, questions) if not asked.sized]
+        items = [_item(item) for item in questions]
+        plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
+        public = sorted({asked.by for asked, _ in items if asked.sized and asked.by is not None})
         told = None if epsilon is None else number(epsilon, "epsilon")
         shown = weights if weights is None or isinstance(weights, str) else [str(w) for w in weights]
-        return plans, _request("ask all", plans, told, shown), lambda: allotted(self._books, plans, told, weights)
+        request = _request("ask all", plans, told, [shown, public])
+        return plans, public, request, lambda: allotted(self._books, plans, told, weights, public)
 
     def __copy__(self) -> Self:
         return self
@@ -273,14 +277,16 @@ class Session(Kinds):
         assert isinstance(rest, Pure)
         return found, rest
 
-    def _answer(self, request: str, plans: Sequence[Plan], noise: Callable[[], list[Noised]]) -> list[SessionAnswer]:
+    def _answer(
+        self, request: str, plans: Sequence[Plan], noise: Callable[[], list[Noised]], public: Sequence[str] = ()
+    ) -> list[SessionAnswer]:
         """Find the request, or find its noise and charge it; then draw, once, and show what was drawn."""
         for turn in range(_TURNS):
             stored = self._books.find(request)
             before = self._books.spent()
             found = noise() if stored is None else stored
             try:
-                drawn = self._books.spend(request, charge_for(found), lambda: self._drawn(found))  # noqa: B023
+                drawn = self._books.spend(request, charge_for(found, public), lambda: self._drawn(found))  # noqa: B023
                 break
             except RequestReused:  # somebody else asked the same between the look and the charge
                 if turn + 1 == _TURNS:
