@@ -52,6 +52,8 @@ class Session(Kinds):
     - `budget`: `Pure`, for everything that this session will ever answer.
     - `schema`: how records are read, completed by the reference; it also declares columns that the reference lacks.
     - `unit`: the column that names the person; it must not repeat.
+    - `public`: columns that everybody knows of each record, such as its ward. A column that a question is asked `by` is
+      public too, from then on; said here, every question is priced for those who know it from the beginning.
     - `ledger`: the file that keeps the books across sessions and processes; None keeps them in memory. `data`: the name
       of the table in the ledger.
 
@@ -78,6 +80,7 @@ class Session(Kinds):
         *,
         schema: Schema | None = None,
         unit: str | None = None,
+        public: Sequence[str] = (),
         ledger: str | os.PathLike[str] | None = None,
         data: str | None = None,
     ) -> None:
@@ -92,6 +95,10 @@ class Session(Kinds):
             else OnDisk.open(ledger, allowed, data or "data", opened.belief, opened.private)
         )
         self._lock, self._born = threading.RLock(), process()
+        if isinstance(public, str):
+            raise UsageError("public is a list of columns")
+        for name in public:
+            sizes(self._books, self._private, Question("count", by=name))
 
     @property
     def budget(self) -> Pure:
