@@ -685,7 +685,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["auditing/raw.py", "auditing/test_raw_distance.py"],
     ("places have a distance", "if query.categories is not None:", NO),
     ("sums have the distance of a record", 'if certificate.body.get("unit") == ONE_RECORD:', NO),
-    ["verifier/bins.py", "auditing/test_raw_distance.py"],
+    ["documents/bins.py", "auditing/test_raw_distance.py"],
     ("other beliefs past the bins", "if edges is None:\n        return items", "if True:\n        return items"),
     ["scenario/property_shares.py", SHARES],
     ("halves to even", "return math.floor(size * Fraction(share) + Fraction(1, 2))", "return round(size * Fraction(share))"),

@@ -11,7 +11,7 @@ ROOMS = [
     "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "drawing",
     "guarantee", "noise", "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents",
     "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate", "telling",
-    "verifier", "ledger", "publication", "auditing", "papers", "report", "examples", "cli",
+    "verifier", "ledger", "session", "publication", "auditing", "papers", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300
 LONG = {

@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from fugu.scenario.swap import swap_counts as swap_counts
     from fugu.scenario.swap import swap_shift as swap_shift
     from fugu.scenario.swap_monte import swap_sigma as swap_sigma
+    from fugu.session.answers import SessionAnswer as SessionAnswer
+    from fugu.session.session import Session as Session
     from fugu.translation import dp_budget as dp_budget
     from fugu.translation.influence import influence as influence
     from fugu.translation.translate import translate as translate
@@ -133,6 +135,8 @@ _ROOMS = {
     "RenyiCurve": "guarantee",
     "Scenario": "scenario",
     "Schema": "data",
+    "Session": "session.session",
+    "SessionAnswer": "session.answers",
     "Shifted": "laws",
     "Usable": "utility.usable",
     "Verdict": "verifier",

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,16 @@ class Account:
                 return ledger.spend(self.request, mechanism, produce)
             except NotComposable as refusal:
                 raise BudgetRefused(str(refusal)) from None
+
+    def named(self, request: str) -> Account:
+        """The same account for another request: a session names its requests by their questions."""
+        return replace(self, request=request)
+
+    def has(self) -> bool:
+        """Whether the ledger knows the request already, whatever became of it."""
+        if not self.ledger.is_file():
+            return False
+        return any(entry.request == self.request for entry in Books(self.ledger).read(books.history, self.data))
 
     def entry(self) -> Json:
         """What a release document says of the charge: the entry in the ledger, by the hash of its event."""

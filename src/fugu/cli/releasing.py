@@ -15,8 +15,12 @@ from fugu.cli.charging import UNCHARGED, account_of
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
 from fugu.cli.publishing import ColumnAsked, publish_column
+from fugu.cli.questions import questions_of, weights_of
+from fugu.cli.recording import RecordsAsked, release_records
+from fugu.cli.routes import RECORDS, Way
 from fugu.documents.release import is_name
 from fugu.errors import UsageError
+from fugu.guarantee import Pure
 from fugu.publication.files import Files
 
 
@@ -26,12 +30,31 @@ def release(
     output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
     protect: options.ProtectIfAny = None,
     publish: Annotated[str | None, typer.Option(help="The column to publish, row by row.")] = None,
-    query: Annotated[str | None, typer.Option(help='Or a statistic: "mean(chol)", "count(smoker=yes)".')] = None,
+    query: Annotated[
+        str | None, typer.Option(help='Or statistics: "mean(chol)", "count, mean(age), histogram(ward) by sex".')
+    ] = None,
     by: Annotated[
         str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
     ] = None,
-    bounds: Annotated[str | None, typer.Option(help='With --query: values are clipped to these, "0,400".')] = None,
-    step: Annotated[str | None, typer.Option(help="With --query: values are rounded to this step.")] = None,
+    bounds: Annotated[
+        str | None, typer.Option(help='With --query: values are clipped to these, "0,400" or "age:0:110,chol:100:400".')
+    ] = None,
+    step: Annotated[
+        str | None, typer.Option(help='With --query: values are rounded to this step, "5" or "age:5,chol:10".')
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help='With several questions: how they share epsilon, "2,1,1"; "error" for the least total error.'
+        ),
+    ] = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            help='With --query: "records" (many questions, one budget; pure epsilon) or "law" (one question, and no '
+            "other release of the table); records if left out, where it can be."
+        ),
+    ] = None,
     delta: options.Delta = "0",
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
@@ -137,7 +160,7 @@ def release(
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
             grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
-            round=round_,
+            round=round_, weights=weights, route=route,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -161,11 +184,26 @@ def release(
     if query is not None:
         if alpha is not None:
             raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
+        way = Way(
+            route, query, delta, public_prior, weights, missing, allow_no_noise, attack,
+            account is not None and (account.has() or not isinstance(account.budget, Pure)),
+        )  # fmt: skip
         _refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
             method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_,
         )  # fmt: skip
+        if way.taken == RECORDS:
+            assert reference is not None
+            if request is not None:
+                raise UsageError("--request: on the records route requests are named by their questions; leave it out")
+            questions = questions_of(query, by, bounds, step, bins)
+            many = RecordsAsked(
+                table, questions, protect, options.positive("--epsilon", epsilon), weights_of(weights, questions),
+                reference, unit, reading, public_reference,
+            )  # fmt: skip
+            release_records(many, account, files, data, dry_run, as_json, Pages(report, attack))
+            return
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
             reading,
@@ -174,7 +212,7 @@ def release(
         release_query(statistic, account, files, data, dry_run, as_json, Pages(report, attack))
         return
     assert publish is not None
-    _refuse("for --query only", by=by, bounds=bounds, step=step)
+    _refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights, route=route)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
         options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after,
