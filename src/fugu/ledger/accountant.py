@@ -30,7 +30,7 @@ from typing import Any
 
 from fugu.errors import NotComposable, NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
-from fugu.guarantee.numbers import exact, outward, plain
+from fugu.guarantee.numbers import exact, plain
 from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
@@ -113,18 +113,23 @@ def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
 
 
 def translated(terms: Terms, spent: Guarantee) -> Guarantee:
-    """What a guarantee for each entry is worth under the prior (`fugu.translate`); numbers are rounded up first."""
+    """What a guarantee for each entry is worth under the prior (`fugu.translate`), of the exact sums."""
     from fugu.translation.translate import translate
 
     if spent.pure:
-        return Pure(meant_up(float(translate(terms.prior, outward(exact(spent.epsilon))))))
+        return Pure(_capped(terms.prior, meant_up(float(translate(terms.prior, spent.epsilon))), spent.epsilon))
     if spent.renyi:
         return _guarantee(translate(terms.prior, spent))
-    asked = Approx(outward(exact(spent.epsilon)), outward(exact(spent.delta)))
+    asked = Approx(spent.epsilon, spent.delta)
     if not (terms.budget.pure or terms.budget.renyi):
         with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
             return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
     return _guarantee(translate(terms.prior, asked))
+
+
+def _capped(prior: Any, found: float, spent: Real) -> Real:
+    """Independent records are never worth more than the sum of their epsilons, also where that is no float."""
+    return spent if isinstance(prior, Recorded) and exact(found) > exact(spent) else found
 
 
 def _guarantee(found: Any) -> Guarantee:

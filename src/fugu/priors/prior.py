@@ -7,8 +7,8 @@ room asks of it beyond that is a protocol of its own, and a prior answers as man
 - `Curved`, `Quilted`: what the rest of the table says about one entry, as a curve or quilt by quilt. `fugu.influence`,
   `fugu.translate`, `fugu.dp_budget` and the ledger ask for one of them. Chains are measured by `fugu.translation`
   itself, which knows more about them than a curve.
-- `Recorded`: the records are independent, and the law of one record given each secret is known.
 - `Several`: the worst of its members counts.
+- `Recorded`: the records are independent, and the law of one record given each secret is known.
 - `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
 - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
 
@@ -17,6 +17,7 @@ A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import FrozenInstanceError
 from functools import cached_property
@@ -26,11 +27,11 @@ import numpy as np
 
 from fugu.errors import UnknownName
 from fugu.numbers.exact import is_whole
+from fugu.priors.curve import InfluenceCurve
 from fugu.priors.skipped import skipped
 
 if TYPE_CHECKING:
     from fugu.guarantee import Guarantee
-    from fugu.priors.curve import InfluenceCurve
     from fugu.priors.quilts import Quilts
     from fugu.priors.record_laws import RecordLaw
 
@@ -84,14 +85,6 @@ class Together(Protocol):
         """What all these charges for each entry promise together, adaptively chosen; `NotComposable` if unknown.
 
         `charges`: the guarantee of each, what it reads as JSON text (None: unknown, hence anything), how often."""
-
-
-@runtime_checkable
-class Recorded(Protocol):
-    """A prior of independent records that knows the law of one of them given each secret."""
-
-    def laws(self) -> tuple[RecordLaw, ...]:
-        """One for each kind of record and of adversary; the worst counts."""
 
 
 Believed = (
@@ -155,3 +148,16 @@ class Several(Belief):
     def skipped(self) -> tuple[str, ...]:
         """Those of every member."""
         return skipped(self.members)
+
+
+class Recorded(Belief):
+    """Independent records; the law of one of them, given each secret, is known. Releases are worth less than their
+    epsilon for each entry."""
+
+    def laws(self) -> tuple[RecordLaw, ...]:
+        """One for each kind of record and of adversary; the worst counts."""
+        raise NotImplementedError
+
+    def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
+        """0: the others say nothing about a record; `max_b` changes nothing."""
+        return InfluenceCurve(lambda _: math.inf, 1, max_b)

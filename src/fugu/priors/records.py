@@ -21,14 +21,13 @@ from fugu.errors import BadLaw, BadTable, MissingValues, RepeatedUnit, UsageErro
 from fugu.laws import Discrete
 from fugu.numbers.checks import is_list, is_row, is_texts, listed
 from fugu.numbers.exact import VectorLike, as_fraction
-from fugu.priors.curve import InfluenceCurve
-from fugu.priors.prior import Belief
+from fugu.priors.prior import Recorded
 from fugu.priors.record_counts import EVERY, grouped, places, pooled
 from fugu.priors.record_laws import ASSUMPTIONS, DEPENDENT, KNOWN_GROUPS, LEAST_ROWS, RecordLaw
 from fugu.visible import brief
 
 
-class Records(Belief):
+class Records(Recorded):
     """Independent records; the law of one record's columns given its secret, and given its public group, is known.
 
     Parameters:
@@ -131,10 +130,6 @@ class Records(Belief):
             about + (f" and given {', '.join(self.by)}" if self.by else ""),
             *((thin + brief(list(self.plain), 300),) if self.plain else ()),
         )
-
-    def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
-        """0: the others say nothing about a record; `max_b` changes nothing."""
-        return InfluenceCurve(lambda _: math.inf, 1, max_b)
 
     def __repr__(self) -> str:
         known = [law for law in self._laws if not law.plain]

@@ -1,1 +1,1 @@
-"""What releases about independent records are worth together, by the law of one record given each secret."""
+"""What per-record privacy is worth when the records of a table are independent and one of them holds the secret."""

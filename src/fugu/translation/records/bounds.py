@@ -83,7 +83,8 @@ def approx(laws: tuple[RecordLaw, ...], dp: Approx, most: Real | None = None) ->
 
 def _part(laws: Laws, epsilon: float, delta0: Fraction) -> float:
     """E delta0, rounded up, never above delta0."""
-    return min(outward(exact(share(laws, epsilon)) * delta0), as_meant(delta0, outward(delta0)))
+    left = min(exact(share(laws, epsilon)) * delta0, delta0)
+    return as_meant(left, outward(left))
 
 
 def renyi(laws: Laws, alpha: Fraction, rho: float) -> float:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from fugu.errors import CertificateError
 from fugu.translation.records.charges import Line, RecordCharge, States
-from fugu.translation.records.check import check as check
-from fugu.translation.records.check import checked
+from fugu.translation.records.checking import check as check
+from fugu.translation.records.checking import checked
+from fugu.translation.records.plan import MOST, find, proof_of
 from fugu.translation.records.problem import Ints, Problem
 from fugu.visible import Json
 
@@ -47,10 +48,8 @@ def price(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], *, 
     proofs: list[Json] = [{"how": "sum"}, {"how": "threshold"}]
     if len(problem.charges) == 1 and isinstance(problem.charges[0], Line):
         proofs.append({"how": "monotone"})
-    if effort == "best" and problem.charges:
-        from fugu.translation.records.plan import plan
-
-        proofs += plan(problem)
+    if effort == "best" and problem.charges and 1 < problem.size <= MOST and (plan := find(problem).plan) is not None:
+        proofs.append(proof_of(plan))
     found = []
     for proof in proofs:
         with suppress(CertificateError):
