@@ -11,7 +11,7 @@ from fugu.guarantee.numbers import exact
 from fugu.queries.record_checks import charged, covers, loads, needed
 from fugu.queries.session_certificate import load_from
 from fugu.translation.records.charges import RecordCharge
-from fugu.translation.records.check import check
+from fugu.translation.records.checking import check
 
 ZERO = Fraction(0)
 Load = tuple[RecordCharge, ...]

@@ -14,7 +14,7 @@ from fugu.guarantee.numbers import exact
 from fugu.laws.pair import PairsLike
 from fugu.queries import record_checks as parts
 from fugu.queries.record_proof import own_of, worst
-from fugu.translation.records.check import said
+from fugu.translation.records.checking import said
 from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
