@@ -118,13 +118,13 @@ def charged(load: Iterable[RecordCharge]) -> set[str]:
 
 
 def check_laws(certificate: RecordsCertificate) -> None:
-    """CertificateError unless each law has every secret, enough rows if it is of a group, and states within range."""
+    """CertificateError unless each law has every secret, enough rows of each, and states within range."""
     features, secrets = features_in(certificate), set(certificate["secrets"])
     known, stated = modelled(features, certificate["columns"]), set[tuple[str, ...]]()
     for law in certificate.laws:
         if set(law.given) != secrets:
             raise CertificateError(f"the law of {law.who[:80]} leaves out a secret")
-        if any(law.known) and any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
+        if any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
             raise CertificateError(f"the law of {law.who[:80]} rests on fewer than {LEAST_ROWS} rows of a secret")
         if not set(law.states) <= known:
             raise CertificateError(f"the law of {law.who[:80]} speaks of what the reference has no column for")
