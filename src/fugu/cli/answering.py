@@ -19,8 +19,9 @@ from fugu.numbers.exact import Real
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.answered import Cell, columns_of
+from fugu.queries.answered import columns_of
 from fugu.queries.answering import Prepared, prepare
+from fugu.queries.cell import Cell
 from fugu.queries.statistic import Statistic
 
 

@@ -9,7 +9,7 @@ from fugu.errors import UsageError
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
 from fugu.mechanism.vector import VectorAdditive
-from fugu.queries.cell import Cell as Cell
+from fugu.queries.cell import Cell
 from fugu.queries.consistent import Axes, Margins, consistent
 from fugu.queries.statistic import Statistic
 from fugu.visible import Json, brief

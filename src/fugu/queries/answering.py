@@ -20,8 +20,9 @@ from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
-from fugu.queries.answered import Answer, Cell
+from fugu.queries.answered import Answer
 from fugu.queries.believing import Asked, Believed
+from fugu.queries.cell import Cell
 from fugu.queries.grouped import Group, find_groups
 from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
