@@ -20,8 +20,9 @@ from fugu.numbers.exact import Real
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.answered import Answer, Cell, columns_of
+from fugu.queries.answered import Answer, columns_of
 from fugu.queries.answering import Prepared, prepare
+from fugu.queries.cell import Cell
 from fugu.queries.statistic import Statistic
 from fugu.utility.usable import Usable
 

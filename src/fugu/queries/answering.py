@@ -21,8 +21,9 @@ from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
-from fugu.queries.answered import Answer, Cell
+from fugu.queries.answered import Answer
 from fugu.queries.believing import Asked, Believed
+from fugu.queries.cell import Cell
 from fugu.queries.grouped import Group, find_groups
 from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
@@ -49,6 +50,8 @@ class Prepared:
     private: Private
     recipe: Json | None
     """What was asked, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    """The columns of a table of counts, each with the labels of its cells; none for other statistics."""
     skipped: tuple[str, ...]
     """Secrets that no row of the reference holds: nothing is promised of them."""
 
@@ -78,7 +81,7 @@ class Prepared:
         for part in self.parts.values():
             drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
             cells += part.shown(np.asarray(drawn.values, dtype=np.float64))
-        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe)
+        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, self.axes)
 
 
 def answer(
@@ -162,14 +165,16 @@ def prepare(
         )
     recipe = believed.recipe({name: len(group.rows) for name, group in groups.items()})
     if statistic.tabulated:
-        return Prepared(statistic, _tables(believed, private, groups, budget), private, recipe, believed.skipped)
+        parts = _tables(believed, private, groups, budget)
+        axes = tuple((axis.column, axis.labels) for axis in believed.layout.axes)
+        return Prepared(statistic, parts, private, recipe, axes, believed.skipped)
     sums, how = believed.sums(budget), believed.how
     codes = how.read(reading, private.table)
     parts = {
         name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(name, group))
         for name, group in groups.items()
     }
-    return Prepared(statistic, parts, private, recipe, believed.skipped)
+    return Prepared(statistic, parts, private, recipe, (), believed.skipped)
 
 
 def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:

@@ -30,7 +30,8 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import read_number, read_whole
 from fugu.progress import report
-from fugu.queries.answered import Cell, columns_of
+from fugu.queries.answered import columns_of
+from fugu.queries.cell import Cell
 from fugu.queries.column import open_column
 from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
