@@ -130,7 +130,7 @@ class Comparison:
         }
 
     def _plain(self, row: Row) -> Json:
-        told = {"name": called(row.method), "times_limit": self.times_limit(row)}
+        told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}
         return {**asdict(row), **told, **({"times_less": self.times_less(row)} if row in self.ordinary else {})}
 
     def __str__(self) -> str:
