@@ -18,7 +18,7 @@ from rich.text import Text
 from fugu.calibration.comparison import shown
 from fugu.calibration.names import called
 from fugu.cli.fitting import fitted
-from fugu.cli.spoken import spoken
+from fugu.cli.spoken import promised, spoken
 from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
@@ -39,7 +39,7 @@ class Screen(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         """Every string that is printed, also as a cell or a title, comes through here."""
-        return super().render_str(visible(text, keep="\n\t"), **how)
+        return super().render_str(promised(visible(text, keep="\n\t")), **how)
 
     def print(self, *objects: Any, **how: Any) -> None:
         """As rich prints, but a table that is too wide for the terminal becomes a list: no number is ever cut."""

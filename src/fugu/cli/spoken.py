@@ -27,24 +27,32 @@ _NUMBERS = {"confidence", "delta", "epsilon", "grid", "shift"}
 _LITERAL = r"""'[^']*'|"[^"]*"|\([^()]*\)|\[[^\]]*\]|<[^<>]*>|True|False|None|\.\.\.|[A-Z]{2,}"""
 _GIVEN = re.compile(rf"\b([a-z]+(?:_[a-z]+)*)=({_LITERAL}|[-+]?[0-9][0-9.e+-]*)?(?=$|[\s,;:.)\]])")
 _BARE = re.compile(r"\b(" + "|".join(sorted(name for name in OPTIONS if "_" in name)) + r")\b")
-_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(found), said)
-    for found, said in (
-        (r"RenyiCurve\(.*?\}(?:, delta=([^,()]+))?\)", "the Rényi curve"),
-        (r"\bPure\(epsilon=([^,()]+)\)", r"epsilon \1"),
-        (r"\bApprox\(epsilon=([^,()]+), delta=([^,()]+)\)", r"epsilon \1 and delta \2"),
-        (r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+)(?:, delta=0(?:\.0)?)?\)", r"epsilon \2 at the Rényi order \1"),
-        (r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+), delta=([^,()]+)\)",
-         r"epsilon \2 at the Rényi order \1, delta \3"),
-        (r"allow_no_noise=True \(--allow-no-noise\)", "--allow-no-noise"),
-        (r"public_prior=True \(--public-prior\)", "--public-prior"),
-        (r"--no-header, or Schema\(header=False\)", "--no-header"),
-        (r"; ask fugu\.optimal_channel for it", "; ask with --mechanism optimal"),
-        (r"; see (?:from_table|projective_diameter)", ""),
-        (r"; convert with to_approx", "; give --epsilon and --delta"),
-        (r",? ?\(?(?:proved in )?docs/[\w/.-]+\.md(?:#[\w-]+)?(?:(?:, | and )docs/[\w/.-]+\.md(?:#[\w-]+)?)*\)?", ""),
-    )
-)  # fmt: skip
+Phrases = tuple[tuple[re.Pattern[str], str], ...]
+
+
+def _compiled(*phrases: tuple[str, str]) -> Phrases:
+    return tuple((re.compile(found), said) for found, said in phrases)
+
+
+_PROMISES = _compiled(
+    (r"\bPure\(epsilon=([^,()]+)\)", r"epsilon \1"),
+    (r"\bApprox\(epsilon=([^,()]+), delta=([^,()]+)\)", r"epsilon \1 and delta \2"),
+    (r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+)(?:, delta=0(?:\.0)?)?\)", r"epsilon \2 at the Rényi order \1"),
+    (
+        r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+), delta=([^,()]+)\)",
+        r"epsilon \2 and delta \3 at the Rényi order \1",
+    ),
+)
+_PAGE = r"docs/[\w/.-]+\.md(?:#[\w-]+)?"
+_PHRASES = _compiled(
+    (r"allow_no_noise=True \(--allow-no-noise\)", "--allow-no-noise"),
+    (r"public_prior=True \(--public-prior\)", "--public-prior"),
+    (r"--no-header, or Schema\(header=False\)", "--no-header"),
+    (r"; ask fugu\.optimal_channel for it", "; ask with --mechanism optimal"),
+    (r"; see (?:from_table|projective_diameter)", ""),
+    (r"; convert with to_approx", "; give --epsilon and --delta"),
+    (rf" ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
+)
 _FRACTION = re.compile(r"(?<![\w/.'\"-])([0-9]+)/([1-9][0-9]*)(?![\w/.'\"])")
 _QUOTED = re.compile(r"""(?<![\w=])'[^']*'(?!\w)|(?<![\w=])"[^"]*"(?!\w)""")
 
@@ -59,7 +67,19 @@ def spoken(text: str) -> str:
     """
     for found, said in _PHRASES:
         text = found.sub(said, text)
+    text = promised(text)
     return _outside_quotes(text, lambda part: _FRACTION.sub(_decimal, _BARE.sub(_option, _GIVEN.sub(_given, part))))
+
+
+def promised(text: str) -> str:
+    """A text with every promise in words, for all that is printed.
+
+    >>> promised("spent Pure(epsilon=0.75), asked Approx(epsilon=1, delta=1e-06)")
+    'spent epsilon 0.75, asked epsilon 1 and delta 1e-06'
+    """
+    for found, said in _PROMISES:
+        text = found.sub(said, text)
+    return text
 
 
 def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
