@@ -179,7 +179,7 @@ class Comparison(Shown):
         return Sheet(f"Comparison for {self.budget!r}", (), head, rows, ["★: what calibrate takes"] if taken else [])
 
     def _plain(self, row: Row) -> Json:
-        told = {"name": called(row.method), "times_limit": self.times_limit(row)}
+        told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}
         return {**asdict(row), **told, **({"times_less": self.times_less(row)} if row in self.ordinary else {})}
 
     def __str__(self) -> str:

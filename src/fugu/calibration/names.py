@@ -8,15 +8,15 @@ NAMES = {
     "closeness": "the same, all but a share delta",
     "relaxed-paper": "average distance, as in the paper",
     "relaxed": "average distance, sharpened",
-    "exact": "exact (best for these beliefs)",
+    "exact": "exact {noise} noise (best for these beliefs)",
     "gaussian-prior-lambert": "bound for normal beliefs, older form",
     "gaussian-prior": "bound for normal beliefs",
     "mixture-coupling": "bound for mixtures of normals",
     "cauchy-moments": "moments of the distance, for Cauchy noise",
     "transport": "average cost of moving one law to the other",
     "partial-transport": "the same, all but a share delta",
-    "conditioned": "exact, given likely events",
-    "envelope": "exact for every law in the sets",
+    "conditioned": "exact {noise} noise, given likely events",
+    "envelope": "{noise} noise for every law in the sets",
     "group": "whole group at once",
     "record-group": "all records that may change",
     "expected-value": "distance of the expected values",
@@ -36,10 +36,11 @@ NAMES = {
 }
 
 
-def called(method: str) -> str:
-    """The name for people; the method's own where there is none.
+def called(method: str, noise: str = "") -> str:
+    """The name for people; the method's own where there is none. `noise`: the noise that it is of.
 
-    >>> called("exact"), called("mixed")
-    ('exact (best for these beliefs)', 'mixed')
+    >>> called("exact", "laplace"), called("exact"), called("mixed")
+    ('exact Laplace noise (best for these beliefs)', 'exact noise (best for these beliefs)', 'mixed')
     """
-    return NAMES.get(method, method)
+    told = {"laplace": "Laplace", "gaussian": "Gaussian", "cauchy": "Cauchy"}.get(noise, noise)
+    return NAMES.get(method, method).format(noise=told).replace("  ", " ")

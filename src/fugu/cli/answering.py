@@ -12,6 +12,7 @@ from fugu.cli import options
 from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
 from fugu.cli.paging import Pages
+from fugu.cli.spoken import spoken
 from fugu.data import Schema
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
@@ -146,7 +147,7 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
 
 
 def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx) -> Rich:
-    table = Rich(title=escape(f"{statistic} under {budget}"), title_justify="left", header_style="bold")
+    table = Rich(title=escape(spoken(f"{statistic} under {budget}")), title_justify="left", header_style="bold")
     columns = columns_of(cells)
     for name in columns:
         table.add_column(escape(name), justify="left" if name in ("group", "cell") else "right")

@@ -30,7 +30,7 @@ class Added(Joint):
 
     >>> two = Added(np.array([0, 1]), np.array([0.5, 0.5]), 1.0, 0.0, Laplace(1.0, grid=1))
     >>> round(two.squared, 6), round(two.correlation(), 6), round(two.order(), 6)
-    (1.841347, 0.345768, 0.634741)
+    (1.841347, 0.345746, 0.731059)
     """
 
     places: NDArray[np.int64]

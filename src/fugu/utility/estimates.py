@@ -14,7 +14,7 @@ _DISTINCT, _CELLS = 20, 10
 
 @dataclass(frozen=True)
 class Estimate:
-    """How far a statistic of so many rows lies from what the beliefs say: of `published` rows, of `exact` ones."""
+    """How far a statistic of so many rows lies from what the beliefs say: of `published` rows, and of `exact` ones."""
 
     what: str
     published: float

@@ -100,9 +100,10 @@ class Usable:
         return replace(self, levers=tuple(best), untried=untried)
 
     def lines(self) -> Lines:
-        """Every figure as a label and a text, then the verdict and what would help."""
+        """The verdict, every figure as a label and a text, and what would help."""
         several = len(self.figures) > 1
-        listed = [
+        listed = [("verdict", self.verdict)]
+        listed += [
             (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
             for each in self.figures
             for label, text in each.lines()
@@ -110,7 +111,6 @@ class Usable:
         if self.ordinary is not None:
             text = f"would have {short(self.ordinary)} times the average error, and use no beliefs"
             listed.append(("ordinary differential privacy", text))
-        listed.append(("verdict", self.verdict))
         listed += [("would help" if k == 0 else "", lever.told) for k, lever in enumerate(self.levers)]
         if self.untried:
             listed.append(("not tried", "; ".join(self.untried)))
