@@ -11,14 +11,13 @@ from fugu.cli import options
 from fugu.cli.after import After
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.channels import Wanted
-from fugu.cli.charging import UNCHARGED, account_of
+from fugu.cli.charging import UNCHARGED, account_of, data_name
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.cli.questions import questions_of, weights_of
 from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.routes import RECORDS, Way
-from fugu.documents.release import is_name
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.publication.files import Files
@@ -93,21 +92,11 @@ def release(
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
-    ledger: Annotated[
-        str | None, typer.Option(help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
-    ] = None,
-    no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Charge no ledger: nothing then prevents a second release.")
-    ] = False,
-    request: Annotated[
-        str | None, typer.Option(help="The name of this request in the ledger; a digest of the question if left out.")
-    ] = None,
-    total: Annotated[
-        str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")
-    ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="The name of the data, in ledger and certificate; the file's if left out.")
-    ] = None,
+    ledger: options.LedgerFile = None,
+    no_ledger: options.NoLedger = False,
+    request: options.Request = None,
+    total: options.Total = None,
+    data: options.DataName = None,
     force: options.Force = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
@@ -132,11 +121,7 @@ def release(
     warn_of_private_counts(public_prior)
     sequences = state is not None or order is not None
     reading = options.schema(schema, no_header and not sequences)
-    data = Path(table).name if data is None else data
-    if not data:
-        raise UsageError("--data is a name, and the name of a data set must not be empty")
-    if not is_name(data):
-        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
+    data = data_name(data, table)
     budget = options.budget(epsilon, delta, alpha)
     wanted, after = Wanted(noise, method, grid, remap, mechanism, loss, cap), After(clip, round_)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
