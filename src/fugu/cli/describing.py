@@ -16,7 +16,7 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
     """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
     certificate = mechanism.certificate
     return {
-        "guarantee": str(mechanism.guarantee),
+        "guarantee": mechanism.guarantee,
         "method": certificate.method,
         "theorem": certificate.theorem,
         **_of_noise(mechanism),
@@ -41,7 +41,7 @@ def _of_noise(mechanism: Calibrated) -> dict[str, Any]:
         return channel_figures(mechanism)
     noise = mechanism.noise
     name = "atoms" if isinstance(noise, AtomLaplace) else type(noise).__name__.lower()
-    return {"noise": name, "scale": float(noise.scale), "grid": str(noise.grid)}
+    return {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
 
 
 def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
