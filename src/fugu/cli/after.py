@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
+from fugu.data.field import Field
 from fugu.errors import UsageError
 from fugu.mechanism import post
 
@@ -24,10 +25,14 @@ class After:
             return mechanism
         if getattr(mechanism, "names", None) is not None:
             raise UsageError("--clip and --round are for numbers; these categories have no order")
+        dates = mechanism.context.dates
         if self.clip is not None:
-            mechanism = mechanism.then(post.clip(*self._ends(self.clip, mechanism)))
+            named = None if dates is None else f"clip({', '.join(end.strip() for end in self.clip.split(','))})"
+            mechanism = mechanism.then(post.clip(*self._ends(self.clip, dates)), named)
         if self.step is not None:
-            mechanism = mechanism.then(post.round_to(options.positive("--round", self.step)))
+            step = post.round_to(options.positive("--round", self.step))
+            named = None if dates is None else f"{step.__name__.removesuffix(')')} days)"
+            mechanism = mechanism.then(step, named)
         return mechanism
 
     def told(self) -> dict[str, str]:
@@ -36,8 +41,7 @@ class After:
         return {name: text for name, text in said.items() if text is not None}
 
     @staticmethod
-    def _ends(text: str, mechanism: Calibrated) -> tuple[float, float]:
-        dates = mechanism.context.dates
+    def _ends(text: str, dates: Field | None) -> tuple[float, float]:
         named = text.split(",")
         ends = [dates.day(end) if dates else float(options.number("--clip", end)) for end in named]
         if len(ends) != 2 or not all(map(math.isfinite, ends)) or ends[0] > ends[1]:

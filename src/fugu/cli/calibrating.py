@@ -88,7 +88,9 @@ def compare(
         rows = None if rows_within is None else _rows(scenario, budget, rows_within)
     if as_json:
         needed = {} if rows is None else {"rows_needed": asdict(rows)}
-        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said), **needed})
+        print_json(
+            {**found.to_json(), "budget": budget, "report": asdict(scenario.report), "warnings": list(said), **needed}
+        )
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     if (limits := limit_table(found)) is not None:

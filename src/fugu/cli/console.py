@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
 from fugu.errors import FuguError
+from fugu.guarantee import Guarantee, is_guarantee
 from fugu.progress import reporting
 from fugu.visible import visible, visible_json
 
@@ -66,6 +68,34 @@ def fail(error: FuguError) -> None:
     err.print(word, escape(spoken(str(error))), soft_wrap=not err.is_terminal)
 
 
+_CARRIED = (
+    "column",
+    "available",
+    "kind",
+    "name",
+    "spent",
+    "asked",
+    "left",
+    "budget",
+    "points",
+    "limit",
+    "why",
+    "advice",
+)
+"""What errors carry beside their message."""
+
+
+def fail_json(error: FuguError) -> None:
+    """A refusal for programs, on stdout: its class, message and exit code, and what it carries."""
+    carried = {name: getattr(error, name) for name in _CARRIED if hasattr(error, name)}
+    said = {name: part if _sayable(part) else str(part) for name, part in carried.items()}
+    print_json({"error": {"type": type(error).__name__, "message": str(error), "exit": error.exit_code, **said}})
+
+
+def _sayable(part: object) -> bool:
+    return part is None or isinstance(part, str | int | float | list | tuple | Fraction) or is_guarantee(part)
+
+
 def warn(sentences: Iterable[str]) -> None:
     """What must not be overlooked, one line each."""
     for sentence in sentences:
@@ -79,8 +109,18 @@ def warn_of_private_counts(public_prior: bool) -> None:
 
 
 def print_json(content: Any) -> None:
-    """Plain JSON on stdout, for programs; infinite numbers become null."""
+    """Plain JSON on stdout, for programs: numbers as numbers, guarantees as theirs; infinite numbers become null."""
     print(visible_json(json.dumps(_finite(content), indent=2, ensure_ascii=False)))  # noqa: T201
+
+
+def numbers(guarantee: Guarantee) -> dict[str, Any]:
+    """A guarantee for programs: its kind and its numbers."""
+    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
+    if guarantee.several:
+        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
+    if guarantee.renyi:
+        told["alpha"] = float(guarantee.orders[0][0])
+    return told | {"epsilon": float(guarantee.epsilon)}
 
 
 def _finite(content: Any) -> Any:
@@ -88,6 +128,10 @@ def _finite(content: Any) -> Any:
         return {key: _finite(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [_finite(value) for value in content]
+    if is_guarantee(content):
+        return _finite(numbers(content))
+    if isinstance(content, Fraction):
+        return float(content)
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 

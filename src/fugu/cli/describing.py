@@ -29,7 +29,7 @@ def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | Non
     what would help, if that was measured."""
     certificate = mechanism.certificate
     return {
-        "guarantee": str(mechanism.guarantee),
+        "guarantee": mechanism.guarantee,
         "method": certificate.method,
         "theorem": certificate.theorem,
         **_of_noise(mechanism),
@@ -55,7 +55,7 @@ def _of_noise(mechanism: Calibrated) -> dict[str, Any]:
         return channel_figures(mechanism)
     noise = mechanism.noise
     name = "atoms" if isinstance(noise, AtomLaplace) else type(noise).__name__.lower()
-    return {"noise": name, "scale": float(noise.scale), "grid": str(noise.grid)}
+    return {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
 
 
 def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usable: Usable | None = None) -> None:

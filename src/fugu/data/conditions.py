@@ -215,8 +215,8 @@ def _from_json(data: Mapping[str, Any], column: str) -> Test:
         return _any_of(column, data["in"])
     if set(data) == {"not in"} and isinstance(data["not in"], list):
         return NoneOf(_any_of(column, data["not in"]).values)
-    if set(data) == {"from", "to"}:
-        return _range((data["from"], data["to"]), column)
+    if data and set(data) <= {"from", "to"}:
+        return _range((data.get("from"), data.get("to")), column)
     raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
 
 

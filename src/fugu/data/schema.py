@@ -215,7 +215,7 @@ def _settled(known: Field) -> bool:
     return known.values is not None or not known.unordered
 
 
-def _all_dates(raw: Raw, absent: frozenset[str]) -> bool:
+def all_dates(raw: Raw, absent: frozenset[str]) -> bool:
     """Whether every cell of a public column that is not missing is a date."""
     known = [cell for cell in raw.cells or () if not is_gone(cell, absent)]
     return bool(known) and all(map(is_moment, known))
@@ -227,7 +227,7 @@ def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
     gone = frozenset(schema.absent)
     present = [cell for cell in raw.cells or () if is_missing(cell) or not is_gone(cell, gone)]
     timed = any(map(is_time, present))
-    if timed or (rounded and _all_dates(raw, gone)):
+    if timed or (rounded and all_dates(raw, gone)):
         return Field.dates() if rounded else Field("time")
     comma = schema.decimal != "." and present and is_texts(present)
     if comma and not any(math.isnan(number_of(cell, schema.decimal)) for cell in present):

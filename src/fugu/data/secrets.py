@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,10 +112,23 @@ def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
         return Protect(", ".join(names), names, json=list(names))
     if protect in available:
         return Protect(protect, (protect,), json=protect)
+    if protect.lstrip().startswith("{"):
+        return _read_conditions(_conditions_of(protect), available)
     if (found := spelt(protect, available)) is not None:
         return Protect(protect, (found.column,), dict(found.tests), protect, found.value)
     names = tuple(dict.fromkeys(_known(name.strip(), available) for name in protect.split(",")))
     return Protect(", ".join(names), names, json=list(names))
+
+
+def _conditions_of(text: str) -> Mapping[str, Any]:
+    """A dict of conditions written as JSON, as recipes and scenario files have it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UsageError('protect begins like JSON and is none; write {"secret": {"column": "value"}, ...}') from None
+    if not isinstance(found, dict):
+        raise UsageError("protect in JSON is an object: a condition for each secret")
+    return found
 
 
 def _known(name: object, available: tuple[str, ...]) -> str:
