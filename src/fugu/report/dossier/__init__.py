@@ -11,6 +11,7 @@ from fugu.report.dossier.cover import cover
 from fugu.report.dossier.dossier import Dossier as Dossier
 from fugu.report.dossier.noise import noise
 from fugu.report.dossier.people import people
+from fugu.report.dossier.questions import questions
 from fugu.report.dossier.signing import checking, end, rests, sign
 from fugu.report.dossier.wrong_beliefs import whatever_is_believed
 from fugu.report.html import Html
@@ -34,7 +35,7 @@ def _sure(dossier: Dossier) -> Html | None:
 
 
 SECTIONS: tuple[Callable[[Dossier], Html | None], ...] = (
-    cover, people, noise, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
+    cover, people, noise, questions, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
     whatever_is_believed, _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
 )  # fmt: skip
 
