@@ -1,9 +1,9 @@
 """The exact loss of a whole session about one record, from the definition: every transcript enumerated, others known.
 
 Given the others, a transcript z has the likelihood g_z(x) = prod of P(answer_j = z_j | record = x), and the loss of s
-against t is the largest log (sum_x p(x) g_z(x)) / (sum_x q(x) g_z(x)). Lattice Laplace likelihoods are e^(-r abs(z - f(x))):
-beyond the range of f the ratio no longer changes, so whole z from min f to max f are all there is; for cells, z is
-below or at one. What permute-and-flip chooses has finitely many values, with exact masses.
+against t is the largest log (sum_x p(x) g_z(x)) / (sum_x q(x) g_z(x)). Lattice Laplace likelihoods are
+e^(-r abs(z - f(x))): beyond the range of f the ratio no longer changes, so whole z from min f to max f are all there
+is; for cells, z is below or at one. What permute-and-flip chooses has finitely many values, with exact masses.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import copy
 import random
 
 import pytest
-from record_documents import AGE, JOB, body_of, certificate, parsed, sealed, state
 
 import fugu
 from fugu.errors import CertificateError, FuguError
@@ -14,6 +13,7 @@ from fugu.guarantee import Pure
 from fugu.queries.session_certificate import certificate_of
 from fugu.second import prove_again
 from fugu.verifier.verify import read
+from record_documents import AGE, JOB, body_of, certificate, parsed, sealed, state
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from typing import Any
 import fugu
 from fugu.data import Table
 from fugu.data.private import Private
+from fugu.documents.release import is_name
 from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.ledger import Books, Marks, books, fingerprints
@@ -39,8 +40,12 @@ class Account:
         """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
         The ledger recognises the table by its rows and columns, whatever it is called and whatever goes out of it."""
+        return self.charge(private.whole, mechanism, produce)
+
+    def charge(self, whole: Table, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """The same for a table of which all columns are given."""
         self.require_route(records=False)
-        marks = fingerprints(private.whole)
+        marks = fingerprints(whole)
         with fugu.Ledger(self.ledger, self.budget, data=self.data, fingerprint=marks) as ledger:
             try:
                 return ledger.spend(self.request, mechanism, produce)
@@ -86,6 +91,22 @@ class Account:
         return {"request": self.request, "data": self.data}
 
 
+@dataclass(frozen=True)
+class Through:
+    """The books for an estimator: its training is charged to an account, and recognised by all of the table."""
+
+    account: Account
+    whole: Table
+
+    def recognise(self, data: Any) -> None:
+        """What is trained on is a part of the table, which the account is opened with."""
+
+    def spend(self, request: str, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """Under the account's own request, and not the estimator's."""
+        del request
+        return self.account.charge(self.whole, mechanism, produce)
+
+
 def account_of(
     ledger: str | None, no_ledger: bool, request: str | None, budget: Guarantee, total: Guarantee | None, data: str,
     question: dict[str, Any],
@@ -101,6 +122,16 @@ def account_of(
     place = own_ledger() if ledger is None else _path(ledger)
     asked = request if request is not None else _named(question)
     return Account(place, asked, total or known_budget(place, data) or budget, data)
+
+
+def data_name(data: str | None, table: str) -> str:
+    """The name of a data set: what is given, else the file's; it goes out with the document."""
+    name = Path(table).name if data is None else data
+    if not name and table:
+        raise UsageError("--data is a name, and the name of a data set must not be empty")
+    if table and not is_name(name):
+        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
+    return name
 
 
 def own_ledger() -> Path:

@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 
+from fugu.drawing.text import VALUE, clean, delta, epsilon, factor, least, number, percent, quoted
 from fugu.guarantee import Guarantee
 from fugu.report.facts import Facts
 from fugu.report.methods import Line
-from fugu.report.text import VALUE, clean, delta, epsilon, factor, least, number, percent, quoted
 
 METHODS = {
     "l1": "how far apart two possible values can lie; how likely they are is not used",

@@ -26,11 +26,17 @@ _ROUNDS = 3
 
 
 def allotted(
-    books: Books, plans: Sequence[Plan], epsilon: Fraction | None, weights: Sequence[Real] | str | None
+    books: Books,
+    plans: Sequence[Plan],
+    epsilon: Fraction | None,
+    weights: Sequence[Real] | str | None,
+    public: Sequence[str] = (),
 ) -> list[Noised]:
-    """The noise of all questions, which together raise what is spent by at most epsilon."""
+    """The noise of all questions, which together raise what is spent by at most epsilon.
+
+    `public`: columns that become public with them, besides those they are asked by."""
     shares = read_weights(weights, len(plans))
-    room = room_for(books, groups_of(plans), epsilon, whole=True)
+    room = room_for(books, [*groups_of(plans), *public], epsilon, whole=True)
     scale, shares = (_scaled(room, plans, shares), shares) if shares is not None else _least_error(books, room, plans)
     if not scale:
         raise room.refusal("these questions together")

@@ -108,8 +108,8 @@ def _public(spent: Fraction, before: Fraction, epsilon: Fraction | None, budget:
     allowance = "the budget" if epsilon is None else f"epsilon {float(epsilon):g}"
     return BudgetExceeded(
         f"this question makes a column public, and for those who know it the earlier answers alone are worth "
-        f"{float(before):.6g} in place of {float(spent):.6g}: {needed:.6g} more, which {allowance} does not allow. Ask "
-        "by columns that were asked by before, or ask by this one in a session of its own, first",
+        f"{float(before):.6g} in place of {float(spent):.6g}: {needed:.6g} more, which {allowance} does not allow. Say "
+        "what is public when a session is opened, public=[...]: then no answer is worth more than it should be",
         spent=Pure(plain(spent)),
         asked=Pure(plain(before - spent)),
         left=Pure(plain(max(exact(budget.epsilon) - spent, Fraction(0)))),

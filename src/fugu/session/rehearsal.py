@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -49,16 +49,18 @@ class _Beside(Books):
         raise AssertionError("nothing is charged in a rehearsal")
 
 
-def rehearsed(books: Books, rows: int, request: str | None, noise: Callable[[], list[Noised]]) -> Rehearsal:
+def rehearsed(
+    books: Books, rows: int, request: str | None, noise: Callable[[], list[Noised]], public: Sequence[str] = ()
+) -> Rehearsal:
     """The session as it would be after a request; `BudgetExceeded` where the budget does not allow it.
 
     `rows`: of the private table; `request`: its name, None if it asks for public numbers only; `noise`: what finds the
-    noise of its questions."""
+    noise of its questions; `public`: columns that become public with it."""
     stored = None if request is None else books.find(request)
     if request is None or stored is not None:
         return Rehearsal(tuple(stored or ()), state_of(books, rows), request, stored is not None)
     found = noise()
-    charge = charge_for(found)
+    charge = charge_for(found, public)
     state = state_of(_Beside(books, charge), rows)
     if exact(state.spent.epsilon) > exact(books.budget.epsilon):
         raise exceeded(books.spent(), exact(charge.guarantee.epsilon), exact(state.spent.epsilon), books.budget)

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import NoReturn, Self, final
-
-import numpy as np
 
 from fugu.data import Schema
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
-from fugu.documents.document import canonical_json
 from fugu.documents.records import RecordsCertificate
-from fugu.errors import AlreadyReleased, ColumnNotFound, RequestReused, UsageError
+from fugu.errors import AlreadyReleased, ColumnNotFound, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact, plain
-from fugu.ledger.amounts import left
 from fugu.mechanism.entry_release import PerEntryRelease
 from fugu.mechanism.once import process
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.numbers.exact import Real, number
-from fugu.queries.answered import Cell
 from fugu.queries.asking import Bins, Options, Plan, plan_of
-from fugu.queries.axes import Codes
-from fugu.queries.drawing import cells_of, draw
 from fugu.queries.noised import Noised
 from fugu.queries.session_certificate import certificate_of
 from fugu.queries.session_state import SessionState
 from fugu.queries.statistic import Question
 from fugu.session.allocation import allotted
 from fugu.session.answers import SessionAnswer
-from fugu.session.books import Books, InMemory, OnDisk, charge_for
+from fugu.session.books import Books, InMemory, OnDisk
 from fugu.session.kinds import Kinds
-from fugu.session.noise import least_noise, room_for
+from fugu.session.noise import least_noise
 from fugu.session.opening import open_table, require_pure
 from fugu.session.outside import outside
 from fugu.session.rehearsal import Rehearsal, rehearsed
+from fugu.session.releasing import amounts, released, sizes
+from fugu.session.requests import item_of, request_of
 from fugu.session.state import state_of
-
-PUBLIC = "numbers of rows are public: they are exact and cost nothing"
-RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
 
 
 @final
@@ -62,6 +52,8 @@ class Session(Kinds):
     - `budget`: `Pure`, for everything that this session will ever answer.
     - `schema`: how records are read, completed by the reference; it also declares columns that the reference lacks.
     - `unit`: the column that names the person; it must not repeat.
+    - `public`: columns that everybody knows of each record, such as its ward. A column that a question is asked `by` is
+      public too, from then on; said here, every question is priced for those who know it from the beginning.
     - `ledger`: the file that keeps the books across sessions and processes; None keeps them in memory. `data`: the name
       of the table in the ledger.
 
@@ -88,6 +80,7 @@ class Session(Kinds):
         *,
         schema: Schema | None = None,
         unit: str | None = None,
+        public: Sequence[str] = (),
         ledger: str | os.PathLike[str] | None = None,
         data: str | None = None,
     ) -> None:
@@ -102,6 +95,10 @@ class Session(Kinds):
             else OnDisk.open(ledger, allowed, data or "data", opened.belief, opened.private)
         )
         self._lock, self._born = threading.RLock(), process()
+        if isinstance(public, str):
+            raise UsageError("public is a list of columns")
+        for name in public:
+            sizes(self._books, self._private, Question("count", by=name))
 
     @property
     def budget(self) -> Pure:
@@ -116,7 +113,7 @@ class Session(Kinds):
 
     def remaining(self) -> Pure:
         """The budget minus what is spent."""
-        return self._amounts(exact(self.spent().epsilon))[1]
+        return amounts(exact(self.spent().epsilon), self.budget)[1]
 
     def ask(
         self,
@@ -141,11 +138,12 @@ class Session(Kinds):
         with self._lock:
             self._here()
             if asked.sized:
-                return self._sizes(asked)
+                return sizes(self._books, self._private, asked)
             plan = self._plan(asked, Options(bounds, step, bins, grid))
             told = None if epsilon is None else number(epsilon, "epsilon")
-            request = _request("ask", [plan], told)
-            return self._answer(request, [plan], lambda: least_noise(self._books, plan, told))[0]
+            request = request_of("ask", [plan], told)
+            noise = lambda: least_noise(self._books, plan, told)  # noqa: E731
+            return released(self._books, self._private, request, [plan], noise)[0]
 
     def ask_all(
         self,
@@ -161,10 +159,10 @@ class Session(Kinds):
           least sum of relative errors, estimated on the reference."""
         with self._lock:
             self._here()
-            plans, request, noise = self._together(questions, epsilon, weights)
-            each = iter(self._answer(request, plans, noise) if plans else ())
-            asked = [_item(item)[0] for item in questions]
-            return [self._sizes(one) if one.sized else next(each) for one in asked]
+            plans, public, request, noise = self._together(questions, epsilon, weights)
+            each = iter(released(self._books, self._private, request, plans, noise, public) if plans else ())
+            asked = [item_of(item)[0] for item in questions]
+            return [sizes(self._books, self._private, one) if one.sized else next(each) for one in asked]
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
@@ -200,22 +198,26 @@ class Session(Kinds):
         `questions`, `epsilon`, `weights`: as in `ask_all`."""
         with self._lock:
             self._here()
-            plans, request, noise = self._together(questions, epsilon, weights)
-            return rehearsed(self._books, len(self._private), request if plans else None, noise)
+            plans, public, request, noise = self._together(questions, epsilon, weights)
+            return rehearsed(self._books, len(self._private), request if plans else None, noise, public)
 
     def _together(
         self,
         questions: Sequence[str | Mapping[str, object]],
         epsilon: Real | None,
         weights: Sequence[Real] | str | None,
-    ) -> tuple[list[Plan], str, Callable[[], list[Noised]]]:
-        """The plans of those questions that cost something, the name of the request, and what finds its noise."""
+    ) -> tuple[list[Plan], list[str], str, Callable[[], list[Noised]]]:
+        """The plans of those questions that cost something, the columns whose sizes are asked for and which are thereby
+        public for all of them, the name of the request, and what finds its noise."""
         if isinstance(questions, str) or not questions:
             raise UsageError("questions is a list of at least one question")
-        plans = [self._plan(asked, options) for asked, options in map(_item, questions) if not asked.sized]
+        items = [item_of(item) for item in questions]
+        plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
+        public = sorted({asked.by for asked, _ in items if asked.sized and asked.by is not None})
         told = None if epsilon is None else number(epsilon, "epsilon")
         shown = weights if weights is None or isinstance(weights, str) else [str(w) for w in weights]
-        return plans, _request("ask all", plans, told, shown), lambda: allotted(self._books, plans, told, weights)
+        request = request_of("ask all", plans, told, [shown, public])
+        return plans, public, request, lambda: allotted(self._books, plans, told, weights, public)
 
     def __copy__(self) -> Self:
         return self
@@ -253,93 +255,3 @@ class Session(Kinds):
         if question.by is not None:
             self._belief.groups.of(question.by)
         return found
-
-    def _sizes(self, asked: Question) -> SessionAnswer:
-        """Numbers of rows, which are public. Who asks for groups declares them known: earlier answers are priced anew
-        for those who know them, and that is entered in the books, at an epsilon of 0."""
-        sizes, before = {"": len(self._private)}, self._books.spent()
-        if asked.by is not None:
-            sizes = self._belief.groups.of(asked.by).sizes
-            room_for(self._books, [asked.by])
-            self._books.spend(f"sizes by {asked.by}", charge_for([], [asked.by]), lambda: 0)
-        cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in sizes.items())
-        after = self._books.spent()
-        return SessionAnswer(asked, cells, Pure(plain(after - before)), Fraction(0), *self._amounts(after), PUBLIC)
-
-    def _amounts(self, spent: Fraction) -> tuple[Pure, Pure]:
-        """What is spent, and what remains."""
-        found = Pure(plain(spent))
-        rest = left(found, self.budget)
-        assert isinstance(rest, Pure)
-        return found, rest
-
-    def _answer(self, request: str, plans: Sequence[Plan], noise: Callable[[], list[Noised]]) -> list[SessionAnswer]:
-        """Find the request, or find its noise and charge it; then draw, once, and show what was drawn."""
-        for turn in range(_TURNS):
-            stored = self._books.find(request)
-            before = self._books.spent()
-            found = noise() if stored is None else stored
-            try:
-                drawn = self._books.spend(request, charge_for(found), lambda: self._drawn(found))  # noqa: B023
-                break
-            except RequestReused:  # somebody else asked the same between the look and the charge
-                if turn + 1 == _TURNS:
-                    raise
-        after = self._books.spent()
-        cost = Pure(0) if stored is not None else Pure(plain(max(after - before, Fraction(0))))
-        return [
-            self._shown(plan, one, values, cost if len(found) == 1 else _part(cost, one, found), after)
-            for plan, one, values in zip(plans, found, drawn, strict=True)
-        ]
-
-    def _drawn(self, questions: Sequence[Noised]) -> list[dict[str, list[int]]]:
-        """What is drawn for questions that are charged: this is the one place where private numbers meet noise."""
-        found = []
-        for asked in questions:
-            rows, names = self._rows(asked)
-            drawn = draw(asked, self._belief.reading, self._private.table, rows, names)
-            found.append(dict(zip(names, drawn, strict=True)))
-        return found
-
-    def _rows(self, asked: Noised) -> tuple[Codes, tuple[str, ...]]:
-        """Each row's group, and the names of the groups."""
-        if asked.by is None:
-            return np.zeros(len(self._private), dtype=np.int64), ("",)
-        found = self._belief.groups.of(asked.by)
-        return found.rows, found.names
-
-    def _shown(
-        self, plan: Plan, asked: Noised, drawn: dict[str, list[int]], cost: Pure, after: Fraction
-    ) -> SessionAnswer:
-        sizes = {"": len(self._private)} if asked.by is None else self._belief.groups.of(asked.by).sizes
-        cells = cells_of(asked, drawn, sizes)
-        lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(self._belief.table.columns)]
-        notes = [RANKS] if asked.kind == "quantile" else []
-        notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
-        return SessionAnswer(plan.question, cells, cost, asked.most, *self._amounts(after), "; ".join(notes))
-
-
-def _part(cost: Pure, one: Noised, found: Sequence[Noised]) -> Pure:
-    """The part of a common cost that is shown for one question: as its own epsilon is to all of them."""
-    return Pure(plain(exact(cost.epsilon) * one.most / sum(q.most for q in found)))
-
-
-def _request(what: str, plans: Sequence[Plan], epsilon: Fraction | None, more: object = None) -> str:
-    """One name for one question with its options: asked again, it is the same request."""
-    told = [[str(p.question), [f.to_json() for f in p.features], p.law, [str(s) for s in p.shares]] for p in plans]
-    text = canonical_json([what, told, None if epsilon is None else str(epsilon), more])
-    return f"{what} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-def _item(item: object) -> tuple[Question, Options]:
-    """A question of a list: its text, or a dict with "query" and options."""
-    if isinstance(item, str | Question):
-        return item if isinstance(item, Question) else Question.parse(item), Options()
-    if not isinstance(item, Mapping) or "query" not in item or not set(item) <= _OPTIONS:
-        raise UsageError(f"a question of a list is a text, or a dict with query and {', '.join(sorted(_OPTIONS))}")
-    options = {name: value for name, value in item.items() if name != "query"}
-    return Question.parse(item["query"]), Options(**options)
-
-
-_OPTIONS = {"query", "bounds", "step", "bins", "grid"}
-_TURNS = 4

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.numbers.exact import read_number
-from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, tag
 from fugu.report.shell import defined, row, section, stacked
 
 _MOST = 60

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.report import words
-from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import defined, listed, section
 

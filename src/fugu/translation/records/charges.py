@@ -142,22 +142,25 @@ def joined(charges: Sequence[RecordCharge]) -> tuple[RecordCharge, ...]:
     """
     found: dict[object, RecordCharge] = {}
     for charge in charges:
-        if not charge.own:
-            continue
-        if isinstance(charge, Line):
-            key: object = (charge.feature, charge.most)
-            before = found.get(key)
-            rate = charge.rate + (before.rate if isinstance(before, Line) else 0)
-            found[key] = Line(charge.feature, rate, charge.most)
-        elif isinstance(charge, Cells):
-            key = frozenset(charge.features)
-            before = found.get(key)
-            epsilon = charge.epsilon + (before.epsilon if isinstance(before, Cells) else 0)
-            found[key] = Cells(tuple(sorted(key)), epsilon)
-        else:
-            before = found.get(None)
-            found[None] = Apart(charge.epsilon + (before.epsilon if isinstance(before, Apart) else 0))
+        if charge.own:
+            key = shape(charge)
+            found[key] = _added(found[key], charge) if key in found else _added(charge)
     return tuple(found.values())
+
+
+def shape(charge: RecordCharge) -> tuple[object, ...]:
+    """What a charge is but for its number: charges of one shape are one charge, of the sum of their numbers."""
+    if isinstance(charge, Line):
+        return "line", charge.feature, charge.most
+    return ("cells", frozenset(charge.features)) if isinstance(charge, Cells) else ("apart",)
+
+
+def _added(first: RecordCharge, second: RecordCharge | None = None) -> RecordCharge:
+    """The sum of one or two charges of one shape; the features of cells in the order of their names."""
+    if isinstance(first, Line):
+        return Line(first.feature, first.rate + (second.rate if isinstance(second, Line) else 0), first.most)
+    epsilon = first.epsilon + (Fraction(0) if second is None else second.own)
+    return Cells(tuple(sorted(first.features)), epsilon) if isinstance(first, Cells) else Apart(epsilon)
 
 
 def _amount(x: object, name: str) -> Fraction:

@@ -15,7 +15,7 @@ Proofs: docs/proofs/metric-charges.md#a-plan-is-a-proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +28,7 @@ from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction
 from fugu.translation.records.charges import Line, RecordCharge, States
 from fugu.translation.records.problem import Ints, Problem, unit
+from fugu.translation.records.threshold import worth
 from fugu.visible import Json, brief
 
 _BITS = 128
@@ -57,7 +58,7 @@ def checked(problem: Problem, proof: Json) -> float:
         raise CertificateError(f"{brief(proof)} is no proof of a price")
     with balls.precision(_BITS):
         found = _PROVED[how](problem, proof)
-    if found is None or not math.isfinite(found):
+    if not math.isfinite(found):
         return said(problem.own)
     return said(min(max(Fraction(found), Fraction(0)) + problem.apart, problem.own))
 
@@ -67,52 +68,28 @@ def said(x: Fraction) -> float:
     return nearest if math.isfinite(nearest := float(x)) and as_fraction(nearest) >= x else outward(x)
 
 
-def _sum(problem: Problem, proof: Json) -> None:
-    return None
-
-
-def _threshold(problem: Problem, proof: Json) -> float:
-    """T of the scalar translation at the widest distance between two states."""
-    return worth(problem.p, problem.q, problem.widest)
-
-
-def worth(p: Ints, q: Ints, epsilon0: Fraction) -> float:
-    """T(epsilon0; p, q), rounded up: the least e with (e^epsilon0 - 1) HS_e(p, q) <= e^e - 1, proved in balls."""
-    a, total_p, total_q = math.expm1(float(epsilon0)), int(p.sum()), int(q.sum())
-    x, y = p / total_p, q / total_q
-    order = np.argsort(-(x / np.where(y > 0, y, 1e-300)), kind="stable")
-    ps, qs = np.cumsum(x[order]), np.cumsum(y[order])
-    guess = float(np.max(np.log1p(a * ps) - np.log1p(a * qs), initial=0.0))
-    width, exact_a = 2.0**-50 * max(1.0, guess), balls.of(epsilon0).exp() - 1
-    while guess < epsilon0:
-        tried = guess + width
-        grown = arb(tried).exp()
-        stick = arb(0)
-        ratio = float(grown) * total_p / total_q
-        for a_x, a_y in zip(p.tolist(), q.tolist(), strict=True):
-            if a_x > 0.999 * ratio * a_y:
-                part = arb(a_x) / total_p - grown * a_y / total_q
-                stick += part if part > 0 else (arb(0) if part < 0 else part.union(arb(0)))
-        if exact_a * stick <= grown - 1:
-            return tried
-        width *= 4
+def _sum(_: Problem, __: Json) -> float:
     return math.inf
 
 
-def _monotone(problem: Problem, proof: Json) -> float:
+def _threshold(problem: Problem, _: Json) -> float:
+    """T of the scalar translation at the widest distance between two states."""
+    return 0.0 if problem.equal else worth(problem.p, problem.q, problem.widest)
+
+
+def _monotone(problem: Problem, _: Json) -> float:
     """log E_p e^(rf) / E_q e^(rf) with r > 0 if p/q rises along f, r < 0 if it falls."""
     if len(problem.charges) != 1 or not isinstance(line := problem.charges[0], Line):
-        raise CertificateError("a monotone ratio is proved along one line, and the charges are more than that")
-    order = np.argsort(problem.codes[0], kind="stable")
-    p, q = problem.p[order].tolist(), problem.q[order].tolist()
-    signs = {(x > 0) - (x < 0) for x in (p[k + 1] * q[k] - p[k] * q[k + 1] for k in range(len(p) - 1))}
-    if {1, -1} <= signs:
+        raise CertificateError("a monotone ratio is proved along one line, and the charges are not one line")
+    if (direction := problem.direction) is None:
         raise CertificateError("the ratio of the two laws does not rise or fall all along the line")
-    rate = -line.rate if -1 in signs else line.rate
-    top = int(problem.codes[0].max() if rate > 0 else problem.codes[0].min())
-    grown = [balls.of(rate * (int(v) - top)).exp() for v in problem.codes[0][order]]
-    above = sum((g * n for g, n in zip(grown, p, strict=True)), arb(0)) / sum(p)
-    below = sum((g * n for g, n in zip(grown, q, strict=True)), arb(0)) / sum(q)
+    codes = problem.codes[0]
+    rate, top = (line.rate, int(codes.max())) if direction >= 0 else (-line.rate, int(codes.min()))
+    grown = [balls.of(rate * (int(v) - top)).exp() for v in codes]
+    above, below = (
+        sum((g * n for g, n in zip(grown, law.tolist(), strict=True)), arb(0)) / int(law.sum())
+        for law in (problem.p, problem.q)
+    )
     return balls.upper((above / below).log())
 
 
@@ -163,5 +140,10 @@ def _read(problem: Problem, plan: Any) -> tuple[Ints, Ints, list[float]]:
     return i, j, weights
 
 
-_PROVED = {"sum": _sum, "threshold": _threshold, "monotone": _monotone, "plan": _plan}
+_PROVED: dict[str, Callable[[Problem, Json], float]] = {
+    "sum": _sum,
+    "threshold": _threshold,
+    "monotone": _monotone,
+    "plan": _plan,
+}
 _FIELDS = {"plan": {"plan"}}

@@ -67,9 +67,9 @@ class Distances:
             inside = np.arange(taken.stop - taken.start)
             block[inside, everywhere[taken]] = np.inf
             to[taken] = block.argmin(axis=1)
-            block -= h[taken, None]
-            nearest = block.argmin(axis=0)
-            value = block[nearest, everywhere]
+            slack = np.subtract(block, h[taken, None], out=block)
+            nearest = slack.argmin(axis=0)
+            value = slack[nearest, everywhere]
             lower = value < best
             best[lower], source[lower] = value[lower], taken.start + nearest[lower]
         i, j = np.concatenate([everywhere, source]), np.concatenate([to, everywhere])

@@ -2,9 +2,9 @@
 
     min E  with  out(x) - sum of e^Lam(z, x) in(z, x) + E q(x) >= p(x)  at every state x
 
-Its dual is the best g with g(x) <= e^Lam(x, y) g(y) on the edges. Potentials h near log g make every edge that is used a
-coefficient near 1: the variables are the flows times e^h at their start. Without that a solver that is content with
-1e-10 says anything at all where Lam is large.
+Its dual is the best g with g(x) <= e^Lam(x, y) g(y) on the edges. Potentials h near log g make the coefficient of every
+edge that is used nearly 1: the variables are the flows times e^h at their start. Without that a solver that is content
+with 1e-10 says anything at all where Lam is large.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 A plan between all pairs of k states has k^2 unknowns. A flow along a few edges for every state comes near it, because a
 long way is many short ones; what an edge is missing for is seen in the potentials: g(x) > e^Lam(x, y) g(y) there. Each
 round solves, adds those edges and takes the potentials as its new scale. The closure of the potentials bounds the price
-from below, the plan from above, so it is known how far from the best a plan can be. Many states start from the potentials
-of fewer, on coarser lines.
+from below, the plan from above, so it is known how far from the best a plan can be. Many states start from the
+potentials of fewer, on coarser lines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from fugu.visible import Json
 
 MOST = 25_000
 """States of the largest problem for which a plan is sought."""
-_EXACT, _FEW, _COARSE = 700, 4_000, 1_500
+_EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
 _VIOLATED = 1e-12
 _REPAIRS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3)
@@ -67,7 +67,7 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
         gap: between the bounds at which to stop; about 1e-12 for few states and 0.4 % for many if not said.
     """
     distances, n = Distances(problem), problem.size
-    inside = None if n <= _EXACT else (1e-7 if n <= _FEW else 5e-5)
+    inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
     if before is not None:
         h, edges = distances.closure(before.h), before.edges
     else:
@@ -75,12 +75,12 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
     best = Found(None, lower_bound(problem, h), h, edges)
     if best.lower < 0:
         best = Found(None, 0.0, np.zeros(n), edges)
-    for _ in range(12 if n <= _FEW else 3):
+    for _ in range(12 if n <= FEW else 3):
         flow = solve(problem, distances, *edges, h, inside=inside)
         if flow is None:
             break
         plan = _best_plan(problem, distances, flow, inside)
-        h, low = flow.h, lower_bound(problem, flow.h)
+        h, low = _sharper(problem, distances, flow)
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
         best = Found(plan, max(low, best.lower), h if low >= best.lower else best.h, edges)
         high = float(np.log(plan.value))
@@ -94,8 +94,18 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
     return Found(best.plan, best.lower, best.h, edges)
 
 
+def _sharper(problem: Problem, distances: Distances, flow: Flow) -> tuple[Floats, float]:
+    """The better of the Lipschitz functions just below and just above the duals, and its bound from below."""
+    above = -distances.closure(-flow.dual)
+    return max(((h, lower_bound(problem, h)) for h in (flow.h, above)), key=lambda found: found[1])
+
+
 def _enough(size: int, high: float) -> float:
-    return 1e-12 * max(1.0, high) if size <= _EXACT else (1e-4 if size <= _FEW else 4e-3) * high
+    return (
+        1e-12 * max(1.0, high)
+        if size <= _EXACT
+        else (1e-4 if size <= _COARSE else 1e-3 if size <= FEW else 0.02) * high
+    )
 
 
 def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float | None) -> Plan:
@@ -111,21 +121,24 @@ def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float
 
 def _start(problem: Problem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, if the states are many."""
-    near = distances.neighbours(3 if problem.size <= _FEW else 1)
-    coarse = _coarser(problem) if problem.size > _COARSE else None
+    near = distances.neighbours(3 if problem.size <= FEW else 1)
+    coarse = coarser(problem) if problem.size > _COARSE else None
     if coarse is None:
         return np.zeros(problem.size), near
     found = find(coarse, gap=0.01)
-    both = Problem(*(np.concatenate(pair, axis=-1) for pair in (
-        (problem.p, coarse.p), (problem.q, coarse.q))), problem.charges,
-        np.concatenate([problem.codes, coarse.codes], axis=1), problem.apart, problem.own)  # fmt: skip
-    raised = np.concatenate([np.full(problem.size, np.inf), found.h])
-    h = Distances(both).closure(raised)[: problem.size]
+    h = _extended(problem, coarse, found.h)
     i, j, _ = distances.steepest(h)
     return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
 
 
-def _coarser(problem: Problem) -> Problem | None:
+def _extended(problem: Problem, coarse: Problem, h: Floats) -> Floats:
+    """The largest Lipschitz function on the states of the problem below the potentials h of other states."""
+    p, q = np.concatenate([problem.p, coarse.p]), np.concatenate([problem.q, coarse.q])
+    both = replace(problem, p=p, q=q, codes=np.concatenate([problem.codes, coarse.codes], axis=1))
+    return Distances(both).closure(np.concatenate([np.full(problem.size, np.inf), h]))[: problem.size]
+
+
+def coarser(problem: Problem) -> Problem | None:
     """The same laws on lines of wider steps, with at most `_COARSE` states; None if that takes more than lines."""
     for width in (2, 4, 8, 16, 32, 64, 128):
         codes = problem.codes.copy()
@@ -137,5 +150,5 @@ def _coarser(problem: Problem) -> Problem | None:
             p, q = np.zeros((2, merged.shape[1]), dtype=np.int64)
             np.add.at(p, where.ravel(), problem.p)
             np.add.at(q, where.ravel(), problem.q)
-            return Problem(p, q, problem.charges, merged, problem.apart, problem.own)
+            return replace(problem, p=p, q=q, codes=merged)
     return None

@@ -7,14 +7,14 @@ them, in the lexicographic order of their values with the features sorted by nam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import UsageError
-from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, States, joined
+from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, States, joined, shape
 
 Ints = NDArray[np.int64]
 _LARGEST = 2**53
@@ -48,8 +48,6 @@ class Problem:
             raise UsageError("the two laws do not stand on the same states")
         all_charges = joined(charges)
         kept = tuple(c for c in all_charges if not isinstance(c, Apart))
-        own = sum((c.own for c in charges), Fraction(0))
-        apart = sum((c.own for c in all_charges if isinstance(c, Apart)), Fraction(0))
         names = sorted({name for c in kept for name in features(c)})
         values = np.empty((p.size, len(names)), dtype=np.int64)
         for place, name in enumerate(names):
@@ -69,7 +67,15 @@ class Problem:
                 codes[row] = columns[:, 0]
                 if int(np.ptp(codes[row])) > charge.most:
                     raise UsageError(f"feature {charge.feature!r} moves by more than the {charge.most} of its charge")
-        return cls(merged_p, merged_q, kept, codes, apart, own)
+        return cls(merged_p, merged_q, kept, codes, _apart(all_charges), _own(charges))
+
+    def at(self, charges: Sequence[RecordCharge]) -> Problem:
+        """The same states under charges of the same shapes and other numbers."""
+        together = joined(charges)
+        kept = tuple(c for c in together if not isinstance(c, Apart))
+        if [shape(c) for c in kept] != [shape(c) for c in self.charges]:
+            raise UsageError("these charges have other shapes, which tell other states apart")
+        return replace(self, charges=kept, apart=_apart(together), own=_own(charges))
 
     @property
     def size(self) -> int:
@@ -87,9 +93,24 @@ class Problem:
         """The largest distance between two states, or a bound on it."""
         return sum((unit(c) * span for c, span in zip(self.charges, self.spans, strict=True)), Fraction(0))
 
+    @property
+    def equal(self) -> bool:
+        """Whether the two laws are the same."""
+        total_p, total_q = int(self.p.sum()), int(self.q.sum())
+        return all(x * total_q == y * total_p for x, y in zip(self.p.tolist(), self.q.tolist(), strict=True))
+
+    @property
+    def direction(self) -> int | None:
+        """1 if p/q rises along the codes of the first charge, -1 if it falls, 0 if it is constant, None otherwise."""
+        order = np.argsort(self.codes[0], kind="stable")
+        p, q = self.p[order].tolist(), self.q[order].tolist()
+        turns = (p[k + 1] * q[k] - p[k] * q[k + 1] for k in range(len(p) - 1))
+        signs = {(x > 0) - (x < 0) for x in turns} - {0}
+        return None if len(signs) > 1 else next(iter(signs), 0)
+
     def steps(self, i: Ints, j: Ints) -> Ints:
         """How far apart the states i and j are under each charge, in its units: a row for every charge."""
-        found = np.abs(self.codes[:, i] - self.codes[:, j])
+        found: Ints = np.abs(self.codes[:, i] - self.codes[:, j])
         for row, charge in enumerate(self.charges):
             if isinstance(charge, Cells):
                 np.minimum(found[row], 1, out=found[row])
@@ -99,6 +120,14 @@ class Problem:
     def units(self) -> NDArray[np.float64]:
         """What one step of each charge costs, in doubles."""
         return np.array([float(unit(c)) for c in self.charges])
+
+
+def _own(charges: Sequence[RecordCharge]) -> Fraction:
+    return sum((c.own for c in charges), Fraction(0))
+
+
+def _apart(charges: Sequence[RecordCharge]) -> Fraction:
+    return _own([c for c in charges if isinstance(c, Apart)])
 
 
 def unit(charge: Line | Cells) -> Fraction:
@@ -118,7 +147,7 @@ def counts(law: object, whose: str) -> Ints:
         raise UsageError(f"the law given {whose} must be a list of whole-number counts")
     if not found.size or int(found.min()) < 0 or not found.any():
         raise UsageError(f"the law given {whose} must have counts, none below 0 and not all of them 0")
-    if sum(map(int, (found.max(),))) * found.size >= 2**62:
+    if int(found.max()) * found.size >= 2**62:
         raise UsageError(f"the counts of the law given {whose} are too large")
     return found.astype(np.int64)
 
