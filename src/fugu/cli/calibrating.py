@@ -13,9 +13,10 @@ from fugu.calibration.channel_plan import plan_channel
 from fugu.calibration.offer import Calibrated
 from fugu.calibration.rows import RowsNeeded, rows_needed
 from fugu.cli import options
+from fugu.cli.after import After
 from fugu.cli.channels import Wanted
-from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, warn
-from fugu.cli.describing import describe, figures
+from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, usable_table, warn
+from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
@@ -80,18 +81,21 @@ def compare(
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         found = wanted.beside(fugu.compare(scenario, budget, grid=grid), scenario, budget)
-        _ = found.beside  # worked out while progress is shown
+        _ = found.beside, found.ordinary, found.usable  # worked out while progress is shown
         said = weaknesses(budget, scenario.report.rows)
         if figure is not None:
             _figure(scenario, found, publish, protect, said, figure)
         rows = None if rows_within is None else _rows(scenario, budget, rows_within)
     if as_json:
         needed = {} if rows is None else {"rows_needed": asdict(rows)}
-        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said), **needed})
+        print_json(
+            {**found.to_json(), "budget": budget, "report": asdict(scenario.report), "warnings": list(said), **needed}
+        )
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     if (limits := limit_table(found)) is not None:
         out.print(limits)
+    out.print(usable_table(found.usable))
     out.print(str(scenario.report), markup=False)
     if rows is not None:
         say(str(rows))
@@ -189,6 +193,8 @@ def calibrate(
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
     cap: options.Cap = None,
+    clip: options.Clip = None,
+    round_: options.Round = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
     report: Annotated[
         str | None, typer.Option(help="Write the page to sign before anything is released here (HTML).")
@@ -207,15 +213,16 @@ def calibrate(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
-        made = wanted.made(scenario, options.budget(epsilon, delta, alpha))
+        made = After(clip, round_).applied(wanted.made(scenario, options.budget(epsilon, delta, alpha)))
         if report is not None or attack:
             Pages(report, attack).before(_going(scenario, made, table), as_json)
+        usable = judged(made, scenario, scenario.report.used)
     if output is not None:
         made.certificate.save(output)
     if as_json:
-        print_json(figures(made, scenario.report.rows))
+        print_json(figures(made, scenario.report.rows, usable))
     else:
-        describe(made, publish, scenario.report.rows)
+        describe(made, publish, scenario.report.rows, usable)
 
 
 def _going(scenario: Scenario, mechanism: Calibrated, reference: str) -> Outgoing:

@@ -74,7 +74,7 @@ def content(found: Found) -> dict[str, Any]:
         "tolerance": float(model.tolerance),
         "counts": dict(zip(model.labels, model.counts, strict=True)),
         **{key: shares_json(model)[key] for key in ("shares", "pairs", "every", "limits")},
-        "budget": str(found.budget),
+        "budget": found.budget,
         "methods": [line.to_json() for line in found.lines],
         "chosen": {
             **figures(found.mechanism),
@@ -84,7 +84,10 @@ def content(found: Found) -> dict[str, Any]:
         "record_swap": swap,
         "attack": None
         if found.attacks is None
-        else {"before": found.attacks[0].to_json(), "after": found.attacks[1].to_json()},
+        else {
+            name: {**each.to_json(), "guarantee": each.guarantee}
+            for name, each in zip(("before", "after"), found.attacks, strict=True)
+        },
         "sweep": None
         if found.by_tolerance is None
         else [{"tolerance": t, "methods": [x.to_json() for x in xs]} for t, xs in found.by_tolerance.items()],

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import canonical_json
+from fugu.documents.document import canonical_json, digest_of
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Guarantee, Pure, is_guarantee
@@ -22,9 +22,13 @@ from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
+from fugu.priors.groups import Independent
+from fugu.training.record import TrainingCertificate
 
 PER_ENTRY: Final = "per-entry"
 LAW: Final = "law"
+WHOLE: Final = "both"
+"""What of a record is private in a training whose charge is for each entry."""
 _OF_LAWS = {"additive", "vector"}
 
 
@@ -82,6 +86,25 @@ class Charge:
         return Charge(LAW, certificate.budget, certificate.fingerprint, block, points)
 
     @staticmethod
+    def of_training(certificate: TrainingCertificate) -> Charge:
+        """The charge of a trained model: for each entry where that is what was proved, else law-based.
+
+        It is for each entry if the prior is `Independent`, whole records are private, and every record has a reading:
+        the proof then bounds two runs on *any* two tables that differ in one record (docs/proofs/iterations.md,
+        Theorem 1, for the worst record), which is (epsilon, delta)-differential privacy on the full product domain.
+        Under any other prior the proof is for couplings of the laws that this prior allows, and where only features or
+        targets are private it is for tables that agree in the rest: two such releases say nothing together, so it is
+        law-based and stands alone. What is charged is the budget, which is never below what was proved."""
+        each = (
+            certificate.body["prior"]["parameters"].get("kind") == Independent.kind
+            and certificate.body["objective"]["private"] == WHOLE
+            and "reading" in certificate.body
+        )
+        if each:
+            return Charge(PER_ENTRY, certificate.budget)
+        return Charge(LAW, certificate.budget, digest_of(certificate.claims))
+
+    @staticmethod
     def of_groups(budget: Guarantee, by: str | None, certificates: Mapping[str, Certificate]) -> Charge:
         """One charge for all groups of a statistic, since a record belongs to one: what was asked, and for which laws.
 
@@ -115,15 +138,15 @@ class PerEntry(Protocol):
     def charge(self) -> Mapping[str, object]: ...
 
 
-Chargeable = Charge | Certificate | Mechanism | PerEntry
+Chargeable = Charge | Certificate | TrainingCertificate | Mechanism | PerEntry
 """What a ledger can charge."""
 
 
 def read_mechanism(mechanism: object, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
     """The charge of what is to run, and a digest of the question: the same id must ask the same question again.
 
-    Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a mechanism that is private for each entry and says so
-    in its `charge`: `PerEntryDP`, and queries on sequences."""
+    Read from a `Charge`, a `Certificate`, a `TrainingCertificate`, a fugu `Mechanism`, or a mechanism that is private
+    for each entry and says so in its `charge`: `PerEntryDP`, and queries on sequences."""
     if not isinstance(point_masses, bool):
         raise UsageError("point_masses is True or False")
     if isinstance(mechanism, Charge):
@@ -135,6 +158,12 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
         charge = Charge.of_certificate(found, block, point_masses)
         body = {"schema": found.SCHEMA, **found.claims}
         asked = json.dumps([charge.text(), body], sort_keys=True)
+    elif isinstance(found, TrainingCertificate):
+        if block is not None or point_masses:
+            raise UsageError("a training is charged for the whole data: block and point_masses are not for it")
+        TrainingCertificate.parse(found.body)
+        charge = Charge.of_training(found)
+        asked = json.dumps([charge.text(), {"schema": found.SCHEMA, **found.claims}], sort_keys=True)
     elif (guarantee := _per_entry(mechanism)) is not None:
         charge = Charge.per_entry(guarantee)
         asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=_stated)

@@ -143,7 +143,8 @@ class Ledger:
         """Charge `mechanism`, run `produce()` once, store what it returns, and return it; a retry reads it back.
 
         - `request`: the id, a text; one id is one charge and one value.
-        - `mechanism`: what is charged: a `Mechanism`, its `Certificate`, a `PerEntryDP`, or a `Charge`.
+        - `mechanism`: what is charged: a `Mechanism`, its `Certificate`, a `PerEntryDP`, a `TrainingCertificate`, or a
+          `Charge`.
         - `produce`: a function without arguments, run after the charge is on disk; it returns the release, or numbers,
           texts, arrays, lists and dicts of them.
         - `block`: one of the declared `blocks`, parts of the data that are independent of each other, given every
@@ -168,6 +169,13 @@ class Ledger:
             self._step("settled")
             value: Released = decode(stored)
             return value
+
+    def recognise(self, data: Recognised) -> None:
+        """Refuse `data`, given as `fingerprint` is, that is known under another name, or not what this set holds."""
+        self._register(marks_of(data), None, None)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
+        return self  # the budget is that of the file: two handles are one ledger
 
     def spent(self) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior."""

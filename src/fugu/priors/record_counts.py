@@ -18,10 +18,12 @@ _MOST_CELLS = 1 << 27
 
 
 def places(table: Table, columns: Sequence[str]) -> tuple[Counts, int]:
-    """Which of the combinations of cells that occur each row has, and how many occur; a missing cell is a value."""
+    """Which of the combinations of cells that occur each row has, and how many occur; a missing cell is a value.
+
+    Their order is that of the cells, so that the order of the rows does not matter."""
     total, size = np.zeros(len(table), dtype=np.int64), 1
     for name in columns:
-        codes, distinct = table.exact(name).codes(ordered=False, strict=False)
+        codes, distinct = table.exact(name).codes(strict=False)
         total, size = _ranked(total * (len(distinct) + 1) + codes + 1, size * (len(distinct) + 1))
     return total, size
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import permutations
 from typing import final
 
+from fugu.numbers.exact import as_fraction
 from fugu.queries.features import Feature
 from fugu.queries.noised import Noised
 from fugu.queries.session_state import KnownLaw, Proved, RecordType
@@ -181,8 +182,8 @@ def own(charges: Charges) -> Fraction:
 
 
 def exact(found: Priced, charges: Charges) -> Fraction:
-    """A proved epsilon as an exact number: the sum of epsilons itself where that is the proof, else its double."""
-    return own(charges) if found.proof.get("how") == "sum" else min(Fraction(found.epsilon), own(charges))
+    """A proved epsilon as an exact number: the sum of epsilons where that is the proof, else what its double means."""
+    return own(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own(charges))
 
 
 def largest(several: list[Charges]) -> list[Charges]:

@@ -118,13 +118,13 @@ def charged(load: Iterable[RecordCharge]) -> set[str]:
 
 
 def check_laws(certificate: RecordsCertificate) -> None:
-    """CertificateError unless each law has every secret, enough rows if it is of a group, and states within range."""
+    """CertificateError unless each law has every secret, enough rows of each, and states within range."""
     features, secrets = features_in(certificate), set(certificate["secrets"])
     known, stated = modelled(features, certificate["columns"]), set[tuple[str, ...]]()
     for law in certificate.laws:
         if set(law.given) != secrets:
             raise CertificateError(f"the law of {law.who[:80]} leaves out a secret")
-        if any(law.known) and any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
+        if any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
             raise CertificateError(f"the law of {law.who[:80]} rests on fewer than {LEAST_ROWS} rows of a secret")
         if not set(law.states) <= known:
             raise CertificateError(f"the law of {law.who[:80]} speaks of what the reference has no column for")
@@ -155,11 +155,12 @@ def check_assumptions(certificate: RecordsCertificate) -> None:
 
 
 def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    """Whether a certificate is for the questions of a recipe, in any order; numbers of rows are public and in none."""
+    """Whether a certificate charges the questions of a recipe, in any order; it may charge earlier ones of the same
+    ledger too, and numbers of rows are public and in none."""
     wanted = Counter(str(asked["query"]) for asked in recipe["questions"] if Question.parse(asked["query"]).columns)
     found = Counter(str(asked["query"]) for asked in body["questions"])
     named = (recipe["protect"], recipe["unit"]) == (body["protect"], body["unit"])
-    return wanted == found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
+    return wanted <= found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
 
 
 def _shape(charge: RecordCharge) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fugu.errors import CertificateError
+from fugu.second.cells import is_cells, prove_cells
 from fugu.second.channel import prove_channel
 from fugu.second.correlated import prove_correlated
 from fugu.second.entries import prove_entry
@@ -53,6 +54,8 @@ def _kind(content: Part) -> str:
 
 
 def _additive(content: Part) -> Second:
+    if is_cells(content):
+        return prove_cells(content)
     noise, budget = drawn(content), asked(content)
     return prove_laws(
         [_item(part(found), content, noise, budget) for found in rows(content["families"])], noise, budget

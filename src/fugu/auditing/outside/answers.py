@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fugu.auditing.outside.found import Found
@@ -66,13 +66,12 @@ def _drawn(release: ReleaseDocument, ledger: str, place: Path | None) -> None:
         published = _published(release, place)
         for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
             own = [line for line in published if line[0] == asked.query]
-            groups = list(dict.fromkeys(line[1] for line in own))
-            made = cells_of(asked, dict(zip(groups, drawn, strict=True)), _rows_of(release, asked, groups))
+            made = cells_of(asked, drawn, _rows_of(release, asked, drawn))
             if [_key(c.group, c.cell, c.value, c.low, c.high) for c in made] != [_key(*line[1:]) for line in own]:
                 raise CertificateError(f"the published answer to {asked.query[:80]!r} is not the one the ledger keeps")
 
 
-def _rows_of(release: ReleaseDocument, asked: Noised, groups: list[str]) -> dict[str, int]:
+def _rows_of(release: ReleaseDocument, asked: Noised, groups: Iterable[str]) -> dict[str, int]:
     """The public sizes of the groups."""
     (body,) = (release.certificates or {}).values()
     found = dict.fromkeys(groups, 0)

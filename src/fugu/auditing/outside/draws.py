@@ -14,7 +14,8 @@ from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError
 from fugu.ledger.store import View
 from fugu.ledger.values import decode
-from fugu.queries.answered import Cell, columns_of
+from fugu.queries.answered import columns_of
+from fugu.queries.cell import Cell
 from fugu.queries.sequence_columns import sequence_columns
 from fugu.queries.sequences import SequenceAnswer
 from fugu.verifier.verdict import NotChecked

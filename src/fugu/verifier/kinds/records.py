@@ -22,7 +22,7 @@ _CHECKS = (
     ("questions", "features are those that the words name, read by a schema", parts.check_questions),
     ("charges", "what each question is charged follows from its noise", parts.check_charges),
     ("records", "every record is in one group of each question", parts.check_types),
-    ("laws", "every secret has its law; those of groups rest on enough rows", parts.check_laws),
+    ("laws", "every secret has its law, which rests on enough rows", parts.check_laws),
     ("assumptions", "nothing that the proof rests on is left out", parts.check_assumptions),
 )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fugu.report.charts.chart import LEADING
-from fugu.report.charts.widths import SIZE, width_of, wrapped
-from fugu.report.html import Html, joined, tag
-from fugu.report.text import number
+from fugu.drawing.charts.chart import LEADING
+from fugu.drawing.charts.widths import SIZE, width_of, wrapped
+from fugu.drawing.html import Html, joined, tag
+from fugu.drawing.text import number
 
 _SIDE = 6.0
 _MOST_CELL = 44.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fugu.report.charts.axis import Axis, Tick
-from fugu.report.charts.marks import Frame, Mark
-from fugu.report.charts.paths import level
-from fugu.report.charts.widths import SIZE, width_of, wrapped
-from fugu.report.html import Html, joined, tag
+from fugu.drawing.charts.axis import Axis, Tick
+from fugu.drawing.charts.marks import Frame, Mark
+from fugu.drawing.charts.paths import level
+from fugu.drawing.charts.widths import SIZE, width_of, wrapped
+from fugu.drawing.html import Html, joined, tag
 
 LEADING = 1.35 * SIZE
 _TICK, _SIDE = 5.0, 6.0

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fugu.report.charts.axis import Axis
-from fugu.report.charts.paths import level, path, specks, symbol
-from fugu.report.charts.widths import SIZE, wrapped
-from fugu.report.html import Html, joined, tag
+from fugu.drawing.charts.axis import Axis
+from fugu.drawing.charts.paths import level, path, specks, symbol
+from fugu.drawing.charts.widths import SIZE, wrapped
+from fugu.drawing.html import Html, joined, tag
 
 Floats = tuple[float, ...]
 

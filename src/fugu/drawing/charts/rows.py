@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fugu.report.charts.axis import Axis
-from fugu.report.charts.chart import LEADING
-from fugu.report.charts.paths import level, symbol
-from fugu.report.charts.widths import SIZE, width_of, wrapped
-from fugu.report.html import Html, joined, tag
+from fugu.drawing.charts.axis import Axis
+from fugu.drawing.charts.chart import LEADING
+from fugu.drawing.charts.paths import level, symbol
+from fugu.drawing.charts.widths import SIZE, width_of, wrapped
+from fugu.drawing.html import Html, joined, tag
 
 _SIDE, _BAR, _GAP = 6.0, 14.0, 10.0
 

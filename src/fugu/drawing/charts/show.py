@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fugu.report.html import Html, Inside, tag
+from fugu.drawing.html import Html, Inside, tag
 
 WIDE, NARROW = 760.0, 340.0
 """Widths in the units of a drawing: about pixels on a screen of the middle size, and on a phone."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from fugu.report.charts.widths import SIZE, width_of
-from fugu.report.text import number
+from fugu.drawing.charts.widths import SIZE, width_of
+from fugu.drawing.text import number
 
 Tick = tuple[float, str]
 _STEPS = (1, 2, 5)

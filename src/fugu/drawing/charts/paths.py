@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from fugu.report.html import Html, short, tag
+from fugu.drawing.html import Html, short, tag
 
 Place = tuple[float, float]
 NEAR = 0.3
