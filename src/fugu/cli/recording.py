@@ -9,16 +9,17 @@ from typing import Any
 
 from rich.table import Table as Rich
 
+from fugu.cli import options
 from fugu.cli.charging import Account
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
-from fugu.cli.questions import Asked
+from fugu.cli.questions import Asked, questions_of, weights_of
 from fugu.data import Schema
 from fugu.documents.records import RecordsCertificate
-from fugu.errors import BudgetRefused, NotComposable
+from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
@@ -44,11 +45,27 @@ class RecordsAsked:
     schema: Schema | None
     public_reference: bool
 
+    @staticmethod
+    def of(
+        table: str, query: str, by: str | None, bounds: str | None, step: str | None, bins: str | None, protect: str,
+        epsilon: str, weights: str | None, reference: str | None, unit: str | None, schema: Schema | None,
+        public_reference: bool, request: str | None,
+    ) -> RecordsAsked:  # fmt: skip
+        """What the options say; UsageError for those that this route does not know."""
+        assert reference is not None  # beliefs fitted on the table itself go by the law route
+        if request is not None:
+            raise UsageError("--request: on the records route requests are named by their questions; leave it out")
+        questions = questions_of(query, by, bounds, step, bins)
+        share = weights_of(weights, questions)
+        allowed = options.positive("--epsilon", epsilon)
+        return RecordsAsked(table, questions, protect, allowed, share, reference, unit, schema, public_reference)
+
     def session(self, account: Account | None) -> Session:
         """The table, opened; its books are those of the account, or none."""
         if account is None:
             budget, kept = Pure(self.epsilon), {}
         else:
+            account.require_route(records=True)
             budget = Pure(account.budget.epsilon)
             kept = {"ledger": account.ledger, "data": account.data}
         return Session(
@@ -148,18 +165,14 @@ def _dry(asked: RecordsAsked, certificate: RecordsCertificate, as_json: bool) ->
         table.add_column(name, justify="right" if name in ("groups", "own epsilon") else "left")
     for found in told:
         table.add_row(
-            escape(found["query"]), escape(found["words"]), str(found["groups"]), f"{float(as_fraction_of(found)):.4g}"
+            escape(found["query"]),
+            escape(found["words"]),
+            str(found["groups"]),
+            f"{float(read_number(found['own'])):.4g}",
         )
     out.print(table)
     _say(certificate)
     out.print("dry run: nothing was released or charged")
-
-
-def as_fraction_of(told: Json) -> float:
-    """The question's own epsilon as a double."""
-    from fugu.numbers.exact import read_number
-
-    return float(read_number(told["own"]))
 
 
 def _figures(certificate: RecordsCertificate) -> Json:

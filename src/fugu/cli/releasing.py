@@ -15,11 +15,9 @@ from fugu.cli.charging import UNCHARGED, account_of, data_name
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
 from fugu.cli.publishing import ColumnAsked, publish_column
-from fugu.cli.questions import questions_of, weights_of
 from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.routes import RECORDS, Way
 from fugu.errors import UsageError
-from fugu.guarantee import Pure
 from fugu.publication.files import Files
 
 
@@ -107,7 +105,7 @@ def release(
     attack: options.Attack = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
+    """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
     if report is not None:
         options.fresh(options.target(report, table, reference, ledger, schema, output), force)
     if (reference is None) == (not public_prior):
@@ -167,11 +165,9 @@ def release(
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
-        if alpha is not None:
-            raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         way = Way(
-            route, query, delta, public_prior, weights, missing, allow_no_noise, attack,
-            account is not None and (account.has() or not isinstance(account.budget, Pure)),
+            route, query, alpha, delta, public_prior, weights, missing, allow_no_noise, attack,
+            account is not None and account.kept_by_law(),
         )  # fmt: skip
         _refuse(
             "for columns only, not with --query",
@@ -179,13 +175,9 @@ def release(
             method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_,
         )  # fmt: skip
         if way.taken == RECORDS:
-            assert reference is not None
-            if request is not None:
-                raise UsageError("--request: on the records route requests are named by their questions; leave it out")
-            questions = questions_of(query, by, bounds, step, bins)
-            many = RecordsAsked(
-                table, questions, protect, options.positive("--epsilon", epsilon), weights_of(weights, questions),
-                reference, unit, reading, public_reference,
+            many = RecordsAsked.of(
+                table, query, by, bounds, step, bins, protect, epsilon, weights, reference, unit, reading,
+                public_reference, request,
             )  # fmt: skip
             release_records(many, account, files, data, dry_run, as_json, Pages(report, attack))
             return

@@ -22,6 +22,7 @@ class Way:
 
     route: str | None
     query: str
+    alpha: str | None
     delta: str
     public_prior: bool
     weights: str | None
@@ -33,6 +34,8 @@ class Way:
     @property
     def taken(self) -> str:
         """The route: the one that was asked for, if it can be gone; else records where they can do what is asked."""
+        if self.alpha is not None:
+            raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
         several = len(split(self.query)) > 1 or self.weights is not None
         why = self._not_records()
         if self.route is None:

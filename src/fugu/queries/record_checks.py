@@ -155,11 +155,12 @@ def check_assumptions(certificate: RecordsCertificate) -> None:
 
 
 def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    """Whether a certificate is for the questions of a recipe, in any order; numbers of rows are public and in none."""
+    """Whether a certificate charges the questions of a recipe, in any order; it may charge earlier ones of the same
+    ledger too, and numbers of rows are public and in none."""
     wanted = Counter(str(asked["query"]) for asked in recipe["questions"] if Question.parse(asked["query"]).columns)
     found = Counter(str(asked["query"]) for asked in body["questions"])
     named = (recipe["protect"], recipe["unit"]) == (body["protect"], body["unit"])
-    return wanted == found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
+    return wanted <= found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
 
 
 def _shape(charge: RecordCharge) -> tuple[object, ...]:

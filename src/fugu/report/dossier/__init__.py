@@ -12,6 +12,7 @@ from fugu.report.dossier.cover import cover
 from fugu.report.dossier.dossier import Dossier as Dossier
 from fugu.report.dossier.noise import noise
 from fugu.report.dossier.people import people
+from fugu.report.dossier.questions import questions
 from fugu.report.dossier.signing import checking, end, rests, sign
 from fugu.report.dossier.wrong_beliefs import whatever_is_believed
 from fugu.report.sections.beyond import beyond
@@ -43,7 +44,7 @@ def _usable(dossier: Dossier) -> Html | None:
 
 
 SECTIONS: tuple[Callable[[Dossier], Html | None], ...] = (
-    cover, people, noise, _usable, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
+    cover, people, noise, questions, _usable, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
     whatever_is_believed, _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
 )  # fmt: skip
 
