@@ -15,6 +15,7 @@ from typing import final
 from fugu.data import Schema
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
+from fugu.documents.units import published_unit
 from fugu.errors import FuguError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
@@ -28,7 +29,6 @@ from fugu.session.allocation import allotted, read_weights
 from fugu.session.books import InMemory
 from fugu.session.opening import Opened, open_table
 from fugu.session.requests import item_of
-from fugu.telling.laws import published_unit
 
 
 @final
