@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import random
+from contextlib import suppress
 
 import pytest
 
 import fugu
-from fugu.errors import CertificateError, FuguError
+from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.queries.session_certificate import certificate_of
 from fugu.second import prove_again
@@ -252,14 +253,10 @@ def test_hostile_content_never_crashes(body):
             for step in path[:-1]:
                 inside = inside[step]
             inside[path[-1]] = value
-            try:
+            with suppress(CertificateError):
                 fugu.verify(read(sealed(forged)))
-            except CertificateError:
-                pass
-            try:
+            with suppress(CertificateError):
                 prove_again(sealed(forged))
-            except FuguError as error:
-                assert isinstance(error, CertificateError)
 
 
 def places(part, before):

@@ -112,8 +112,8 @@ def _told(
             if (value := given.get(first, given.get(ALL))) is not None:
                 found[name] = value
     elif asked.kind in _TABLES and len(asked.columns) == 1:
-        if (cut := edges.get(first, edges.get(ALL))) is not None:
-            found["bins"] = cut
+        if (cuts := edges.get(first, edges.get(ALL))) is not None:
+            found["bins"] = cuts
     elif asked.kind in _TABLES and (own := {name: edges[name] for name in asked.columns if name in edges}):
         found["bins"] = own
     return found

@@ -81,7 +81,7 @@ class Prepared:
         for part in self.parts.values():
             drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
             cells += part.shown(np.asarray(drawn.values, dtype=np.float64))
-        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, self.axes)
+        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, axes=self.axes)
 
 
 def answer(

@@ -17,8 +17,8 @@ from fugu.data import Schema, Table
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.selection import permute_and_flip
 from fugu.noise.single import draw_one
-from fugu.queries.answered import Cell
 from fugu.queries.axes import Codes
+from fugu.queries.cell import Cell
 from fugu.queries.features import Coded, Feature, Gridded, Placed, Squared
 from fugu.queries.noised import FLIP, LINES, Noised
 from fugu.queries.sequence_query import error_bound, laplace_sampler

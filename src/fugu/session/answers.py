@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import final
 
 from fugu.guarantee import Pure
-from fugu.queries.answered import Cell
+from fugu.queries.cell import Cell
 from fugu.queries.statistic import Question
 from fugu.visible import Json, brief
 

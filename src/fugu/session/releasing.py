@@ -12,8 +12,8 @@ from fugu.errors import RequestReused
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
 from fugu.ledger.amounts import left
-from fugu.queries.answered import Cell
 from fugu.queries.asking import Plan
+from fugu.queries.cell import Cell
 from fugu.queries.drawing import cells_of, draw
 from fugu.queries.noised import Noised
 from fugu.queries.statistic import Question
