@@ -18,7 +18,8 @@ from fugu.queries.features import Feature
 from fugu.queries.noised import Noised
 from fugu.queries.pricing import Charges, Job, Pricing, Types, envelope, exact, own
 from fugu.queries.session_state import KnownLaw
-from fugu.translation.records.charges import RecordCharge, joined
+from fugu.translation.records.charges import Line, RecordCharge, joined, shape
+from fugu.translation.records.rates import Bracket
 
 MOST_OWN = Fraction(16)
 """No question is answered with a larger epsilon of its own: nothing is ever exact, whatever the beliefs."""
@@ -26,6 +27,9 @@ LEAST_OWN = Fraction(1, 10**6)
 """Below this an answer would be noise."""
 _DIGITS = 9
 _MANY = 64
+_AHEAD = 4
+"""How many times more than what surely fits is tried first."""
+_NEAREST = 1e-9
 
 New = Callable[[Fraction, Mapping[str, Feature]], tuple[RecordCharge, ...]]
 """The charges of the new questions at a scale e, given the features that laws speak of."""
@@ -34,13 +38,17 @@ New = Callable[[Fraction, Mapping[str, Feature]], tuple[RecordCharge, ...]]
 @final
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What is to be found: the largest scale at which old and new charges together stay within `target`."""
+    """What is to be found: the largest scale at which old and new charges together stay within `target`.
+
+    `before`: what the old ones are worth, from above; scales up to (target - before) / (own epsilon at scale 1) always
+    fit, as far as prices are the best ones."""
 
     pricing: Pricing
     questions: Sequence[Noised]
     types: Types
     features: tuple[Feature, ...]
     new: New
+    before: Fraction
     target: Fraction
     apart: Fraction = Fraction(0)
     most: Fraction = MOST_OWN
@@ -84,63 +92,39 @@ class Search:
 
     def _scale(self, law: KnownLaw, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
         """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""
+        unit = joined(self.new(Fraction(1), modelled))
+        sure = max(self.target - self.before, Fraction(0)) / own(unit)
+        near = tolerance(len(next(iter(law.given.values())))) * float((self.target - self.before) / self.target)
 
         def job(scale: Fraction) -> Job:
             return Job(law, joined((*base, *self.new(scale, modelled))))
 
-        def cost(pair: tuple[str, str], scale: Fraction) -> Fraction:
+        def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
             found = job(scale)
-            return exact(self.pricing.priced(found, pair), found.charges)
+            priced = self.pricing.priced(found, pair)
+            slopes = dict(zip(map(shape, found.charges), priced.slopes, strict=False))
+            return exact(priced, found.charges), sum(slopes.get(shape(c), 0.0) * _amount(c) for c in unit)
 
-        scale, fine = most, tolerance(len(next(iter(law.given.values()))))
+        scale = most
         for pair in permutations(law.given, 2):
-            if scale > 0:
-                scale = root(partial(cost, pair), self.target, scale, fine)
-        for _ in range(40):
-            if scale < LEAST_OWN or self.pricing.value(job(scale), self.target) <= self.target:
-                break
-            scale = down(scale * Fraction(999, 1000))
+            search = Bracket(self.target, sure, scale, max(near, _NEAREST))
+            if scale == self.most and 0 < sure < scale / _AHEAD:
+                search.begin_at(_AHEAD * sure)
+            scale = search.run(partial(cost, pair))
+        scale, less = down(scale), Fraction(1, 10_000)
+        while scale >= LEAST_OWN and self.pricing.value(job(scale), self.target) > self.target:
+            scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
         return scale if scale >= LEAST_OWN else Fraction(0)
 
 
-def root(cost: Callable[[Fraction], Fraction], target: Fraction, most: Fraction, fine: Fraction) -> Fraction:
-    """The largest scale found, up to a factor 1 + `fine`, at which the cost is at most the target; 0 if there is none.
-
-    Tried first: the largest one, and the one that the marginal cost theorem allows. Then false position, with a
-    geometric step whenever that gets stuck."""
-    if cost(most) <= target:
-        return most
-    low, at_low = Fraction(0), cost(Fraction(0))
-    if at_low > target:
-        return Fraction(0)
-    high, at_high = most, cost(most)
-    sure = down(min(target - at_low, most))
-    if sure > 0 and (found := cost(sure)) <= target:
-        low, at_low = sure, found
-    for turn in range(60):
-        if low > 0 and high <= low * (1 + fine):
-            break
-        if high < LEAST_OWN:
-            return Fraction(0)
-        between = low + (high - low) * (target - at_low) / (at_high - at_low) if at_high > at_low else high
-        edge = (high - low) * fine / 4 if low == 0 else low * fine / 2
-        between = min(max(between, low + edge), high - edge)
-        if turn % 3 == 2:  # a step that halves the bracket whatever the shape
-            between = (low + high) / 2 if low > 0 else high / 16
-        at = down(between)
-        if not low < at < high:
-            break
-        found = cost(at)
-        if found <= target:
-            low, at_low = at, found
-        else:
-            high, at_high = at, found
-    return low
+def tolerance(states: int) -> float:
+    """How finely the scale is searched: to 1e-4 on small laws, to a half per cent where each price takes long."""
+    return 1e-4 if states <= 64 else 2e-3 if states <= 400 else 5e-3
 
 
-def tolerance(states: int) -> Fraction:
-    """How finely the scale is searched: to 1e-5 on small laws, to a half per cent where each price takes long."""
-    return Fraction(1, 100_000) if states <= 64 else Fraction(1, 2000) if states <= 400 else Fraction(1, 200)
+def _amount(charge: RecordCharge) -> float:
+    """The number of a charge, which its slope is about."""
+    return float(charge.rate if isinstance(charge, Line) else charge.epsilon)
 
 
 def down(x: Fraction) -> Fraction:

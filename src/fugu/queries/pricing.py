@@ -10,7 +10,7 @@ another by every question, its price covers both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations
@@ -21,8 +21,8 @@ from fugu.queries.features import Feature
 from fugu.queries.noised import Noised
 from fugu.queries.session_state import KnownLaw, Proved, RecordType
 from fugu.queries.type_laws import Known, TypeLaws
-from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined
-from fugu.translation.records.price import Priced, price
+from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined, shape
+from fugu.translation.records.pricer import Priced, Pricer
 
 Charges = tuple[RecordCharge, ...]
 Pair = tuple[str, str]
@@ -74,6 +74,7 @@ class Pricing:
     laws: TypeLaws
     _proved: dict[tuple[int, Pair, Charges], Priced] = field(default_factory=dict)
     _kept: dict[int, KnownLaw] = field(default_factory=dict)
+    _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
 
     def worth(self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)) -> Worth:
         """What these questions are worth together.
@@ -159,7 +160,8 @@ class Pricing:
         if key not in self._proved:
             self._kept[id(job.law)] = job.law
             p, q = (job.law.given[secret] for secret in pair)
-            self._proved[key] = price(job.law.states, p, q, job.charges)
+            pricer = self._pricers.setdefault(key[:2], Pricer(job.law.states, p, q))
+            self._proved[key] = pricer.price(job.charges)
         return self._proved[key]
 
     def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[Proved]:
@@ -211,14 +213,7 @@ def envelope(several: Sequence[Charges]) -> Charges:
 
 
 def _numbers(charges: Charges) -> dict[object, Fraction]:
-    return {_SHAPES[type(charge)](charge): charge.own for charge in charges}
-
-
-_SHAPES: dict[type, Callable[..., object]] = {
-    Line: lambda charge: ("line", charge.feature, charge.most),
-    Cells: lambda charge: ("cells", *charge.features),
-    Apart: lambda _: ("apart",),
-}
+    return {shape(charge): charge.own for charge in charges}
 
 
 def _names(charges: Charges) -> list[str]:

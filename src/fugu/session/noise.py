@@ -42,7 +42,7 @@ class Room:
 
         features = tuple(feature for plan, _ in plans for feature in plan.features)
         asked = self.asked.beside(beside)
-        return Search(self.pricing, asked.questions, self.types, features, new, self.target, asked.apart)
+        return Search(self.pricing, asked.questions, self.types, features, new, self.before, self.target, asked.apart)
 
     def worth(self, questions: Sequence[Noised]) -> Fraction:
         """What these questions and all before them are worth."""

@@ -27,6 +27,8 @@ Effort = Literal["best", "quick"]
 _DIGITS = ((700, 15), (4_000, 9))
 """Digits of the weights of plans on at most so many states; 7 beyond."""
 _AS_OWN = 1e-13
+_MANY = 0.01
+"""The precision of rates for many states, whose plans are not much better."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class Pricer:
             new: the charge for a rate; its own epsilon is proportional to the rate.
             target: what all charges together may cost.
             most: the largest rate that is asked for.
-            precision: how near to the target, or to the largest rate, the search may stop, in proportion.
+            precision: how near to the target, or to the largest rate, the search may stop, in proportion; at least 1 %
+                for more than 4,000 states.
         """
         if target < 0 or most <= 0 or not 0 < precision < 1:
             raise UsageError("target must not be negative, most must be positive, precision between 0 and 1")
@@ -110,6 +113,7 @@ class Pricer:
         small = coarser(whole) if whole.size > FEW else None
         if small is not None:
             search.begin_at(Bracket(target, search.low, most, precision).run(tried(small)))
+            search.precision = max(precision, _MANY)
         return search.run(tried(whole))
 
     def _priced(self, problem: Problem, charges: Sequence[RecordCharge], effort: Effort) -> Priced:

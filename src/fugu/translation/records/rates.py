@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-_DIGITS, _TRIALS = 6, 60
+_DIGITS, _TRIALS, _PATIENCE = 6, 60, 3
+"""Digits of a trial, how many there are at most, and how many in a row may fail to halve the bracket."""
 
 
 class Bracket:
@@ -23,6 +24,7 @@ class Bracket:
         self.target, self.low, self.high, self.precision = target, min(low, high), high, precision
         self._trial: Fraction | None = None
         self._tried_high = False
+        self._slow, self._width = 0, math.inf
 
     def begin_at(self, rate: Fraction) -> None:
         """Where to try first: a rate that is about right."""
@@ -56,10 +58,10 @@ class Bracket:
         step = float(trial) + (aim - found) / slope if slope > 0 else math.inf
         if not self._tried_high and step >= high:
             return self.high
-        inside = low + 0.02 * (high - low) < step < high - 0.02 * (high - low)
-        if not inside:
-            near = low < step < high and high - low < 0.05 * high
-            step = step if near else (math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2)
+        self._slow = self._slow + 1 if high - low > 0.5 * self._width else 0
+        self._width = high - low if self._slow == 0 else self._width
+        if not low < step < high or self._slow > _PATIENCE:
+            step, self._slow = math.sqrt(low * high) if 0 < 4 * low < high else (low + high) / 2, 0
         return max(_short(step), self.low)
 
 
