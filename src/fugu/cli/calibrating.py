@@ -18,6 +18,9 @@ from fugu.cli.channels import Wanted
 from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, usable_table, warn
 from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
+from fugu.cli.refusing import refuse
+from fugu.cli.route_errors import compare_statistics
+from fugu.errors import UsageError
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.publication.issue import Beliefs, Outgoing
@@ -42,9 +45,16 @@ def scenario_of(
 
 def compare(
     table: options.TablePath,
-    publish: options.Publish,
     protect: options.Protect,
     epsilon: options.Epsilon,
+    publish: Annotated[str | None, typer.Option(help="The column to publish.")] = None,
+    query: Annotated[
+        str | None, typer.Option(help='Or statistics, on both routes: "mean(chol)", "mean(age), histogram(ward)".')
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="With --query: the public column that groups the rows.")] = None,
+    bounds: Annotated[str | None, typer.Option(help='With --query: "0,400", or "age:0:110,chol:100:400".')] = None,
+    step: Annotated[str | None, typer.Option(help='With --query: "5", or "age:5,chol:10".')] = None,
+    weights: Annotated[str | None, typer.Option(help='With --query: "2,1,1", or "error".')] = None,
     delta: options.Delta = "0",
     alpha: options.Alpha = None,
     pairs: options.Pairs = "all",
@@ -71,6 +81,18 @@ def compare(
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
+    if query is not None:
+        refuse("for --publish only", publish=publish, pairs=pairs, prior=prior, components=components, shift=shift,
+               confidence=confidence, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure,
+               rows_within=rows_within, alpha=alpha, missing=missing, delta=delta)  # fmt: skip
+        compare_statistics(
+            table, query, by, bounds, step, bins, protect, epsilon, weights, unit, options.schema(schema, no_header),
+            as_json,
+        )  # fmt: skip
+        return
+    refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights)
+    if publish is None:
+        raise UsageError("say what to compare: --publish COLUMN, or --query 'mean(COLUMN)'")
     wanted = Wanted(mechanism=mechanism, loss=loss, cap=cap)
     budget = options.budget(epsilon, delta, alpha)
     if figure is not None:

@@ -16,6 +16,7 @@ from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.cli.recording import RecordsAsked, release_records
+from fugu.cli.refusing import refuse
 from fugu.cli.routes import RECORDS, Way
 from fugu.errors import UsageError
 from fugu.publication.files import Files
@@ -138,7 +139,7 @@ def release(
     if account is None and not dry_run:
         err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
     if sequences:
-        _refuse(
+        refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
@@ -156,7 +157,7 @@ def release(
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
-    _refuse(
+    refuse(
         "for sequences only (--order and --state)",
         smoothing=smoothing, length=length, other=other, start=start,
     )  # fmt: skip
@@ -169,7 +170,7 @@ def release(
             route, query, alpha, delta, public_prior, weights, missing, allow_no_noise, attack,
             account is not None and account.kept_by_law(),
         )  # fmt: skip
-        _refuse(
+        refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
             method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_,
@@ -189,37 +190,12 @@ def release(
         release_query(statistic, account, files, data, dry_run, as_json, Pages(report, attack))
         return
     assert publish is not None
-    _refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights, route=route)
+    refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights, route=route)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
         options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
-
-
-_DEFAULTS: dict[str, object] = {
-    "pairs": "all",
-    "missing": "error",
-    "prior": "empirical",
-    "noise": "best",
-    "method": "best",
-    "grid": "auto",
-    "mechanism": "noise",
-    "delta": "0",
-    "shift": "0",
-    "smoothing": 0.0,
-    "start": "fitted",
-    "allow_no_noise": False,
-    "no_header": False,
-    "dry_run": False,
-}
-
-
-def _refuse(why: str, **given: object) -> None:
-    """Options that a route does not know are refused, never ignored."""
-    changed = [f"--{name.replace('_', '-')}" for name, value in given.items() if value != _DEFAULTS.get(name)]
-    if changed:
-        raise UsageError(f"{', '.join(changed)}: {why}; leave it out")
 
 
 def _targets(output: str, force: bool, *read: str | None) -> Files:

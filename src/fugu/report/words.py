@@ -51,8 +51,8 @@ NOT_PROMISED = {
     "access to the machine are outside the promise.",
 }
 NOT_BEYOND_THE_LEDGER = {
-    "More than one release.": "The promise covers all questions listed here together, however they were chosen. Anything "
-    "else that is released of this data, and is not listed, can reveal more together with them.",
+    "More than one release.": "The promise covers all questions listed here together, however they were chosen. "
+    "Anything else that is released of this data, and is not listed, can reveal more together with them.",
 }
 """In place of what is said of a single release, where questions are charged to each record."""
 

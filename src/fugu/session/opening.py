@@ -29,11 +29,18 @@ class Opened:
 
 
 def open_table(
-    table: TableLike, reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None
+    table: TableLike,
+    reference: TableLike,
+    protect: ProtectLike,
+    schema: Schema | None,
+    unit: str | None,
+    *,
+    stands_in: bool = False,
 ) -> Opened:
     """Fix the reading and the secrets by the schema and the reference, then open the private table, once.
 
-    Refused: a reference without two secrets, a reference that is the table itself, no rows, a unit that repeats."""
+    Refused: a reference without two secrets, a reference that is the table itself, no rows, a unit that repeats.
+    `stands_in`: the reference itself stands in for a table, for a comparison from which nothing is released."""
     declared = schema or Schema({})
     cells = declared.open(reference)
     if len(cells) == 0:
@@ -52,7 +59,7 @@ def open_table(
     if len(private) == 0:
         raise BadTable("the table has no rows")
     require_one_row_each(private.table, unit)
-    if _same(cells, private.whole, unit):
+    if not stands_in and _same(cells, private.whole, unit):
         raise PriorNotPublic(
             "the reference is the very table to be released: what a question costs would depend on it. Give another "
             "table, such as last year's"
