@@ -8,6 +8,7 @@ from typing import final
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.plain_json import reading
 from fugu.errors import NotProvable
 from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
 from fugu.utility.reading import Figures, read
@@ -45,7 +46,7 @@ class Lever:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Usable:
     """How usable a release is: worked out on the reference or on the beliefs, never on the private table.
 
@@ -69,7 +70,8 @@ class Usable:
         if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):
             return Usable((), "", why=OWN_TABLE)
         try:
-            found = read(certificate, rows)
+            with reading():
+                found = read(certificate, rows)
         except NotProvable as reason:
             return Usable((), "", why=str(reason))
         return Usable(found.figures, found.basis, ordinary=_ordinary(certificate, found.figures))
@@ -128,6 +130,9 @@ class Usable:
                        for x in self.levers],
             "untried": list(self.untried),
         }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Usable({self.grade!r}, {len(self.figures)} figures, {len(self.levers)} levers)"
 
     def __str__(self) -> str:
         head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"
