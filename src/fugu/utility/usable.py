@@ -42,6 +42,8 @@ class Lever:
         """One sentence."""
         option = f" ({self.option})" if self.option else ""
         price = f"; {self.price}" if self.price else ""
+        if self.error == 0:
+            return f"{self.what}{option}: no error at all{price}"
         return f"{self.what}{option}: average error {short(self.error)}, {short(self.times)} times less{price}"
 
 
@@ -69,11 +71,11 @@ class Usable:
         Where the beliefs are the private table's own counts, nothing is shown: it would be exact numbers of it."""
         if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):
             return Usable((), "", why=OWN_TABLE)
-        try:
-            with reading():
+        with reading():
+            try:
                 found = read(certificate, rows)
-        except NotProvable as reason:
-            return Usable((), "", why=str(reason))
+            except NotProvable as reason:
+                return Usable((), "", why=str(reason))
         return Usable(found.figures, found.basis, ordinary=_ordinary(certificate, found.figures))
 
     @property
@@ -119,8 +121,8 @@ class Usable:
         return tuple(listed)
 
     def to_json(self) -> Json:
-        """Plain data."""
-        return {
+        """Plain data; infinite numbers as null."""
+        return finite({
             "verdict": self.verdict,
             "grade": self.grade,
             "basis": self.basis,
@@ -129,7 +131,7 @@ class Usable:
             "levers": [{"what": x.what, "option": x.option, "error": x.error, "times": x.times, "price": x.price}
                        for x in self.levers],
             "untried": list(self.untried),
-        }  # fmt: skip
+        })  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Usable({self.grade!r}, {len(self.figures)} figures, {len(self.levers)} levers)"
@@ -138,6 +140,19 @@ class Usable:
         head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"
         width = max((len(label) for label, _ in self.lines()), default=0)
         return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
+
+
+def finite(content: Json) -> Json:
+    """The same without numbers that JSON does not have."""
+    return {key: _finite(value) for key, value in content.items()}
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return finite(value)
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
