@@ -40,7 +40,7 @@ def path(tmp_path):
 def test_show_lists_budgets_and_requests(path):
     code, text = run("show", path)
     assert code == 0
-    for words in ("visits [north]", "spent Pure(epsilon=0.75), left Pure(epsilon=0.25)", "refused", "tuesday",
+    for words in ("visits [north]", "spent epsilon 0.75, left epsilon 0.25", "refused", "tuesday",
                   "before translation"):  # fmt: skip
         assert words in text
     told = json.loads(run("show", path, "--json")[1])

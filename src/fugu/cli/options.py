@@ -104,6 +104,21 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 Attack = Annotated[bool, typer.Option("--attack", help="Attack the noise first; what it reaches is shown on the page.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+LedgerFile = Annotated[
+    str | None, typer.Option("--ledger", help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
+]
+NoLedger = Annotated[
+    bool, typer.Option("--no-ledger", help="Charge no ledger: nothing then prevents a second release.")
+]
+Request = Annotated[
+    str | None,
+    typer.Option("--request", help="The name of this request in the ledger; a digest of the question if left out."),
+]
+Total = Annotated[str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")]
+DataName = Annotated[
+    str | None, typer.Option("--data", help="The name of the data, in ledger and certificate; the file's if left out.")
+]
+
 
 def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | Approx | Renyi:
     """The budget that the texts stand for, exactly: "0.1" is 1/10."""

@@ -11,7 +11,7 @@ from fugu.cli.calibrating import scenario_of
 from fugu.cli.channels import Wanted
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
-from fugu.cli.describing import describe, figures
+from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema
@@ -81,7 +81,8 @@ def publish_column(
             beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
         kept = pages.before(going, as_json)
-    summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
+        usable = judged(mechanism, scenario, len(private)) if dry_run else None
+    summary = {**figures(mechanism, len(private), usable), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
         columns = {asked.publish: drawn.values}
@@ -97,6 +98,6 @@ def publish_column(
     if as_json:
         print_json(summary)
         return
-    describe(mechanism, asked.publish, len(private))
+    describe(mechanism, asked.publish, len(private), usable)
     written = ", ".join(map(str, files.all()))
     say("dry run: nothing was released or charged" if dry_run else f"wrote {written}")

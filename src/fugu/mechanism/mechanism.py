@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Loss
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import curve
+from fugu.drawing.sheet import Cell, Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
 from fugu.laws.discrete import Discrete
@@ -28,7 +32,7 @@ Column = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(Shown, ABC):
     """What runs and why: noise, and the certificate that says why it suffices. `calibrate` and `mix` make mechanisms.
 
     `certificate`: what is promised, for which laws, and the proof. `context`: the scenario's query, schema and words.
@@ -126,6 +130,29 @@ class Mechanism(ABC):
         `values` and `already_mapped` as in `release`; `rng`: a `numpy.random.Generator`."""
         column, scalar = self._column(values, already_mapped)
         return self._released(column, scalar, RngBits(rng))
+
+    def plot(self) -> Figure:
+        """How far a published value may lie from the exact one, with each probability: a figure for notebooks."""
+        levels = [0.05 * k for k in range(1, 20)] + [0.96, 0.97, 0.98, 0.99]
+        points = [(level, self.interval(level)[1]) for level in levels]
+        about = f"With 95 % it lies within {self.interval(0.95)[1]:.6g} of it."
+        title = f"How far the noise moves {self._published}, for {self.guarantee!r}"
+        return curve(title, about, points, "probability", "error at most")
+
+    @property
+    def _published(self) -> str:
+        return "a published value" if self.context.query is None else f"a value of {self.context.query['publish']}"
+
+    def _sheet(self) -> Sheet:
+        half, said = self.interval(0.95)[1], self.certificate
+        facts: list[tuple[str, Cell]] = [
+            ("promised", repr(self.guarantee)), ("publishes", self._published), ("method", said.method),
+            ("average error", self.expected_error()), ("error with 95 %", f"within {half:.6g}"),
+            ("worst pair", said.worst_pair),
+        ]  # fmt: skip
+        silent = ["the exact value would go out: say allow_no_noise=True"] if self._silent() else []
+        return Sheet(f"Mechanism: {type(self).__name__}", facts, notes=[f"why: {said.theorem}"],
+                     warnings=[*said.warnings, *silent])  # fmt: skip
 
     def _tokens(self) -> tuple[Once, ...]:
         """What a release uses up."""

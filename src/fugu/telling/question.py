@@ -70,11 +70,17 @@ def _training(recipe: Recipe) -> str:
     )
 
 
+def _records(recipe: Recipe) -> str:
+    asked = [str(found["query"]) for found in recipe["questions"]]
+    return f"Publish {', '.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
+
+
 _WORDS: dict[str, Callable[[Recipe], str]] = {
     "column": _column,
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
+    "records": _records,
 }
 
 
