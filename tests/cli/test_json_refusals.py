@@ -65,7 +65,16 @@ def test_a_refusal_carries_what_the_error_carries(folder, monkeypatch, capsys):
 
 
 def test_what_succeeds_ends_with_0_and_a_verdict_with_4(folder, monkeypatch, capsys):
-    words = ("release", "clinic_today.csv", *COLUMN, "--reference", "clinic_reference.csv", "--no-ledger", "-o", "o.csv")
+    words = (
+        "release",
+        "clinic_today.csv",
+        *COLUMN,
+        "--reference",
+        "clinic_reference.csv",
+        "--no-ledger",
+        "-o",
+        "o.csv",
+    )
     code, text, _ = run(monkeypatch, capsys, *words, "--json")
     told = json.loads(text)
     assert code == 0 and told["guarantee"] == {"kind": "Pure", "epsilon": 0.5, "delta": 0} and told["grid"] == 5

@@ -91,7 +91,12 @@ def test_what_is_declared_wrongly_is_refused_by_the_name_of_the_column(told):
 
 
 def test_a_schema_of_dates_is_written_and_read_and_plain_times_stay_public(tmp_path):
-    told = {"kind": "time", "origin": date(2000, 1, 1), "bounds": [date(2000, 1, 1), "2030-12-31"], "missing": "2010-01-01"}
+    told = {
+        "kind": "time",
+        "origin": date(2000, 1, 1),
+        "bounds": [date(2000, 1, 1), "2030-12-31"],
+        "missing": "2010-01-01",
+    }
     schema = fugu.Schema({"d": told, "t": {"kind": "time"}})
     schema.save(tmp_path / "s.toml")
     assert fugu.Schema.load(tmp_path / "s.toml") == schema == fugu.Schema.from_json(schema.to_json())
@@ -163,7 +168,9 @@ def rows_of(protect, table=REFERENCE, schema=None):
     from fugu.data.secrets import read_protect
 
     reading = (schema or fugu.Schema({})).completed(table)
-    return {k: m.tolist() for k, m in read_protect(protect, tuple(table)).find(reading.read(table), "drop").masks().items()}
+    return {
+        k: m.tolist() for k, m in read_protect(protect, tuple(table)).find(reading.read(table), "drop").masks().items()
+    }
 
 
 def test_each_row_is_on_the_side_it_belongs_to():
@@ -171,8 +178,17 @@ def test_each_row_is_on_the_side_it_belongs_to():
     for schema in (None, fugu.Schema({"d": {"kind": "time", "step": "1/24"}})):
         assert rows_of("d<1960-01-01", table, schema)["d < 1960-01-01"] == [True, False, False, False, False]
         assert rows_of("d<=1960-01-01", table, schema)["d <= 1960-01-01"] == [True, True, True, False, False]
-        assert rows_of("d>1960-01-01T08:00", table, schema)["d > 1960-01-01T08:00"] == [False, False, False, True, False]
-    assert rows_of("s=b", table) == {"s = b": [False, True, False, True, False], "s != b": [True, False, True, False, False]}
+        assert rows_of("d>1960-01-01T08:00", table, schema)["d > 1960-01-01T08:00"] == [
+            False,
+            False,
+            False,
+            True,
+            False,
+        ]
+    assert rows_of("s=b", table) == {
+        "s = b": [False, True, False, True, False],
+        "s != b": [True, False, True, False, False],
+    }
     declared = fugu.Schema({"d": {"kind": "time", "origin": "1950-06-01"}})
     assert rows_of("d=1960-01-01", table, declared)["d = 1960-01-01"] == [False, True, True, False, False]
 
