@@ -20,7 +20,7 @@ from fugu.translation.records.paths import Plan, plan_of
 from fugu.translation.records.problem import Ints, Problem
 from fugu.visible import Json
 
-MOST = 25_000
+MOST = 40_000
 """States of the largest problem for which a plan is sought."""
 _EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
