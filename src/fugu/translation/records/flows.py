@@ -9,6 +9,7 @@ with 1e-10 says anything at all where Lam is large.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,8 @@ def solve(
     n, edges, everywhere = problem.size, np.arange(i.size), np.arange(problem.size)
     log_p, log_q = (np.log(np.maximum(law, 1e-300) / law.sum()) + h for law in (problem.p, problem.q))
     log_p, log_q = (part - np.logaddexp.reduce(log_q) for part in (log_p, log_q))
+    about = min(max(float(np.logaddexp.reduce(log_p)), 0.0), 600.0)  # log E is at least this, and E is measured in it
+    log_q += about
     scale = np.logaddexp(log_p, log_q)  # of the rows; a flow is measured by the smaller of its two ends
     small = np.minimum(scale[i], scale[j])
     grown = np.minimum(distances.between(i, j) + h[j] - h[i], _STEEPEST)
@@ -93,4 +96,4 @@ def solve(
     dual = np.where(known, dual + h, np.inf)
     closed = distances.closure(dual)
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
-    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]), dual, closed)
+    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)
