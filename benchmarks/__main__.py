@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks import (
     calibration,
     channels,
+    charges,
     covariance,
     gaussian,
     growth,
@@ -58,6 +59,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "iterate": (iterate.allocation, iterate.epoch, iterate.budget),
     "ledger": (ledger.charges,),
     "translate": (translate.states, translate.lengths, translate.gain),
+    "charges": (charges.few, charges.many),
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),

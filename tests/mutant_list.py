@@ -51,6 +51,8 @@ SETS, SETS_SUMMED = "loss/test_sets_pure.py", "loss/test_sets_bounds.py"
 SETS_DOORS = "calibration/test_sets_calibration.py"
 BETWEEN, LIMITS = "translation/test_interval_chain.py", "priors/test_interval_limits.py"
 FITTED, INTERVALS = "priors/test_interval_fit.py", "queries/test_interval_releases.py"
+METRIC, METRIC_CHECK = "translation/test_metric_price.py", "translation/test_metric_check.py"
+METRIC_HUNT = "translation/test_metric_hunt.py"
 SUMS, TWICE = "second/test_second_brute.py", "second/test_second_agrees.py"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -1112,4 +1114,38 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("pairs within the cap", "if problem.cap is None or problem.cap > problem.epsilon:", "if True:"),
     ["documents/optimum_checks.py", DOORS_14],
     ("a channel of any name", '    if certificate.method != ("robust-channel" if problem.robust else "optimal-channel"):', "    if False:"),
+    ["translation/records/checking.py", METRIC_CHECK],
+    ("plans without some rows", "    if not np.isin(np.flatnonzero(problem.p), i).all():", "    if False:"),
+    ("mass to where there is none", "    if not problem.p[i].all() or not problem.q[j].all():", "    if False:"),
+    ("pairs named twice", "    if np.unique(i * size + j).size < i.size:", "    if False:"),
+    ("rows as they come", "share = [arb(n) / total if n else None", "share = [arb(n) if n else None"),
+    ("negative weights", "or not _LEAST <= weight <= _MOST:", "or not abs(weight) <= _MOST:"),
+    ("states counted from behind", "or not (0 <= x < size and 0 <= y < size):", "or not (x < size and y < size):"),
+    ("the least that arrives", "most = max((balls.upper(a / n)", "most = min((balls.upper(a / n)"),
+    ("laws of other totals", "(arb(most) * scale).log()", "arb(most).log()", f"{METRIC} {METRIC_HUNT}"),
+    ("no cap", "+ problem.apart, problem.own))", "+ problem.apart, problem.own + 1))"),
+    ("nothing apart", "Fraction(0)) + problem.apart, problem.own", "Fraction(0)), problem.own", METRIC),
+    ("any ratio is monotone", "    if (direction := problem.direction) is None:", "    if (direction := problem.direction or 0) is None:"),
+    ("a falling ratio rises", "if direction >= 0 else (-line.rate", "if direction >= -1 else (-line.rate"),
+    ("fields of one's own", "or set(proof) != {\"how\"} | _FIELDS.get(how, set()):", "or False:"),
+    ["translation/records/problem.py", METRIC],
+    ("steps beyond the range", "                if int(np.ptp(codes[row])) > charge.most:", "                if False:"),
+    ("a crosstab of its first column", "codes[row] = np.unique(columns, axis=0,", "codes[row] = np.unique(columns[:, :1], axis=0,"),
+    ("cells as a line", "                np.minimum(found[row], 1, out=found[row])", "                pass", METRIC_HUNT),
+    ("the narrowest distance", "return sum((unit(c) * span for c,", "return min((unit(c) * span for c,"),
+    ("equal by a glance", "return all(x * total_q == y * total_p", "return any(x * total_q == y * total_p"),
+    ["translation/records/charges.py", METRIC],
+    ("the last of a shape", "found[key] = _added(found[key], charge) if key in found else _added(charge)", "found[key] = _added(charge)"),
+    ("negative charges", "or not isinstance(x, int | Fraction) or x < 0:", "or not isinstance(x, int | Fraction):"),
+    ("doubles as charges", "or not isinstance(x, int | Fraction) or x < 0:", "or x < 0:"),
+    ["translation/records/plan.py", f"{METRIC_HUNT}::test_no_price_is_below_or_above_the_program"],
+    ("one round", "    for _ in range(12 if n <= FEW else 3):", "    for _ in range(1):"),
+    ["translation/records/flows.py", f"{METRIC_HUNT}::test_no_price_is_below_or_above_the_program"],
+    ("flows that do not grow", "(j, edges, -np.exp(grown + small - scale[j])),", "(j, edges, -np.exp(small - scale[j])),"),
+    ["translation/records/rates.py", f"{METRIC} {METRIC_HUNT}::test_the_largest_rate"],
+    ("a little above the target", "            if found <= self.target:", "            if found <= self.target * Fraction(11, 10):"),
+    ("a rate that nobody proved", "        return self._proved or self._prove(price)", "        return self.low * 2 if not self._proved else self._proved"),
+    ["translation/records/pricer.py", METRIC],
+    ("slopes of the weights alone", "* plan.weight / total[plan.i] * g[plan.i]", "* plan.weight / total[plan.i]"),
+    ("what was spent is forgotten", "        if spent > target:", "        if False:"),
 ]  # fmt: skip
