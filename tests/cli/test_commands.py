@@ -267,6 +267,6 @@ def test_components_and_grid_of_a_comparison(tmp_path):
     found = Result("compare", *asked, "--prior", "mixture", "--components", "2", "--grid", "1/2")
     assert found.code == 0 and any(row["proven"] for row in json.loads(found.out)["rows"])
     told = json.loads(Result("calibrate", *asked, "--prior", "mixture", "--components", "2", "--grid", "1/2").out)
-    assert told["grid"] == "1/2"
+    assert told["grid"] == 0.5
     wrong = Result("compare", *asked, "--components", "2")
     assert wrong.code == 2 and "components" in wrong.message
