@@ -706,7 +706,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a tail that is dropped", "* UNIT) + tail + 1e-220", "* UNIT) + 1e-220"),
     ("sums rounded down", "part = np.clip((values - low)", "part = 0.0 * np.clip((values - low)"),
     ("factors of continuous noise", "rate * arb(fmpz(2 * z - 1))", "rate * arb(fmpz(2 * z))"),
-    ("gains that are cut off", "np.minimum(found, grid[-1])", "np.minimum(found, grid[-2])"),
     ["loss/table/cells.py", CELLS],
     ("one order of a histogram", "max(loss(p, q), loss(q, p))", "loss(p, q)"),
     ["loss/table/cells_laplace.py", CELLS],

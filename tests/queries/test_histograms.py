@@ -142,6 +142,10 @@ def test_crosstabs_use_the_joint_law():
     assert float(one.noise.scale) == 0
     joint = prepare(xor, "crosstab(a, b)", "s", fugu.Pure(0.5), xor, public_prior=True).mechanisms[""]
     assert float(joint.noise.scale) == pytest.approx(4, rel=1e-9)  # the two columns tell the secret
+    laws = joint.certificate.body["families"][0]["laws"]
+    for s, law in zip((0, 1), laws, strict=True):  # three cells for each column, the last one for others
+        own = a ^ b == s
+        assert law == np.bincount(3 * a[own] + b[own], minlength=9).tolist()
 
 
 def test_edges_make_the_same_cells_of_the_reference_and_of_the_table():
