@@ -96,6 +96,7 @@ EXAMPLES = {
     "Release, one vector": lambda: fugu.calibrate(fugu.Shifted((1,) * 50), fugu.Pure(1)).release(np.ones(50)),
     "Verdict": lambda: fugu.verify(additive()),
     "Comparison": lambda: fugu.compare(student(), fugu.Pure(1)),
+    "Usable": lambda: fugu.usable(fugu.calibrate(from_table(), fugu.Pure(0.5)), from_table()),
     "Row": lambda: fugu.compare(student(), fugu.Pure(1)).best,
     "Answer": answered,
     "Charge": lambda: fugu.Charge.per_entry(0.1),

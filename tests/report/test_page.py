@@ -81,7 +81,8 @@ def student():
 
 def test_sections_come_in_order(student):
     titles = [html.unescape(t) for t in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", own(student))]
-    assert titles == ["Privacy report", "What this means", "What the values look like, secret by secret",
+    assert titles == ["Privacy report", "What this means", "Is it usable",
+                      "What the values look like, secret by secret",
                       "How much a single value gives away", "If the beliefs are not quite right",
                       "How the noise was chosen", "What it rests on, and what is not promised",
                       "Signature"]  # fmt: skip

@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fugu.cli.after import After
 from fugu.cli.calibrating import scenario_of
 from fugu.cli.channels import Wanted
 from fugu.cli.charging import Account
 from fugu.cli.console import print_json, progress, say, warn_of_formulas
-from fugu.cli.describing import describe, figures
+from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
 from fugu.cli.receipts import drawn_once
 from fugu.data import Schema
@@ -45,6 +46,7 @@ class ColumnAsked:
     allow_no_noise: bool
     public_reference: bool
     wanted: Wanted
+    after: After
 
     def scenario(self) -> Scenario:
         """What is believed: of the reference, or of the table itself, which then counts as public."""
@@ -62,7 +64,7 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
     with progress():
         scenario = asked.scenario()
-        mechanism = asked.wanted.made(scenario, asked.budget)
+        mechanism = asked.after.applied(asked.wanted.made(scenario, asked.budget))
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
         private = open_column(mechanism, asked.table)
@@ -79,7 +81,8 @@ def publish_column(
             beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
         kept = pages.before(going, as_json)
-    summary = {**figures(mechanism, len(private)), "report": asdict(scenario.report), "dry_run": dry_run}
+        usable = judged(mechanism, scenario, len(private)) if dry_run else None
+    summary = {**figures(mechanism, len(private), usable), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
         drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
         columns = {asked.publish: drawn.values}
@@ -95,6 +98,6 @@ def publish_column(
     if as_json:
         print_json(summary)
         return
-    describe(mechanism, asked.publish, len(private))
+    describe(mechanism, asked.publish, len(private), usable)
     written = ", ".join(map(str, files.all()))
     say("dry run: nothing was released or charged" if dry_run else f"wrote {written}")

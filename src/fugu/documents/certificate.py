@@ -26,7 +26,9 @@ from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
+from fugu.laws.cells import CellFamily
 from fugu.laws.encoding import (
+    cells_from,
     item_from,
     normal_pair_from,
     shape_json,
@@ -47,7 +49,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...]
+Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...] | tuple[Family | CellFamily, ...]
 
 
 class Certificate(Document):
@@ -151,9 +153,12 @@ class Certificate(Document):
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 
     @property
-    def vectors(self) -> tuple[Family, ...]:
-        """The laws of a certificate for vectors, on lattice indices."""
-        return tuple(vectors_from(found) for found in self.body["families"])
+    def vectors(self) -> tuple[Family | CellFamily, ...]:
+        """The laws of a certificate for vectors, on lattice indices, or for the counts of a histogram."""
+        listed = self.body["families"]
+        return tuple(
+            cells_from(found) if found.get("kind") == CellFamily.shape else vectors_from(found) for found in listed
+        )
 
     @property
     def normal_pairs(self) -> tuple[NormalPair, ...]:
@@ -292,4 +297,6 @@ class Certificate(Document):
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
         changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
+        if self.runs != "channel":  # the laws stay, and nothing that warnings follow from has changed
+            return Certificate.sealed({**self.claims, **changed})
         return Certificate.seal({**self.unsealed, **changed}, self.laws)

@@ -39,7 +39,8 @@ class Charge:
     `kind`: "per-entry" or "law"; `guarantee`: what the release promises, finite. `beliefs` is the fingerprint of a
     certificate's laws. `block` names a part of the data that is independent, given every secret and under every belief,
     of all other blocks. `points` lists the pairs of secrets of a release that was declared to be about point masses:
-    whoever believes in a secret knows the whole data.
+    whoever believes in a secret knows the whole data. `reads`: what a release private for each entry reads of an entry,
+    as JSON text, for priors that price charges together (`fugu.priors.prior.Together`); None where nothing is said.
 
     >>> Charge.per_entry(0.1).guarantee
     Pure(epsilon=0.1)
@@ -50,6 +51,7 @@ class Charge:
     beliefs: str = ""
     block: str | None = None
     points: tuple[str, ...] = ()
+    reads: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in (PER_ENTRY, LAW):  # any other word would be added up as if it were for each entry
@@ -58,17 +60,21 @@ class Charge:
             raise UsageError(f"block is the name of a part of the data: a text of 1 to {LONGEST} characters")
         if not isinstance(self.points, tuple) or not all(map(is_text, self.points)):
             raise UsageError("points is a tuple of texts, the names of pairs of secrets")
+        if self.reads is not None and (self.kind != PER_ENTRY or not is_text(self.reads)):
+            raise UsageError("reads is JSON text, and goes with a charge for each entry")
         if not is_guarantee(self.guarantee):
             raise UsageError(f"a charge is a guarantee, got {type(self.guarantee).__name__}")
         if not finite(self.guarantee):
             raise BadBudget("a release with an infinite epsilon promises nothing; it cannot be charged")
 
     @staticmethod
-    def per_entry(guarantee: Guarantee | Real) -> Charge:
+    def per_entry(guarantee: Guarantee | Real, reads: Mapping[str, object] | None = None) -> Charge:
         """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon.
 
-        `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain."""
-        return Charge(PER_ENTRY, guarantee if is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
+        `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain. `reads`: what it
+        reads of an entry, in JSON types, for a prior that prices charges together; others take no notice of it."""
+        stated: Guarantee = guarantee if is_guarantee(guarantee) else Pure(guarantee)  # type: ignore[arg-type]
+        return Charge(PER_ENTRY, stated, reads=None if reads is None else _plain_text(reads))
 
     @staticmethod
     def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
@@ -110,7 +116,7 @@ class Charge:
 
     def text(self) -> str:
         """The charge as JSON with exact numbers; equal charges have equal texts."""
-        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points)}
+        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points), "reads": self.reads}
         body = {"kind": self.kind, "guarantee": budget_json(self.guarantee), **{k: v for k, v in more.items() if v}}
         return canonical_json(body)
 
@@ -119,7 +125,7 @@ class Charge:
         """What `text` wrote; anything else was not written by fugu."""
         try:
             body = json.loads(text)
-            more = (body.get("beliefs", ""), body.get("block"), tuple(body.get("points", ())))
+            more = (body.get("beliefs", ""), body.get("block"), tuple(body.get("points", ())), body.get("reads"))
             return Charge(body["kind"], budget_from(body["guarantee"]), *more)
         except (UsageError, BadBudget, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise LedgerBroken("a stored charge cannot be read: the ledger was edited or damaged") from error
@@ -170,6 +176,11 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
     if charge.kind != LAW and (block is not None or point_masses):
         raise UsageError("block and point_masses are about law-based releases; charges for each entry add without them")
     return charge, hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _plain_text(reads: Mapping[str, object]) -> str:
+    """One text for one content, without a character that cannot be stored."""
+    return json.dumps(dict(reads), sort_keys=True, separators=(",", ":"))
 
 
 def finite(guarantee: Guarantee) -> bool:

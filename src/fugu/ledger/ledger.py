@@ -25,7 +25,7 @@ from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
-from fugu.priors.prior import Believed
+from fugu.priors.prior import Believed, Together
 from fugu.priors.skipped import skipped
 
 _TURNS = 4
@@ -185,6 +185,14 @@ class Ledger:
         """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
         return left_of(self.spent(), self.budget)
 
+    def charges(self) -> list[Counted]:
+        """All charges that count against the budget, equal ones together, as they are on disk now."""
+        return self._read(books.charges, self.data)  # type: ignore[no-any-return]
+
+    def charge_of(self, request: str) -> Charge | None:
+        """The charge that a request was entered with; None if it was not, or was refused."""
+        return self._read(books.charge_of, self.data, checked(request, "request"))  # type: ignore[no-any-return]
+
     def history(self) -> list[Entry]:
         """Every request of this data set, with those that failed or were refused."""
         found: list[Entry] = self._read(books.history, self.data)
@@ -291,7 +299,8 @@ class Ledger:
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
-        if self._terms.prior is None or any(c.charge.kind == LAW for c in charges) or not charges:
+        alone = self._terms.prior is None or isinstance(self._terms.prior, Together)  # the latter remembers by itself
+        if alone or any(c.charge.kind == LAW for c in charges) or not charges:
             return accountant.total(charges, self._terms)
         summed = accountant.summed(charges, self._terms)
         if summed not in self._translated:

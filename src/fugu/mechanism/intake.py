@@ -42,6 +42,10 @@ def as_rows(values: object, dimension: int, centre: Sequence[float]) -> tuple[Fl
     if array.ndim not in (1, 2) or array.shape[-1] != dimension:
         raise BadLaw(f"release takes one vector of {dimension} numbers, or one per row, got shape {array.shape}")
     rows = np.atleast_2d(array)
+    if len(set(centre)) == 1:  # one column will do: every coordinate is read alike
+        known = Schema({_VALUE: {"kind": "number", "typical": float(centre[0])}})
+        flat = open_private({_VALUE: rows.reshape(-1)}, known, [_VALUE]).numbers(_VALUE)
+        return flat.reshape(rows.shape), array.ndim == 1
     names = [f"{_VALUE} {i + 1}" for i in range(dimension)]
     known = Schema({name: {"kind": "number", "typical": float(x)} for name, x in zip(names, centre, strict=True)})
     private = open_private({name: rows[:, i] for i, name in enumerate(names)}, known, names)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
@@ -23,13 +22,13 @@ from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
+from fugu.mechanism.post import Step, moves
 from fugu.mechanism.release import Release
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import Objective
 
 Column = NDArray[np.float64]
-Step = Callable[[Column], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,7 +104,8 @@ class Mechanism(Shown, ABC):
 
         Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
         support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
-        median, where it says nothing), as part of the query."""
+        median, where it says nothing), as part of the query. Dates go out as dates, the nearest to the released number
+        of days; what `then` adds looks at the numbers, and `simulate` gives them."""
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)
         if self._silent() and not allow_no_noise:
@@ -120,7 +120,9 @@ class Mechanism(Shown, ABC):
             )
         for token in dict.fromkeys(self._tokens()):
             token.take()
-        return self._released(column, scalar, OS)
+        found = self._released(column, scalar, OS)
+        dates = self.context.dates
+        return found if dates is None else replace(found, values=dates.written(found.values.astype(np.float64)))
 
     def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:
         """A draw from `rng`, for experiments only: it is not a release, and nothing is spent.
@@ -158,7 +160,9 @@ class Mechanism(Shown, ABC):
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
         drawn = self._processed(self._draw(clipped(column, self.context.shares), source))
-        return Release(drawn, scalar, self.certificate, self.interval(0.95))
+        low, high = self.interval(0.95)
+        further = moves(self.post)
+        return Release(drawn, scalar, self.certificate, (low - further, high + further))
 
     def _processed(self, drawn: Column) -> Column:
         for step in self.post:

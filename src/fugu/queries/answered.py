@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fugu.data.kinds import Column, Kind, KindName
 from fugu.data.sources import FrameLike
@@ -11,22 +11,14 @@ from fugu.drawing.figure import Figure
 from fugu.drawing.plots import intervals
 from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
+from fugu.errors import UsageError
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
+from fugu.mechanism.vector import VectorAdditive
+from fugu.queries.cell import Cell
+from fugu.queries.consistent import Axes, Margins, consistent
 from fugu.queries.statistic import Statistic
 from fugu.visible import Json, brief
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %."""
-
-    group: str
-    cell: str
-    value: float
-    low: float
-    high: float
-    scale: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,15 +31,43 @@ class Answer(Shown):
 
     statistic: Statistic
     cells: tuple[Cell, ...]
-    mechanisms: Mapping[str, Additive]
+    mechanisms: Mapping[str, Additive | VectorAdditive]
     recipe: Json | None = None
     came: Kind = field(default=Kind(), compare=False)
+    axes: Axes = ()
+    """Of a table of counts: each column with the labels of its cells, the last one varying fastest."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanisms", Fixed(self.mechanisms))
 
     def __repr__(self) -> str:
         return f"Answer({brief(str(self.statistic))}, {len(self.cells)} numbers in {len(self.mechanisms)} groups)"
+
+    def consistent(self, *, total: bool = True, nonnegative: bool = True, margins: Margins | None = None) -> Answer:
+        """The nearest counts that fit together; free post-processing of what was published.
+
+        - `total`: True for counts that add up to the number of records of each group, which is public.
+        - `nonnegative`: True for counts of at least 0.
+        - `margins`: of a cross-tabulation, {column: {label: count}} if the counts of one column are public anyway.
+
+        Returns an `Answer` with the same certificates. Its counts need not be whole; together they are never farther
+        from the truth than before, in the sum of squares, though one of them may be. Intervals are those of the noised
+        counts, cut to what is possible and widened to hold the new value: each still holds with 95 %. Raises
+        `UsageError` for what is no table of counts, and for margins that do not fit it.
+
+        >>> import fugu
+        >>> clinic = {"sex": ["F", "M"] * 20, "ward": ["a", "b", "b", "b"] * 10}
+        >>> earlier = {**clinic, "sex": ["F", "M", "M", "F"] * 10}
+        >>> found = fugu.answer(clinic, "histogram(ward)", "sex", fugu.Pure(1), earlier, public_prior=True)
+        >>> fitting = found.consistent()
+        >>> round(sum(cell.value for cell in fitting.cells), 9), min(cell.value for cell in fitting.cells) >= 0
+        (40.0, True)
+        """
+        if not self.axes:
+            raise UsageError(f"{self.statistic} is no table of counts: its numbers need not add up to anything")
+        stated = {group: found.certificate.body["statistic"] for group, found in self.mechanisms.items()}
+        sizes = {group: int(about["rows"]) for group, about in stated.items()}
+        return replace(self, cells=consistent(self.cells, self.axes, sizes, total, nonnegative, margins))
 
     def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""

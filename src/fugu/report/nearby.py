@@ -63,6 +63,8 @@ def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
         binned = any(raw_edges(part.certificate) for part in running)
     except NotProvable:  # raw values without a distance: there is nothing to draw
         return None
+    if any(item.shape == "cells" for part in running for item in part.certificate.laws):
+        return None  # cells have no distance between them
     promised, measure = _promise(budget)
     pictures = [_KINDS[certificate.runs].of(part, budget) for part in running]
     grid = max(Fraction(part.lattice.grid) for part in running if part.lattice)

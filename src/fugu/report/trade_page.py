@@ -17,6 +17,7 @@ from fugu.report import words
 from fugu.report.methods import compared
 from fugu.report.sections.choice import methods_bars, methods_table
 from fugu.report.sections.header import card
+from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, note, section, whole_page
 from fugu.report.trade import DELTAS, Way, deltas, epsilons, errors, noise_by_people
 
@@ -52,6 +53,7 @@ def trade_page(
     table = methods_table(lines, compared=True, slips=budget.delta > 0, mark=_BEST)
     bars = methods_bars(lines, publish, _BEST)
     parts.append(section("methods-title", "Every method at this budget", tag("p", words.choosing(lines)), table, bars))
+    parts.append(shown(comparison.usable))
     if ways and budget.epsilon > 0:
         parts.append(_by_epsilon(pairs, budget, ways, publish))
     if ways and not budget.renyi:

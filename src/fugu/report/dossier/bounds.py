@@ -28,6 +28,9 @@ def bounds(dossier: Dossier) -> Html:
 
 def _attack(dossier: Dossier) -> Html:
     audit = dossier.audit
+    if any(each.kind == "records" for each in (dossier.certificates or {}).values()):
+        said = "There is no attack on many statistics at once: the promise is for whatever the other records are."
+        return tag("p", said)
     if audit is None:
         name = dossier.names.get("certificate", "CERT.json")
         said = "No attack was run for this page. To run one: "

@@ -14,8 +14,10 @@ from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections.exchange import exchange
 from fugu.report.sections.header import card
 from fugu.report.sections.sureness import sureness
+from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, note
 from fugu.report.views import parts
+from fugu.utility.usable import Usable
 
 
 @page_of("channel")
@@ -42,7 +44,7 @@ def of_channel(certificate: Certificate, said: Said) -> Iterable[Html | None]:
         said.rows,
     )
     told: list[Html | None] = [exchange(each, n) for n, each in enumerate(running)]
-    told.append(sureness(certificate))
+    told += [sureness(certificate), shown(Usable.of(certificate, said.rows))]
     last = (limits(promise), signature(promise), footer(promise))
     return [_header(certificate, running, said), meaning(promise), *told, *last]
 

@@ -89,7 +89,7 @@ def limits(promise: Promise) -> Html:
     return rests_on(
         *promise.rests,
         ("Assumptions", listed(list(promise.assumptions)) if promise.assumptions else None),
-        ("Not promised", not_promised()),
+        ("Not promised", not_promised(promise.document.kind == "records")),
         ("Re-check it yourself", checking(promise.holds)),
         ("Digest of the certificate (SHA-256)", tag("code", str(digest)) if digest else None),
     )

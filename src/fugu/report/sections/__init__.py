@@ -15,11 +15,13 @@ from fugu.report.sections.pairs import laws, ratio
 from fugu.report.sections.signature import signature
 from fugu.report.sections.story import Story as Story
 from fugu.report.sections.sureness import sureness
+from fugu.report.sections.usable import usable
 
 Section = Callable[[Story], Html | None]
 SECTIONS: tuple[Section, ...] = (
     header,
     meaning,
+    usable,
     coordinates,
     laws,
     ratio,

@@ -32,9 +32,10 @@ def rests_on(*pairs: tuple[str, Inside]) -> Html:
     return section("fine-title", "What it rests on, and what is not promised", defined(*pairs))
 
 
-def not_promised() -> Html:
-    """What no certificate of fugu promises."""
-    return listed([joined(tag("b", head), " ", why) for head, why in words.NOT_PROMISED.items()])
+def not_promised(composes: bool = False) -> Html:
+    """What no certificate of fugu promises; one that `composes` covers all that is charged together with it."""
+    said = words.NOT_PROMISED | (words.NOT_BEYOND_THE_LEDGER if composes else {})
+    return listed([joined(tag("b", head), " ", why) for head, why in said.items()])
 
 
 def checking(holds: str) -> Html:
