@@ -87,7 +87,12 @@ def test_init_knows_dates_and_takes_choices(folder):
         run("init", "last.csv", "-o", "s.toml")
     with pytest.raises(ColumnNotFound, match="'visit'"):
         run("init", "last.csv", "-o", "t.toml", "--publish", "vist")
-    for wrong in (("last.csv", "--from", "c.json"), (), ("last.csv", "-o", "s.json"), ("--from", "c", "--publish", "v")):
+    for wrong in (
+        ("last.csv", "--from", "c.json"),
+        (),
+        ("last.csv", "-o", "s.json"),
+        ("--from", "c", "--publish", "v"),
+    ):
         with pytest.raises(UsageError):
             run("init", *wrong)
 
@@ -127,7 +132,9 @@ def test_the_command_line_overrides_the_file_and_says_so(folder):
     assert json.loads(found.stdout)["guarantee"] == {"kind": "Approx", "epsilon": 0.25, "delta": 0.001}
     assert "--epsilon of the command line is used, not the one of 's.toml'" in found.stderr
     assert "--delta" not in found.stderr and "TABLE" not in found.stderr
-    found = run("calibrate", "clinic_reference.csv", "--publish", "chol", "--protect", "sex", "--scenario", path, "--json")
+    found = run(
+        "calibrate", "clinic_reference.csv", "--publish", "chol", "--protect", "sex", "--scenario", path, "--json"
+    )
     assert "TABLE of the command line is used" in found.stderr and "'sex'" not in found.stderr
     asked = ("--query", "mean(v)", "--bounds", "0,6", "--step", "1", "--dry-run", "--json", "--route", "law")
     found = run("release", "--scenario", path, *asked)
