@@ -76,6 +76,11 @@ def reach(certificate: Certificate, distance: Real) -> Reach:
             "normal law there are laws that are not normal, and continuous noise is for analysis only; state the "
             "other beliefs themselves (guarantee_against), or use kind='renyi'"
         )
+    if checked(distance) and any(item.shape == "cells" for item in certificate.laws):
+        raise NotProvable(
+            "the cells of a histogram have no distance between them; state the other beliefs themselves "
+            "(guarantee_against), or use kind='renyi'"
+        )
     return _REACHES[certificate.runs](certificate, distance)
 
 

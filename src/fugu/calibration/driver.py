@@ -23,6 +23,7 @@ SEARCHES = {
     "space": "fugu.calibration.scales",
     "normal": "fugu.calibration.covariance.offers",
     "sets": "fugu.calibration.channel_offer",
+    "cells": "fugu.calibration.scales",
 }
 CHANNELS = "fugu.calibration.channel_offer"
 """What publishes categories without an order, and what is asked for by the names of channels."""

@@ -17,6 +17,7 @@ from fugu.calibration.search import least, least_scale
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask
 from fugu.laws.analytic import Analytic
+from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.places import spread
@@ -106,8 +107,8 @@ def ladder(x: float) -> int:
 def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "auto") -> Problem:
     """Choose the lattice. "auto": the coarsest that holds every atom; where there is none, or a law is unknown
     (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
-    if grid != "auto":
-        return on(given, Lattice(as_grid(grid)))
+    if grid != "auto" or isinstance(given[0], CellFamily):
+        return on(given, Lattice(as_grid(1 if grid == "auto" else grid)))
     if isinstance(given[0], SetFamily):
         return _sets(given[0], ask, kind)
     atoms = [item for item in given if isinstance(item, Family)]

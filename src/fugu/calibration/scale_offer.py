@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +31,7 @@ from fugu.laws.set_family import SetFamily
 from fugu.loss.door import bound, leakage
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
-from fugu.mechanism.context import Context
+from fugu.mechanism.context import EXACT_LAWS, INDEPENDENT_ROWS, Context
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.kind import Kind, Noise, Objective, finite_or_none
 from fugu.noise.lattice import Lattice
@@ -47,6 +47,11 @@ _SETS = (
     "every law in the set of the other, chosen independently"
 )
 _UNIT = Fraction(1)
+_OF_VALUES = (EXACT_LAWS, INDEPENDENT_ROWS)
+_CELLS = (
+    "every cell's count gets independent noise of the same scale. The laws are of the cell of one record given its "
+    "secret; the other records are independent of it and its secret, and may be known; how many there are is public"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +140,10 @@ class ScaleOffer(Offer):
     ) -> Calibrated:
         where, d = self.where, self.where.dimension
         grid = float(where.lattice.grid)
+        if where.given[0].shape == "cells":  # published are counts of all records, and the laws are of one
+            context = replace(context, assumptions=tuple(a for a in context.assumptions if a not in _OF_VALUES))
         rounding = () if lattice is None or where.rounding is None else (where.rounding,)
-        vector = (_COORDINATES,) if d > 1 else (_SETS,) if where.given[0].shape == "sets" else ()
+        told = {"sets": (_SETS,), "cells": (_CELLS,), "space": (_COORDINATES,)}.get(where.given[0].shape, ())
         support = where.support if self.kind.released else None
         kind = "analysis" if not self.kind.released else "vector" if d > 1 else "additive"
         sealed = Proved(
@@ -151,7 +158,7 @@ class ScaleOffer(Offer):
             scales={m: finite_or_none(p.steps * grid) for m, p in self.proposals.items()},
             dimension=d,
             support=_stated(support, lattice),
-            after=(*vector, *rounding, *(() if self.kind.released else (_REAL,))),
+            after=(*told, *rounding, *(() if self.kind.released else (_REAL,))),
             empirical=_under_empirical(where, noise, ask, context) if self.kind.released else None,
         ).seal(budget, context)
         common: dict[str, Any] = {"certificate": sealed, "context": context, "noise": noise}
@@ -191,9 +198,16 @@ class ScaleOffer(Offer):
             epsilon=proof.epsilon if leak is None else leak,
             proven=proof.holds,
             why=self.way.theorem if proof.holds else above(proof.epsilon, proof.delta),
-            note=self.proposal.note or note,
+            note=self._with_own(self.proposal.note or note),
             released=self.kind.released,
         )
+
+    def _with_own(self, note: str) -> str:
+        """A remark, after the theorem's own scale where what is released is more."""
+        if self.proposal.own is None:
+            return note
+        own = self.proposal.own * float(self.where.lattice.grid)
+        return f"the theorem's own scale is {own:.6g}; {note}"
 
     def _leak(self, noise: Noise, ask: Ask) -> float | None:
         """The tight pure epsilon that the noise really gives, where it is known; inf where none is finite."""

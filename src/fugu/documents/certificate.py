@@ -19,11 +19,16 @@ from fugu.documents.document import Document, digest_of
 from fugu.documents.labels import misnamed
 from fugu.documents.optimum import Optimum
 from fugu.documents.weakness import warnings_of
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import odds
+from fugu.drawing.sheet import Sheet
 from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
+from fugu.laws.cells import CellFamily
 from fugu.laws.encoding import (
+    cells_from,
     item_from,
     normal_pair_from,
     shape_json,
@@ -44,7 +49,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...]
+Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...] | tuple[Family | CellFamily, ...]
 
 
 class Certificate(Document):
@@ -148,9 +153,12 @@ class Certificate(Document):
         return tuple(item_from(found, self.lattice) for found in self.body["families"])
 
     @property
-    def vectors(self) -> tuple[Family, ...]:
-        """The laws of a certificate for vectors, on lattice indices."""
-        return tuple(vectors_from(found) for found in self.body["families"])
+    def vectors(self) -> tuple[Family | CellFamily, ...]:
+        """The laws of a certificate for vectors, on lattice indices, or for the counts of a histogram."""
+        listed = self.body["families"]
+        return tuple(
+            cells_from(found) if found.get("kind") == CellFamily.shape else vectors_from(found) for found in listed
+        )
 
     @property
     def normal_pairs(self) -> tuple[NormalPair, ...]:
@@ -260,6 +268,25 @@ class Certificate(Document):
         """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
         return str(self.body["fingerprint"])
 
+    def plot(self) -> Figure:
+        """What somebody may come to believe of two secrets, against what was believed before: a figure for notebooks.
+
+        A Rényi budget is shown at delta 1e-5, or at twice its own."""
+        found = self.budget
+        if found.renyi:
+            found = found.to_approx(max(1e-5, 2 * float(found.delta)))
+        return odds(float(found.epsilon), float(found.delta))
+
+    def _sheet(self) -> Sheet:
+        facts = [
+            ("promised", repr(self.budget)), ("what runs", self.runs), ("method", self.method),
+            ("worst pair", self.worst_pair), ("unit of privacy", str(self.body["unit"])), ("why", self.theorem),
+            ("digest", str(self.body["digest"])),
+        ]  # fmt: skip
+        checked = "nothing it says is believed: fugu.verify proves it again"
+        return Sheet("Certificate", facts, notes=[*(f"assumed: {text}" for text in self.assumptions), checked],
+                     warnings=self.warnings)  # fmt: skip
+
     def amended(
         self,
         assumptions: tuple[str, ...],
@@ -270,4 +297,6 @@ class Certificate(Document):
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
         changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
+        if self.runs != "channel":  # the laws stay, and nothing that warnings follow from has changed
+            return Certificate.sealed({**self.claims, **changed})
         return Certificate.seal({**self.unsealed, **changed}, self.laws)

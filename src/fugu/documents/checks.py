@@ -14,6 +14,7 @@ from fugu.documents.labels import misnamed
 from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
 from fugu.errors import CertificateError
+from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, reached
 from fugu.laws.set_family import SetFamily
 from fugu.noise.atoms import AtomLaplace
@@ -123,8 +124,15 @@ def check_vectors(certificate: Certificate) -> None:
     wrong = rows is not None and (rows.ndim != 2 or rows.shape[1] != stated or not np.all(np.isfinite(rows)))
     if wrong or any(family.dimension != stated for family in certificate.vectors):
         raise CertificateError("the certificate's vectors are not of the dimension that it states")
-    if rows is not None and not reached(certificate.vectors, certificate.lattice, rows):
+    cells = [family for family in certificate.vectors if isinstance(family, CellFamily)]
+    if cells and (rows is not None or certificate.lattice.grid != 1 or len(certificate.vectors) > 1):
+        raise CertificateError("the certificate is for counts of records: whole numbers that are not moved anywhere")
+    if rows is not None and not reached(_with_points(certificate), certificate.lattice, rows):
         raise CertificateError("the certificate's laws have atoms that its support does not lead to")
+
+
+def _with_points(certificate: Certificate) -> list[Family]:
+    return [family for family in certificate.vectors if isinstance(family, Family)]
 
 
 def check_channel(certificate: Certificate) -> None:

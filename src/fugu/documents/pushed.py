@@ -10,6 +10,7 @@ import numpy as np
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadNoise
 from fugu.laws.analytic import Analytic
+from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.set_family import SetFamily
@@ -91,6 +92,9 @@ def one_law(a: Shape, b: Shape) -> bool:
         return a.label == b.label and a.exact == b.exact
     if isinstance(a, SetFamily) and isinstance(b, SetFamily):
         return np.array_equal(a.points, b.points) and (a.pairs, a.labels, a.sets) == (b.pairs, b.labels, b.sets)
+    if isinstance(a, CellFamily) and isinstance(b, CellFamily):
+        alike = (a.pairs, a.labels) == (b.pairs, b.labels) and len(a.laws) == len(b.laws)
+        return alike and not any(a.differs(k, b, k, comparable=True) for k in range(len(a.laws)))
     if not isinstance(a, Family) or not isinstance(b, Family):
         return False
     alike = (a.pairs, a.labels, a.errors) == (b.pairs, b.labels, b.errors) and len(a.laws) == len(b.laws)

@@ -1,6 +1,8 @@
 """Laws of the published value, and the pairs of them that must look alike."""
 
 from fugu.laws.analytic import Analytic as Analytic
+from fugu.laws.cells import CellFamily as CellFamily
+from fugu.laws.cells import CellLaw as CellLaw
 from fugu.laws.discrete import Discrete as Discrete
 from fugu.laws.family import Family as Family
 from fugu.laws.family import families as families

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
+from fugu.laws.cells import CellFamily
 from fugu.laws.components import Components
 from fugu.laws.family import Family, distinct
 from fugu.laws.items import Number, Shape
@@ -22,7 +23,7 @@ from fugu.laws.sets import law_set_from
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import float_up, read_number, read_whole
 
-_SMOOTH, _VECTORS, _NORMAL, _SETS = "analytic", "vectors", "normal-vectors", "sets"
+_SMOOTH, _VECTORS, _NORMAL, _SETS, _CELLS = "analytic", "vectors", "normal-vectors", "sets", "cells"
 """The kinds of laws that say so; a family of numbers does not."""
 _LONG = 10_000
 """Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
@@ -74,6 +75,31 @@ def vectors_from(found: dict[str, Any]) -> Family:
     errors = tuple(_error_from(law) for law in found["laws"])
     laws, pairs, labels = _laws_and_pairs(found, len(points))
     return Family(points, laws, pairs, labels, bool(found["translates"]), errors)
+
+
+def cells_json(family: CellFamily) -> dict[str, Any]:
+    """Laws of one record's cell, as counts."""
+    return {
+        "kind": _CELLS,
+        "laws": [law.tolist() for law in family.laws],
+        "pairs": [list(pair) for pair in family.pairs],
+        "labels": list(family.labels),
+    }
+
+
+def cells_from(found: dict[str, Any]) -> CellFamily:
+    """The family that `cells_json` wrote, checked: counts on two cells or more, the same for every law."""
+    laws = tuple(_cell_counts(law) for law in found["laws"])
+    if not laws or len({len(law) for law in laws}) > 1 or len(laws[0]) < 2:
+        raise CertificateError("the certificate's laws of cells are not on the same cells")
+    return CellFamily(laws, *_pairs(found, len(laws)))
+
+
+def _cell_counts(parts: list[Any]) -> NDArray[np.int64]:
+    whole = [read_whole(part) for part in parts]
+    if any(part < 0 for part in whole) or not 0 < sum(whole) < 2**62:
+        raise CertificateError("a law of cells in the certificate is not a probability law")
+    return np.array(whole, dtype=np.int64)
 
 
 def normal_pair_json(pair: NormalPair) -> dict[str, Any]:
@@ -217,4 +243,5 @@ _WRITERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "smooth": smooth_json,
     "normal": normal_pair_json,
     "sets": sets_json,
+    "cells": cells_json,
 }

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.analytic import Analytic
+from fugu.laws.cells import CellFamily, CellLaw, cell_family
 from fugu.laws.family import Family, families, require_one_dimension
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.pair import LawPair
@@ -16,13 +17,17 @@ from fugu.laws.sets.law_set import LawSet
 Item = Family | Analytic
 Number = Item | SetFamily
 """Laws of one number, or sets of them."""
-Shape = Number | NormalPair
+Shape = Number | NormalPair | CellFamily
 
 
 def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
-    """The shapes behind law pairs of one dimension; normal laws of vectors pair only with each other."""
+    """The shapes behind law pairs of one dimension; normal laws of vectors, and laws of one record's
+    cell, pair only with each other."""
     if any(law.normal_vector for pair in pairs for law in (pair.p, pair.q)):
         return tuple(_normal(pair, pairs[0].dimension) for pair in pairs)
+    if any(isinstance(law, CellLaw) for pair in pairs for law in (pair.p, pair.q)):
+        require_one_dimension(pairs)
+        return (cell_family(pairs),)
     return items(pairs)
 
 

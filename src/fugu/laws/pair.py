@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
 from fugu.errors import BadLaw, UsageError
+from fugu.laws.cells import CellLaw
 from fugu.laws.components import Described
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
@@ -67,16 +68,17 @@ class Shifted(Described):
         return LawPair(self.origin(), self, f"shift by {self.by}")
 
 
-Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal | LawSet
+Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal | CellLaw | LawSet
 
 
 @dataclass(frozen=True, repr=False)
 class LawPair:
     """Two laws of the published value that must look alike, protected in both orders.
 
-    `p`, `q`: two laws (`Discrete`, `Normal`, `NormalMixture`, `MultivariateNormal`) of one dimension, or two `Shifted`;
-    or sets of laws (`Box`, `Band`, `Ball`, `Hull`, `Intersection`), beside each other or beside a `Discrete` law, which
-    stand for every pair of their laws, chosen independently. `label`: a name for reports and certificates. Raises
+    `p`, `q`: two laws (`Discrete`, `Normal`, `NormalMixture`, `MultivariateNormal`) of one dimension, two `Shifted`, or
+    two `CellLaw` of the cell that one record falls into; or sets of laws (`Box`, `Band`, `Ball`, `Hull`,
+    `Intersection`), beside each other or beside a `Discrete` law, which stand for every pair of their laws, chosen
+    independently. `label`: a name for reports and certificates. Raises
     `BadLaw` for others.
 
     >>> LawPair(Discrete([0, 1], [3, 1]), Discrete([1]), "smoker").dimension

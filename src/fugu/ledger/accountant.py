@@ -2,7 +2,8 @@
 
 - Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
   prior of the data. Adding translated epsilons instead would not be sound under the best rule
-  (docs/proofs/composition.md#compose-first).
+  (docs/proofs/composition.md#compose-first). A prior that knows what each release reads of an entry (`Together`) adds
+  and translates by itself, all charges at once.
 - One law-based release stands alone. Law-based releases of blocks that are independent given every secret multiply as
   laws, and so do point masses: the published values are functions of the secret, so only the coins are left, and the
   epsilons add. Every other second law-based release is refused: s XOR r and r leak nothing alone and all together.
@@ -34,7 +35,7 @@ from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
 from fugu.numbers.exact import Real, meant_up
-from fugu.priors.prior import Recorded
+from fugu.priors.prior import Recorded, Together
 
 _SECOND_LAW = (
     "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
@@ -87,6 +88,8 @@ def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
     if not listed:
         return Pure(0)
     if not laws:
+        if isinstance(terms.prior, Together):
+            return terms.prior.together([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
         by_entry = summed(listed, terms)
         return by_entry if terms.prior is None else translated(terms, by_entry)
     by_law = _laws(laws)

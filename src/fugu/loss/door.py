@@ -28,6 +28,7 @@ SHAPES = {
     "space": "discrete laws of vectors",
     "normal": "normal laws of vectors",
     "sets": "sets of laws of one number",
+    "cells": "laws of one record's cell",
 }
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from fugu.documents.remap import Loss, Remap
 from fugu.laws.discrete import Discrete
 from fugu.laws.places import nearest
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.mechanism.remapping import remap_of
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.bits import BitSource
@@ -37,9 +38,13 @@ class Additive(Mechanism):
     remap: Remap | None = None
     """Where outputs are moved to, if they are: a table that is part of the certificate."""
 
-    @cached_property
+    @property
     def sampler(self) -> Sampler:
-        """The exact sampler of this noise."""
+        """The exact sampler of this noise: its own on atoms, else one for all noise of that scale."""
+        return self._on_atoms if self.noise.on_atoms else self.noise.sampler
+
+    @cached_property
+    def _on_atoms(self) -> Sampler:
         return self.noise.sampler
 
     def expected_error(self, objective: Objective = "absolute") -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fugu.data.private import open_private
 from fugu.data.schema import Schema
+from fugu.data.sources import framed
 from fugu.errors import BadLaw
 from fugu.mechanism.context import Context
 from fugu.numbers.checks import is_row
@@ -41,6 +42,10 @@ def as_rows(values: object, dimension: int, centre: Sequence[float]) -> tuple[Fl
     if array.ndim not in (1, 2) or array.shape[-1] != dimension:
         raise BadLaw(f"release takes one vector of {dimension} numbers, or one per row, got shape {array.shape}")
     rows = np.atleast_2d(array)
+    if len(set(centre)) == 1:  # one column will do: every coordinate is read alike
+        known = Schema({_VALUE: {"kind": "number", "typical": float(centre[0])}})
+        flat = open_private({_VALUE: rows.reshape(-1)}, known, [_VALUE]).numbers(_VALUE)
+        return flat.reshape(rows.shape), array.ndim == 1
     names = [f"{_VALUE} {i + 1}" for i in range(dimension)]
     known = Schema({name: {"kind": "number", "typical": float(x)} for name, x in zip(names, centre, strict=True)})
     private = open_private({name: rows[:, i] for i, name in enumerate(names)}, known, names)
@@ -55,6 +60,11 @@ def is_scalar(values: object) -> bool:
 
 
 def _cells(values: object) -> object:
+    if isinstance(values, Mapping) or framed(values) is not None:
+        raise BadLaw(
+            "release takes one number or one column, got a table: fugu.release_column(mechanism, table) takes the "
+            "column that the mechanism is for, or give that column"
+        )
     if is_scalar(values):
         return [values.item() if isinstance(values, np.ndarray) else values]
     if isinstance(values, np.ndarray) and values.ndim > 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,7 +12,8 @@ from fugu.errors import BadNoise
 from fugu.laws.places import nearest
 from fugu.mechanism.additive import rounding_error
 from fugu.mechanism.intake import as_rows
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Objective, Sampler
@@ -33,7 +33,7 @@ class VectorAdditive(Mechanism):
     support: NDArray[np.float64] | None
     """The atoms of all laws, one per row; None for translates of an unknown law."""
 
-    @cached_property
+    @property
     def sampler(self) -> Sampler:
         """The exact sampler of one coordinate's noise."""
         return self.noise.sampler

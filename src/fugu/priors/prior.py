@@ -9,6 +9,7 @@ room asks of it beyond that is a protocol of its own, and a prior answers as man
   itself, which knows more about them than a curve.
 - `Several`: the worst of its members counts.
 - `Recorded`: the records are independent, and the law of one record given each secret is known.
+- `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
 - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
 
 A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
@@ -30,6 +31,7 @@ from fugu.priors.curve import InfluenceCurve
 from fugu.priors.skipped import skipped
 
 if TYPE_CHECKING:
+    from fugu.guarantee import Guarantee
     from fugu.priors.quilts import Quilts
     from fugu.priors.record_laws import RecordLaw
 
@@ -75,7 +77,19 @@ class Quilted(Protocol):
         """The quilts of one of them."""
 
 
-Believed = Prior | Curved | Quilted | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+@runtime_checkable
+class Together(Protocol):
+    """A prior that says what releases are worth together, given what each of them reads of an entry."""
+
+    def together(self, charges: Sequence[tuple[Guarantee, str | None, int]]) -> Guarantee:
+        """What all these charges for each entry promise together, adaptively chosen; `NotComposable` if unknown.
+
+        `charges`: the guarantee of each, what it reads as JSON text (None: unknown, hence anything), how often."""
+
+
+Believed = (
+    Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+)
 """A prior; or a list or mapping of the priors of blocks (users) that are independent of each other."""
 
 

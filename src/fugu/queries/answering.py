@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration import calibrate
 from fugu.data import Column, Schema, Table
+from fugu.data.kinds import Kind
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
-from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic, UsageError
+from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
-from fugu.laws import Shifted
 from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
-from fugu.queries.answered import Answer, Cell
+from fugu.queries.answered import Answer
 from fugu.queries.believing import Asked, Believed
-from fugu.queries.cells import tabulate
-from fugu.queries.groups import Group, find_groups
+from fugu.queries.cell import Cell
+from fugu.queries.grouped import Group, find_groups
 from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
+from fugu.queries.tables import Counting
 from fugu.scenario.units import require_one_row_each
 from fugu.visible import Json
 
@@ -36,7 +36,7 @@ from fugu.visible import Json
 class Part:
     """One group's exact numbers, in whole steps, the mechanism for them, and what its draw becomes."""
 
-    mechanism: Additive
+    mechanism: Counting
     exact: NDArray[np.float64]
     shown: Callable[[NDArray[np.float64]], list[Cell]]
 
@@ -50,11 +50,13 @@ class Prepared:
     private: Private
     recipe: Json | None
     """What was asked, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    """The columns of a table of counts, each with the labels of its cells; none for other statistics."""
     skipped: tuple[str, ...]
     """Secrets that no row of the reference holds: nothing is promised of them."""
 
     @property
-    def mechanisms(self) -> dict[str, Additive]:
+    def mechanisms(self) -> dict[str, Counting]:
         """The mechanism of each group."""
         return {group: part.mechanism for group, part in self.parts.items()}
 
@@ -62,18 +64,26 @@ class Prepared:
         """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
         if not allowed and any(part.mechanism.noise.scale == 0 for part in self.parts.values()):
             raise NoiselessRelease(
-                f"the other records alone hide each one in a group of {self.statistic}; the exact number would be "
-                "published. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
+                f"{self._hidden_by} in a group of {self.statistic}; the exact number would be published. Say so "
+                "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
             )
+
+    @property
+    def _hidden_by(self) -> str:
+        if self.statistic.tabulated:
+            return "what is believed of one record's cell hides its secret already"
+        return "the other records alone hide each one"
 
     def release(self, allow_no_noise: bool = False) -> Answer:
         """Draw every group, once."""
         self.require_noise(allow_no_noise)
-        cells: list[Cell] = []
-        for part in self.parts.values():
+        shown: dict[str, list[Cell]] = {name: [] for name in self.parts}
+        for name in sorted(self.parts, key=lambda group: float(self.parts[group].mechanism.noise.scale)):
+            part = self.parts[name]  # noise of one scale together, since its tables are made once
             drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
-            cells += part.shown(np.asarray(drawn.values, dtype=np.float64))
-        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe)
+            shown[name] = part.shown(np.asarray(drawn.values, dtype=np.float64))
+        cells = [cell for found in shown.values() for cell in found]
+        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, axes=self.axes)
 
 
 def answer(
@@ -101,10 +111,10 @@ def answer(
     - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one of the same kind.
     - `protect`: as in `Scenario.from_table`. `query`: "mean(chol)", "sum(chol)", "count(smoker=yes)", "histogram(age)"
       or "crosstab(ward, sex)".
-    - `budget`: `Pure`, or `Approx` for counts, sums and means. `bins`: the edges of a histogram of numbers.
+    - `budget`: `Pure` or `Approx`. `bins`: the edges of a histogram of numbers.
     - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
     - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
-    - `allow_no_noise`: True to publish exact numbers where the other records alone hide each one.
+    - `allow_no_noise`: True to publish exact numbers where the beliefs alone hide each record's secret.
     - `public_prior`: True if the reference is the table itself and counts as public knowledge.
     - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns
       counts as.
@@ -121,7 +131,8 @@ def answer(
     prepared = prepare(
         table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
     )
-    return prepared.release(allow_no_noise)
+    came = Kind.of(table)
+    return replace(prepared.release(allow_no_noise), came=came)
 
 
 def prepare(
@@ -154,17 +165,18 @@ def prepare(
             "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
-    recipe = believed.recipe({name: int(group.rows.sum()) for name, group in groups.items()})
+    recipe = believed.recipe({name: len(group.rows) for name, group in groups.items()})
     if statistic.tabulated:
         parts = _tables(believed, private, groups, budget)
-        return Prepared(statistic, parts, private, recipe, believed.skipped)
+        axes = tuple((axis.column, axis.labels) for axis in believed.layout.axes)
+        return Prepared(statistic, parts, private, recipe, axes, believed.skipped)
     sums, how = believed.sums(budget), believed.how
     codes = how.read(reading, private.table)
     parts = {
         name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(name, group))
         for name, group in groups.items()
     }
-    return Prepared(statistic, parts, private, recipe, believed.skipped)
+    return Prepared(statistic, parts, private, recipe, (), believed.skipped)
 
 
 def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
@@ -180,33 +192,21 @@ def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64]
 
 
 def _tables(believed: Believed, private: Private, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Part]:
-    """Histograms and cross-tabulations: changing one record moves at most one count down and one up.
-
-    Coupled, two laws of the whole vector differ by at most 2 in the sum of absolute differences, so Laplace noise of
-    scale 2 / epsilon in every cell gives Pure(epsilon), whatever the beliefs about independent records."""
-    if budget.delta > 0:
-        raise UsageError("histograms and cross-tabulations are released under a pure budget; leave delta out")
-    statistic, stated = believed.statistic, believed.stated
-    labels, place = tabulate(believed.known, private, statistic.columns, believed.asked.bins)
+    """Histograms and cross-tabulations: one record is in one cell, before and after."""
+    found, labels = believed.tables(budget), believed.layout.labels
+    place = believed.layout.places(believed.reading, private.table)
     parts = {}
     for name, group in groups.items():
-        found = calibrate(Shifted(2), Pure(budget.epsilon), grid=1)
-        note = "changing one record changes the counts by at most 2 in all"
-        assert isinstance(found, Additive)
-        context = replace(found.context, assumptions=(*stated, note), unit="one record")
-        told: Json = {"query": str(statistic), "cells": labels, "by": believed.asked.by, "group": name}
-        told |= {"rows": int(group.rows.sum())}
-        sealed = found.certificate.amended(context.assumptions, "one record", private.schema.to_json(), told)
         counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
-        parts[name] = _counts(name, labels, counts, replace(found, context=context, certificate=sealed))
+        parts[name] = _counts(name, labels, counts, found.mechanism(name, group))
     return parts
 
 
-def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Additive) -> Part:
+def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Counting) -> Part:
     half, scale = mechanism.noise.quantile(0.95), float(mechanism.noise.scale)  # counts are whole: nothing is rounded
 
     def shown(drawn: NDArray[np.float64]) -> list[Cell]:
-        found = zip(labels, drawn.tolist(), strict=True)
+        found = zip(labels, drawn.reshape(-1).tolist(), strict=True)
         return [Cell(group, label, v, v - half, v + half, scale) for label, v in found]
 
     return Part(mechanism, counts, shown)

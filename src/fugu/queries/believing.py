@@ -18,11 +18,14 @@ from fugu.documents.disclosure import PRIVATE_NUMBERS, UNPROTECTED
 from fugu.errors import CertificateError
 from fugu.guarantee import Approx, Pure
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.queries.cells import Layout, layout
+from fugu.queries.grouped import Group, known_groups
 from fugu.queries.grouping import require_public_groups
-from fugu.queries.groups import Beliefs, Group, Sums, known_groups
+from fugu.queries.groups import Beliefs, Sums
 from fugu.queries.laws import Mask
 from fugu.queries.records import Coding, coding, require_known
 from fugu.queries.statistic import Statistic
+from fugu.queries.tables import Tables
 from fugu.visible import Json
 
 INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
@@ -94,7 +97,7 @@ class Believed:
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """Secrets without a row in the reference; a table of counts uses no belief, and skips none."""
+        """Secrets without a row in the reference; a table of counts then uses no belief, and skips none."""
         if self.statistic.tabulated:
             return ()
         return tuple(label for label, mask in self.masks.items() if not mask.any())
@@ -114,14 +117,28 @@ class Believed:
         codes = how.read(self.reading, self.known)
         return Sums(codes, self.masks, how.top, budget, self.stated, self.reading, self.asked.by, told)
 
+    @cached_property
+    def layout(self) -> Layout:
+        """The cells of a table of counts."""
+        return layout(self.known, self.reading, self.statistic.columns, self.asked.bins)
+
+    def tables(self, budget: Pure | Approx) -> Tables:
+        """The same for tables of counts."""
+        told: Json = {"query": str(self.statistic), "cells": self.layout.labels}
+        codes = self.layout.places(self.reading, self.known)
+        cells = len(self.layout.labels)
+        return Tables(codes, self.masks, cells, budget, self.stated, self.reading, self.asked.by, told)
+
     def laws(self, groups: Mapping[str, int], budget: Pure | Approx) -> dict[str, Beliefs]:
-        """What is believed of the sum of each group, given how many rows it has."""
-        sums, by = self.sums(budget), self.asked.by
+        """What is believed of the sum of each group, given how many rows it has, or of one record's cell in it."""
+        by = self.asked.by
         known = [("", None)] if by is None else known_groups(self.known, by, list(groups))
-        return {
-            own: sums.beliefs(Group(np.ones(groups[own], dtype=bool), rows))[0]
-            for own, (_, rows) in zip(groups, known, strict=True)
-        }
+        each = {own: Group(np.arange(groups[own]), rows) for own, (_, rows) in zip(groups, known, strict=True)}
+        if self.statistic.tabulated:
+            tables = self.tables(budget)
+            return {own: tables.beliefs(group) for own, group in each.items()}
+        sums = self.sums(budget)
+        return {own: sums.beliefs(group)[0] for own, group in each.items()}
 
     def recipe(self, groups: Mapping[str, int]) -> Json | None:
         """The question and the public sizes of the groups, in JSON types."""

@@ -1,44 +1,80 @@
-"""The cells of a histogram or a cross-tabulation: public labels, and the cell of every private row."""
+"""The cells of a histogram or a cross-tabulation: public labels, and the cell of every row, reference or private."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Table
+from fugu.data import Schema, Table, private
 from fugu.data.cells import OTHER
-from fugu.data.private import Private, label_of
+from fugu.data.private import label_of
 from fugu.errors import BadTable, UsageError
 
 _MOST = 10_000
+Codes = NDArray[np.int64]
 
 
-def tabulate(
-    reference: Table, private: Private, columns: tuple[str, ...], bins: Sequence[float] | None
-) -> tuple[list[str], NDArray[np.int64]]:
-    """Labels of all cells, also the empty ones, and each private row's cell.
+@dataclass(frozen=True)
+class Axis:
+    """One column of a table of counts: the labels of its cells, and how a row finds its own."""
+
+    column: str
+    labels: tuple[str, ...]
+    edges: tuple[float, ...] | None = None
+
+    def places(self, schema: Schema, table: Table) -> Codes:
+        """The cell of every row, the last one where it is in none."""
+        if self.edges is not None:
+            inner = np.asarray(self.edges[1:-1], dtype=np.float64)
+            return np.searchsorted(inner, private.numbers(schema, table, self.column), "right").astype(np.int64)
+        codes = private.places(schema, table, self.column, self.labels[:-1])
+        return np.where(codes < 0, len(self.labels) - 1, codes).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All cells of a table of counts, also the empty ones, and each row's cell: the same function on both tables."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """One label for each cell, the first column varying slowest."""
+        return [" / ".join(parts) for parts in product(*(axis.labels for axis in self.axes))]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells each column has."""
+        return tuple(len(axis.labels) for axis in self.axes)
+
+    def places(self, schema: Schema, table: Table) -> Codes:
+        """The number of each row's cell."""
+        place = np.zeros(len(table), dtype=np.int64)
+        for axis in self.axes:
+            place = place * len(axis.labels) + axis.places(schema, table)
+        return place
+
+
+def layout(reference: Table, schema: Schema, columns: tuple[str, ...], bins: Sequence[float] | None) -> Layout:
+    """The cells that a reference and a schema make.
 
     Categories are those of the schema, or the numbers of the reference, and whatever the private table holds besides
     goes to "(other)": which cells there are says nothing about the private table. Many numbers need edges."""
-    labelled = [_cells(reference, private, column, bins if len(columns) == 1 else None) for column in columns]
-    labels = [" / ".join(parts) for parts in product(*(names for names, _ in labelled))]
-    if len(labels) > _MOST:
-        raise UsageError(f"there would be {len(labels)} cells; at most {_MOST} are released at once")
-    place = np.zeros(len(private), dtype=np.int64)
-    for names, codes in labelled:
-        place = place * len(names) + codes
-    return labels, place
+    found = Layout(tuple(_axis(reference, schema, column, bins if len(columns) == 1 else None) for column in columns))
+    count = int(np.prod(found.shape))
+    if count > _MOST:
+        raise UsageError(f"there would be {count} cells; at most {_MOST} are released at once")
+    return found
 
 
-def _cells(
-    reference: Table, private: Private, column: str, bins: Sequence[float] | None
-) -> tuple[list[str], NDArray[np.int64]]:
-    known = private.schema.fields[column]
+def _axis(reference: Table, schema: Schema, column: str, bins: Sequence[float] | None) -> Axis:
+    known = schema.fields[column]
     if bins is not None:
-        return _binned(private, column, bins)
+        return _binned(schema, column, bins)
     if known.values is None:
         _, found = reference.exact(column).codes(strict=False)
         if known.numeric and len(found) > 50:
@@ -46,15 +82,12 @@ def _cells(
         labels = [label_of(value) for value in found.tolist()]
     else:
         labels = list(known.values)
-    labels = [label for label in labels if label != OTHER]
-    codes = private.places(column, labels)
-    return [*labels, OTHER], np.where(codes < 0, len(labels), codes).astype(np.int64)
+    return Axis(column, (*(label for label in labels if label != OTHER), OTHER))
 
 
-def _binned(private: Private, column: str, bins: Sequence[float]) -> tuple[list[str], NDArray[np.int64]]:
+def _binned(schema: Schema, column: str, bins: Sequence[float]) -> Axis:
     if len(bins) < 2 or any(a >= b for a, b in pairwise(bins)):
         raise UsageError("bins must be at least two increasing edges")
-    if not private.schema.fields[column].numeric:
+    if not schema.fields[column].numeric:
         raise BadTable(f"column {column!r} holds text; bins of numbers do not fit it")
-    codes = np.searchsorted(np.asarray(bins[1:-1], dtype=np.float64), private.numbers(column), "right")
-    return [f"{a:g} to {b:g}" for a, b in pairwise(bins)], codes.astype(np.int64)
+    return Axis(column, tuple(f"{a:g} to {b:g}" for a, b in pairwise(bins)), tuple(float(edge) for edge in bins))

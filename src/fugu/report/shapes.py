@@ -15,6 +15,7 @@ import numpy as np
 
 from fugu.errors import OutOfReach
 from fugu.laws.analytic import Analytic
+from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses, exact_sum
 from fugu.laws.normal import Normal, components
@@ -150,6 +151,29 @@ class Space(Vectors):
                 yield margin._replace(coordinate=j)
 
 
+class Cells(Vectors):
+    """Laws of one record's cell: drawn is the count of each cell, which the record raises by one or not."""
+
+    def limit(self, item: CellFamily, noise: Any) -> float:
+        """What is proved; noise without a bound of its own leaves what the laws tell."""
+        return max((loss.value for loss in pure_bounds(item, noise, Fraction(0))), default=0.0)
+
+    def why_unlimited(self, item: CellFamily, noise: Any) -> str:
+        """Cells that one law lacks, unless noise covers them."""
+        del item
+        return "only" if noise.silent else "tails"
+
+    def margins(self, item: CellFamily, k: int, noise: Any, lattice: Lattice | None) -> Iterator[Margin]:
+        """Every cell by itself: the record is in it, or in another."""
+        pair, label = item.pairs[k], item.labels[k]
+        for j in range(min(item.dimension, _COORDINATES)):
+            each = [(int(law.sum()), int(law[j])) for law in (item.laws[n] for n in pair)]
+            laws = tuple(Masses(np.array([total - held, held]), Fraction(total)) for total, held in each)
+            shown = Family(np.array([0, 1]), laws, ((0, 1),), (label,))
+            for margin in LINE.margins(shown, 0, noise, lattice):
+                yield margin._replace(coordinate=j)
+
+
 class NormalVectors(Vectors):
     """Normal laws of vectors."""
 
@@ -175,7 +199,8 @@ class NormalVectors(Vectors):
 
 
 PICTURES: dict[str, Picture] = {
-    "line": LINE, "smooth": Smooth(), "space": Space(), "normal": NormalVectors(), "sets": Sets()
+    "line": LINE, "smooth": Smooth(), "space": Space(), "normal": NormalVectors(), "sets": Sets(),
+    "cells": Cells(),
 }  # fmt: skip
 NUMBERS: dict[str, Number] = {name: found for name, found in PICTURES.items() if isinstance(found, Number)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fugu.errors import CertificateError
+from fugu.second.cells import is_cells, prove_cells
 from fugu.second.channel import prove_channel
 from fugu.second.correlated import prove_correlated
 from fugu.second.entries import prove_entry
@@ -12,6 +13,7 @@ from fugu.second.lawbased import Item, prove_laws
 from fugu.second.mixed import prove_mixed
 from fugu.second.normals import smooth
 from fugu.second.reading import Drawn, Part, asked, drawn, family, part, rows
+from fugu.second.records import prove_records
 from fugu.second.result import Asked, NotSummed, Second, not_checked
 from fugu.second.sequences import prove_sequence
 
@@ -52,6 +54,8 @@ def _kind(content: Part) -> str:
 
 
 def _additive(content: Part) -> Second:
+    if is_cells(content):
+        return prove_cells(content)
     noise, budget = drawn(content), asked(content)
     return prove_laws(
         [_item(part(found), content, noise, budget) for found in rows(content["families"])], noise, budget
@@ -84,4 +88,5 @@ _KINDS: dict[str, Callable[[Part], Second]] = {
     "channel": prove_channel,
     "sequence": prove_sequence,
     "per-entry": prove_entry,
+    "records": prove_records,
 }

@@ -14,17 +14,20 @@ from fugu.documents.commitment import commit_file, file_sha256, same
 from fugu.documents.document import Document
 from fugu.documents.plain_json import reading
 from fugu.documents.pushed import one_law
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart
 from fugu.errors import BadNoise, CertificateError, FuguError
 from fugu.guarantee import Approx, Pure
+from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
-from fugu.laws.pair import PairsLike
+from fugu.laws.pair import PairsLike, Shifted
 from fugu.queries.believing import asked_of
 from fugu.queries.sequence_beliefs import chain_again
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_json
 from fugu.scenario import Scenario
+from fugu.session.refitting import check_fitted
 from fugu.verifier.given import laws_given
 from fugu.verifier.verdict import Checked, NotChecked, checked
 from fugu.visible import Json
@@ -96,13 +99,12 @@ def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str
 def _statistic(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
     asked, sizes = asked_of(recipe), dict(recipe["groups"])
     believed = asked.of(reference)
-    if believed.statistic.tabulated:
-        raise NotChecked(
-            "a table of counts uses no beliefs: changing one record moves two counts, whatever the reference"
-        )
     budget = next(iter(certificates.values())).budget  # type: ignore[attr-defined]
     odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
     laws = believed.laws(sizes, odds)
+    plain = all(found.runs == "additive" for found in certificates.values())  # type: ignore[attr-defined]
+    if believed.statistic.tabulated and plain and all(isinstance(each[0], Shifted) for each in laws.values()):
+        raise NotChecked("these counts use no beliefs: changing one record moves two of them, whatever the reference")
     _compare({group: (laws[group], found) for group, found in certificates.items()})
 
 
@@ -114,6 +116,12 @@ def _sequence(recipe: Recipe, certificates: Mapping[str, Document], reference: s
         raise CertificateError(f"the chain fitted on this table differs in: {', '.join(differ)}")
 
 
+def _records(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, RecordsCertificate)
+    check_fitted(certificate, recipe, reference)
+
+
 def _training(*_: object) -> None:
     raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
 
@@ -123,6 +131,7 @@ _REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
+    "records": _records,
 }
 
 
@@ -167,11 +176,20 @@ def _distance(one: tuple[Shape, ...], other: tuple[Shape, ...]) -> float:
 def _between(a: Shape, b: Shape) -> float:
     if one_law(a, b):
         return 0.0
+    if isinstance(a, CellFamily) and isinstance(b, CellFamily):
+        return _between_cells(a, b)
     if not isinstance(a, Family) or not isinstance(b, Family) or (a.pairs, a.labels) != (b.pairs, b.labels):
         return float("inf")
     laws = zip(_masses(a), _masses(b), strict=True)
     apart = max(sum(abs(p.get(x, 0.0) - q.get(x, 0.0)) for x in {*p, *q}) / 2 for p, q in laws)
     return max(apart, sys.float_info.min)  # they differ, if only beyond the digits of a double
+
+
+def _between_cells(a: CellFamily, b: CellFamily) -> float:
+    if (a.pairs, a.labels, a.dimension) != (b.pairs, b.labels, b.dimension) or len(a.laws) != len(b.laws):
+        return float("inf")
+    apart = max(float(abs(p / p.sum() - q / q.sum()).sum()) / 2 for p, q in zip(a.laws, b.laws, strict=True))
+    return max(apart, sys.float_info.min)
 
 
 def _masses(family: Family) -> list[dict[object, float]]:

@@ -17,6 +17,7 @@ from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.laws.analytic import Analytic
+from fugu.laws.cells import CellFamily
 from fugu.laws.components import Components
 from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
@@ -29,6 +30,7 @@ _CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
 _SPREAD, _ATOMS = 9.0, 2000
 """A normal law is scored as at most so many atoms within so many standard deviations."""
 _BLOCK = 2_000_000
+_MOST_COUNTS = 200
 
 
 class Contest(ABC):
@@ -220,6 +222,19 @@ def _(item: Family, certificate: Certificate) -> Contest:
     blurred = "the laws are known up to an error only; inputs follow the masses stated" if item.blurred(pair) else ""
     points = item.points[used]
     return Atoms(label, _values(points, certificate), (p[used], q[used]), channel_of(certificate), note=blurred)
+
+
+@_contest.register
+def _(item: CellFamily, certificate: Certificate) -> Contest:
+    """One record alone, as the counts that it makes: others that are known change nothing."""
+    if item.dimension > _MOST_COUNTS:
+        raise UsageError(
+            f"not attackable, because there are {item.dimension} counts, and at most {_MOST_COUNTS} are drawn"
+        )
+    (pair,), (label,) = item.pairs, item.labels
+    p, q = (item.laws[k] / item.laws[k].sum() for k in pair)
+    used = (p > 0) | (q > 0)
+    return Atoms(label, np.eye(item.dimension)[used], (p[used], q[used]), channel_of(certificate))
 
 
 @_contest.register

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.units import published_unit
 from fugu.documents.weakness import WORTHLESS
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.laws.family import Family
 from fugu.laws.set_family import SetFamily
 from fugu.loss.channel.any_belief import any_belief
-from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, tag
 from fugu.report.shell import row, section, stacked
 from fugu.report.views import parts
-from fugu.telling.laws import published_unit
 
 _MOST = 60
 
@@ -50,6 +50,8 @@ def amounts(certificate: Certificate) -> Amounts:
     if certificate.runs == "channel":
         most = max(any_belief(part.certificate.channel) for part, _ in running)
         return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
+    if any(item.shape == "cells" for item in part.certificate.laws):
+        return _of_counts(certificate, error, half)
     if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
         return Amounts(error, half, None, None, None)
     spread = max(item.spread() for item in laws) * step
@@ -57,6 +59,14 @@ def amounts(certificate: Certificate) -> Amounts:
     epsilon = float(certificate.budget.epsilon)
     ordinary = width / epsilon if width and epsilon and math.isfinite(epsilon) else None
     return Amounts(error, half, spread, ordinary, _reach(certificate, width))
+
+
+def _of_counts(certificate: Certificate, error: float, half: float) -> Amounts:
+    """One record moves two counts by one each, so that Laplace noise of scale b gives epsilon = 2 / b to anybody."""
+    epsilon, noise = float(certificate.budget.epsilon), certificate.released_noise
+    ordinary = 2 / epsilon if epsilon and math.isfinite(epsilon) else None
+    limited = noise.name == "laplace" and not noise.silent
+    return Amounts(error, half, None, ordinary, 2 / float(noise.scale) if limited else None)
 
 
 def _reach(certificate: Certificate, width: float) -> float | None:

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fugu.documents.certificate import Certificate
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
+from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.numbers.exact import read_number
-from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.dossier.noise import amounts
-from fugu.report.html import Html, tag
 from fugu.report.shell import section
 
 _MOVED_COUNTS = 2
@@ -42,6 +43,8 @@ def uses_no_beliefs(certificate: Certificate) -> bool:
     A record moves a sum by at most its range, and a table of counts by at most 2 in the sum of absolute differences.
     Laws of anything else may be points apart too; that nothing lies farther apart is then a belief."""
     stated = certificate.body.get("statistic") or {}
+    if certificate.kind == "vector" and "cells" in stated:
+        return any(_farthest(item, certificate) for item in certificate.laws)
     most = _MOVED_COUNTS if "cells" in stated else stated.get("steps")
     lattice = certificate.lattice
     if certificate.kind != "additive" or most is None or lattice is None:
@@ -49,6 +52,20 @@ def uses_no_beliefs(certificate: Certificate) -> bool:
     if "cells" in stated and certificate.released_noise.name != "laplace":
         return False
     return any(gap * lattice.grid >= read_number(most) for item in certificate.laws for gap in _gaps(item))
+
+
+def _farthest(item: Shape, certificate: Certificate) -> bool:
+    """Whether some pair of laws of a record's cell loses as much as any other could: two cells for sure, or, where no
+    delta is allowed and ratios are limited, no cell in common."""
+    if not isinstance(item, CellFamily):
+        return False
+    ratios = certificate.budget.delta == 0 and certificate.released_noise.name == "laplace"
+    for i, j in item.pairs:
+        held = [law > 0 for law in (item.laws[i], item.laws[j])]
+        sure = ratios or all(int(cells.sum()) == 1 for cells in held)
+        if sure and not (held[0] & held[1]).any() and not certificate.released_noise.silent:
+            return True
+    return False
 
 
 def _gaps(item: Shape) -> Iterator[int]:

@@ -1,0 +1,187 @@
+"""`CellLaw`: the law of the cell that one record falls into; `CellFamily`: such laws on the same cells, and pairs.
+
+A histogram counts all records. One record's part of it is the unit vector of its cell, and the others may be anything
+that is independent of the record and its secret, even known: what two laws of the cell lose is what is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import FrozenInstanceError, dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.errors import BadLaw, BadNoise
+from fugu.fixed import fixed
+from fugu.laws.components import Described
+from fugu.laws.masses import Masses, masses
+from fugu.laws.places import Digest
+from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import Real
+
+Counts = NDArray[np.int64]
+
+
+class PairLike(Protocol):
+    """Two laws of the cell of one record, and their label."""
+
+    @property
+    def p(self) -> Any: ...
+    @property
+    def q(self) -> Any: ...
+    @property
+    def label(self) -> str: ...
+
+
+@final
+class CellLaw(Described):
+    """P(a record is in cell k) = weights[k]; published is the number of records in each cell.
+
+    - `weights`: one per cell, two cells or more. Whole numbers are counts, Fractions must sum to 1, floats must be
+      short decimals that sum to 1. A weight of 0 is allowed: the cell is published too.
+
+    Raises `BadLaw` for others. `counts` are whole numbers in the same proportions, read-only.
+
+    >>> CellLaw([3, 1, 0])
+    CellLaw(3 cells)
+    """
+
+    __slots__ = ("counts",)
+
+    counts: Counts
+
+    def __init__(self, weights: Iterable[Real]) -> None:
+        given = weights if isinstance(weights, np.ndarray) else list(weights)
+        if np.ndim(given) != 1 or len(given) < 2:  # type: ignore[arg-type]
+            raise BadLaw("a law of cells has one weight for each of two cells or more")
+        read = masses(given, len(given))
+        if read.parts.dtype != np.int64 or read.total.denominator != 1:
+            raise BadLaw("the weights of cells must be counts, or short decimals or Fractions; these are too long")
+        object.__setattr__(self, "counts", fixed(read.parts.copy()))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be set; make a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be removed")
+
+    def __reduce__(self) -> tuple[type[CellLaw], tuple[Counts]]:
+        return CellLaw, (self.counts,)
+
+    @property
+    def dimension(self) -> int:
+        """How many cells, each a published count."""
+        return len(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CellLaw) and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash(self.counts.tobytes())
+
+    def __repr__(self) -> str:
+        return f"CellLaw({self.dimension} cells)"
+
+
+@dataclass(frozen=True, eq=False)
+class CellFamily:
+    """Laws of one record's cell on the same cells, each as whole-number counts, and the pairs among them."""
+
+    laws: tuple[Counts, ...]
+    pairs: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...]
+    shape: ClassVar[str] = "cells"
+    atoms: ClassVar[bool] = True
+    translates: ClassVar[bool] = False
+    inexact: ClassVar[bool] = False
+    """Whether a law is known up to an error only."""
+    point_masses: ClassVar[bool] = False
+
+    @property
+    def dimension(self) -> int:
+        """How many cells."""
+        return len(self.laws[0])
+
+    @cached_property
+    def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
+        """The pairs whose laws differ, with their labels; the others lose nothing."""
+        labelled = zip(self.pairs, self.labels, strict=True)
+        return tuple((pair, label) for pair, label in labelled if not _same(*(self.laws[k] for k in pair)))
+
+    @property
+    def same(self) -> bool:
+        """Whether no pair differs."""
+        return not self.different
+
+    @property
+    def differing(self) -> int:
+        """How many pairs differ."""
+        return len(self.different)
+
+    def alone(self) -> Iterator[CellFamily]:
+        """Every pair that differs, by itself."""
+        for pair, label in self.different:
+            yield replace(self, pairs=(pair,), labels=(label,))
+
+    def on(self, lattice: Lattice) -> CellFamily:
+        """Itself on the whole numbers: counts are nowhere else."""
+        if lattice.grid != 1 or lattice.origin.denominator != 1:
+            raise BadNoise(f"counts of records are whole numbers, so their grid is 1, got {lattice.grid}")
+        return self
+
+    def push(self, support: NDArray[np.float64]) -> CellFamily:
+        """Refused: counts go out as they are."""
+        del support
+        raise BadNoise("it moves every value to its own atoms, and counts of records have none")
+
+    def numbered(self) -> CellFamily:
+        """Itself: cells have numbers only."""
+        return self
+
+    def differs(self, number: int, other: Any, its: int, comparable: bool) -> bool:
+        """Whether a law is surely not that one of another family."""
+        del comparable
+        return bool(other.shape == self.shape and not _same(self.laws[number], other.laws[its]))
+
+    def masses(self, number: int) -> Masses:
+        """One law, exactly."""
+        return masses(self.laws[number], self.dimension)
+
+    def spread(self) -> float:
+        """A count moves by one."""
+        return 1.0
+
+    def mark(self, digest: Digest) -> None:
+        """Add what is stated to a digest: equal for two calibrations on the same beliefs."""
+        digest.update(b"cells")
+        digest.update(repr(self.pairs).encode())
+        for law in self.laws:
+            digest.update(law.tobytes())
+
+
+def cell_family(pairs: Sequence[PairLike]) -> CellFamily:
+    """All pairs as one family; raises `BadLaw` unless every law is a `CellLaw`."""
+    laws: dict[tuple[int, bool], Counts] = {}
+    place: dict[tuple[int, bool], int] = {}
+    numbered: list[tuple[int, int]] = []
+    for pair in pairs:
+        keys = (id(pair.p), False), (id(pair.q), pair.q is pair.p)
+        for law, key in zip((pair.p, pair.q), keys, strict=True):
+            if not isinstance(law, CellLaw):
+                raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is none")
+            laws[key] = law.counts
+            place.setdefault(key, len(place))
+        numbered.append((place[keys[0]], place[keys[1]]))
+    return CellFamily(tuple(laws.values()), tuple(numbered), tuple(pair.label for pair in pairs))
+
+
+def _same(p: Counts, q: Counts) -> bool:
+    """Whether two laws are one, whatever the totals of their counts."""
+    a, b = int(p.sum()), int(q.sum())
+    if a == b:
+        return bool(np.array_equal(p, q))
+    if not np.allclose(p / a, q / b, rtol=1e-9, atol=0):
+        return False
+    return all(x * b == y * a for x, y in zip(p.tolist(), q.tolist(), strict=True))
