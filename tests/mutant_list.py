@@ -23,6 +23,7 @@ DOOR = "loss/test_door_mutants.py"
 FORGED, KEPT = "mechanism/test_forgeries_mutants.py", "mechanism/test_promises_mutants.py"
 RELEASE, CERTIFICATE = "mechanism/test_release.py", "mechanism/test_certificate.py"
 CONVERT = "guarantee/test_conversion.py"
+RECORDS_FORGED = "verifier/test_record_forgeries.py"
 DIVERGE, COSTS, SHIFTS = "loss/test_renyi_lattice.py", "loss/test_cost.py", "loss/test_shift.py"
 VECTORS = "calibration/test_vector_hunt.py"
 ALLOCATE, HUNTED = (
@@ -1148,4 +1149,42 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["cli/spoken.py", SPOKEN],
     ("a secret taken for an option", "value and name not in _NUMBERS):", "value and name not in OPTIONS):"),
     ("quotes are changed", "made += change(text[done : quoted.start()]) + quoted[0]", "made += change(text[done : quoted.end()])"),
+    ["queries/record_checks.py", RECORDS_FORGED],
+    ("records: charges as stated", "if canonical_json(own) != canonical_json(listed):", NO),
+    ("records: another question's features", "if (said.kind, said.by) != (asked.kind, asked.by) or kinds not in _FEATURES[asked.kind]:", NO),
+    ("records: laws of a few rows", "if any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):", NO),
+    ("records: a secret left out", "if set(law.given) != secrets:", NO),
+    ("records: states beyond the range", "if int(column.min()) < 0 or int(column.max()) > features[name].top:", NO),
+    ("records: assumptions left out", "if missing := set(ASSUMPTIONS).union(left_out) - set(certificate[\"assumptions\"]):", "if missing := set():"),
+    ("records: no law of a group needed", "if not listed:\n                raise", "if not listed:\n                continue\n                raise"),
+    ("records: those who know a group left out", "[{}, *({by: group} for by, group in kind.groups.items()), kind.groups]", "[{}]"),
+    ("records: proofs of smaller charges", "all(charge.own <= found.get(_shape(charge), Fraction(-1)) for charge in load)", "True"),
+    ("records: groups without records", "set(asked.rates) <= there[asked.by])", "True)"),
+    ("records: releases elsewhere are free", "*(c for one in asked for c in one.charges(_group(one, kind), known)), rest]", "*(c for one in asked for c in one.charges(_group(one, kind), known))]"),
+    ("records: the word of others is proof", "return certificate.elsewhere > 0 or any(asked.kind == OUTSIDE for asked in certificate.questions)", "return False"),
+    ["queries/record_proof.py", RECORDS_FORGED],
+    ("records: missing proofs", "            if not fitting:\n                raise", "            if not fitting:\n                continue\n                raise"),
+    ("records: stated epsilons believed", "known[k] = exact(check(law.states, law.given[s], law.given[t], priced[step.load], step.proof))", "known[k] = exact(step.epsilon)"),
+    ("records: plain types are free", "own_of(load) for kind, load in loads(certificate) if _plain(kind, load)", "ZERO for kind, load in loads(certificate) if _plain(kind, load)", f"{RECORDS_FORGED}::test_plain_records_cost_the_sum_of_their_epsilons"),
+    ["queries/session_certificate.py", RECORDS_FORGED],
+    ("records: features under any name", "if any(feature.name != name for name, feature in found.items()):", NO),
+    ["verifier/kinds/records.py", RECORDS_FORGED],
+    ("records: spent below the proof", "if certificate.spent < proved.least or", "if"),
+    ("records: the second promise lowered", "if certificate.any_belief < own:", NO),
+    ["second/records.py", RECORDS_FORGED],
+    ("second: plans that leave out a state", "if any(mass and not size for mass, size in zip(self.p, sizes, strict=True)):", NO),
+    ("second: plans that end nowhere", "holds = high <= spent <= budget.epsilon and", "holds = spent <= budget.epsilon and"),
+    ["second/record_reading.py", RECORDS_FORGED],
+    ("second: half a histogram", "own = 2 * rates[0]", "own = rates[0]"),
+    ("second: thin laws", "sum(found) < _THIN:", "sum(found) < 1:"),
+    ("second: laws of groups left out", "if not wanted <= laws.keys():", NO),
+    ["auditing/outside/answers.py", "cli/test_records_release.py"],
+    ("records: answers that nobody charged", "raise CertificateError(f\"the published file answers {query[:80]!r}, which the certificate does not charge\")", "continue"),
+    ("records: another draw than the ledger's", "if [_key(c.group, c.cell, c.value, c.low, c.high) for c in made] != [_key(*line[1:]) for line in own]:", NO),
+    ["session/refitting.py", "cli/test_records_release.py"],
+    ("records: laws of any reference", "if found is None or _counts(found) != _counts(stated):", NO),
+    ["cli/charging.py", "cli/test_records_release.py"],
+    ("records: the routes mix", "if opened is None or opened == records:", "if True:"),
+    ["cli/routes.py", "cli/test_records_release.py"],
+    ("records: delta by the records route", "if read_number(self.delta) != 0:", NO),
 ]  # fmt: skip
