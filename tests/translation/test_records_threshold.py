@@ -195,11 +195,12 @@ def test_nothing_and_infinity():
 
 def test_a_state_that_ties_in_doubles_is_decided_exactly():
     """Two ratios a few roundings apart: for a large epsilon the set of the larger one alone is the best."""
-    p, q = counts(3, 3 * 10**14 + 1, 0), counts(2, 2 * 10**14, 10**14)
+    p, q = counts(3, 3 * 10**15 + 1, 0), counts(2, 2 * 10**15, 10**15)
     assert pytest.approx(3 / 2, rel=1e-14) == p[1] / q[1] != 3 / 2
     for epsilon in (1, 40, 300):
         with mp.workdps(300):
             rounded_up(worth(p, q, epsilon), over_all_sets(p, q, epsilon))
+    rounded_up(worth(p, q, math.inf), mp.log(real(Fraction(int(p[1]) * int(q.sum()), int(q[1]) * int(p.sum())))))
 
 
 @pytest.mark.parametrize("bad", [[], [0, 0], [-1, 2], [2**53, 0], [2**62, 2**62]])

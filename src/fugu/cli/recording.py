@@ -86,6 +86,8 @@ class RecordsAsked:
             "what": "records",
             "questions": [_question(asked) for asked in self.questions],
             "protect": certificate["protect"],
+            "epsilon": str(as_fraction(self.epsilon)),
+            **({} if self.weights is None else {"weights": _weights(self.weights)}),
             "unit": self.unit,
             "schema": None if self.schema is None else self.schema.to_json(),
             "rows": sum(kind.rows for kind in certificate.types),
@@ -142,6 +144,10 @@ def _going(asked: RecordsAsked, certificate: RecordsCertificate, data: str) -> O
         skipped=tuple(certificate["skipped"]),
         beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
     )  # fmt: skip
+
+
+def _weights(told: Sequence[Real] | str) -> list[str] | str:
+    return told if isinstance(told, str) else [str(as_fraction(weight)) for weight in told]
 
 
 def _question(asked: Asked) -> Json:
