@@ -167,6 +167,16 @@ def test_two_gaussian_histograms_are_not_one_of_a_smaller_scale():
     assert twice == pytest.approx(3.76e-4, rel=2e-3) and once == pytest.approx(6.03e-5, rel=2e-3)
 
 
+def test_the_door_proves_gaussian_counts_and_no_less_noise():
+    p, q = [5, 3, 2], [2, 3, 5]
+    pair = fugu.LawPair(CellLaw(p), CellLaw(q), "a vs b")
+    certificate = fugu.calibrate(pair, fugu.Approx(0.3, 0.01), noise="gaussian").certificate
+    sigma = float(certificate.noise.scale)
+    low, high = delta(p, q, gaussian(sigma, 30), 0.3)
+    assert low <= fugu.delta(certificate.noise, pair, 0.3) <= high * (1 + 1e-6) <= 0.01 * (1 + 1e-5)
+    assert fugu.delta(fugu.Gaussian(0.9 * sigma, grid=1), pair, 0.3) > 0.01  # the stated wrong version: a tenth less
+
+
 @pytest.mark.parametrize("epsilon", [0, Fraction(1, 10**6), Fraction(30), Fraction(900)])
 def test_extreme_budgets_and_scales(epsilon):
     p, q = np.array([5, 3, 0, 2]), np.array([2, 3, 5, 0])
