@@ -8,13 +8,16 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "guarantee", "noise",
-    "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents", "scenario", "mechanism",
-    "calibration", "queries", "sequences", "training", "iterate", "telling", "verifier", "ledger", "publication",
-    "auditing", "papers", "report", "examples", "cli",
+    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "drawing",
+    "guarantee", "noise", "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents",
+    "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate", "telling",
+    "verifier", "ledger", "session", "publication", "auditing", "papers", "report", "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 500, 300
 LONG = {
+    "ledger/ledger.py": "the one class behind every ledger, with what it promises written beside it",
+    "auditing/release_attack/contest.py": "one contest for each shape of laws, and how each is entered",
+    "documents/certificate.py": "the one class behind every certificate with laws",
     "scenario/scenario.py": "the one class behind every scenario; each way to make one lists what it takes",
     "translation/contraction/scalar.py": "one recursion with one number for all pairs, with and without a start",
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison as Comparison
     from fugu.calibration.plan import plan as plan
     from fugu.calibration.rows import rows_needed as rows_needed
+    from fugu.calibration.usable import usable as usable
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from fugu.priors.gaussian_field import GaussianField as GaussianField
     from fugu.priors.hidden import HiddenMarkov as HiddenMarkov
     from fugu.priors.joint import JointTable as JointTable
+    from fugu.priors.records import Records as Records
     from fugu.queries.answered import Answer as Answer
     from fugu.queries.answering import answer as answer
     from fugu.queries.column import release_column as release_column
@@ -80,11 +82,14 @@ if TYPE_CHECKING:
     from fugu.scenario.swap import swap_counts as swap_counts
     from fugu.scenario.swap import swap_shift as swap_shift
     from fugu.scenario.swap_monte import swap_sigma as swap_sigma
+    from fugu.session.answers import SessionAnswer as SessionAnswer
+    from fugu.session.session import Session as Session
     from fugu.translation import dp_budget as dp_budget
     from fugu.translation.influence import influence as influence
     from fugu.translation.translate import translate as translate
     from fugu.transport.closeness import closeness as closeness
     from fugu.transport.wasserstein import wasserstein as wasserstein
+    from fugu.utility.usable import Usable as Usable
     from fugu.verifier.verdict import Verdict as Verdict
     from fugu.verifier.verify import verify as verify
 
@@ -123,13 +128,17 @@ _ROOMS = {
     "NormalMixture": "laws",
     "PerEntryDP": "mechanism.per_entry",
     "Pure": "guarantee",
+    "Records": "priors.records",
     "Release": "mechanism.release",
     "ReleaseDocument": "documents.release",
     "Renyi": "guarantee",
     "RenyiCurve": "guarantee",
     "Scenario": "scenario",
     "Schema": "data",
+    "Session": "session.session",
+    "SessionAnswer": "session.answers",
     "Shifted": "laws",
+    "Usable": "utility.usable",
     "Verdict": "verifier",
     "answer": "queries.answering",
     "attack": "auditing",
@@ -158,6 +167,7 @@ _ROOMS = {
     "swap_shift": "scenario.swap",
     "swap_sigma": "scenario.swap_monte",
     "translate": "translation",
+    "usable": "calibration.usable",
     "verify": "verifier",
     "wasserstein": "transport",
     "winf_ball": "laws.sets",

@@ -40,12 +40,12 @@ def path(tmp_path):
 def test_show_lists_budgets_and_requests(path):
     code, text = run("show", path)
     assert code == 0
-    for words in ("visits [north]", "spent Pure(epsilon=0.75), left Pure(epsilon=0.25)", "refused", "tuesday",
+    for words in ("visits [north]", "spent epsilon 0.75, left epsilon 0.25", "refused", "tuesday",
                   "before translation"):  # fmt: skip
         assert words in text
     told = json.loads(run("show", path, "--json")[1])
     by_name = {found["name"]: found for found in told["data sets"]}
-    assert by_name["visits [north]"]["left"] == "Pure(epsilon=0.25)"
+    assert by_name["visits [north]"]["left"] == {"kind": "Pure", "epsilon": 0.25, "delta": 0}
     assert by_name["steps"]["left"] is None and by_name["steps"]["prior"]
     assert [(r["request"], r["state"]) for r in told["requests"]] == [
         ("monday", "settled"), ("tuesday", "refused"), ("all", "settled"),

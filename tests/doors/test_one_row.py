@@ -33,14 +33,18 @@ from release_files import document_of, public_part
 
 SRC = Path(fugu.__file__).parent
 HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_training_doors.py"
+SESSIONS = "test_session_doors.py"
 DOORS = {
     "queries/column.py:open_column": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
     "queries/answering.py:prepare": HERE,
+    "queries/table_belief.py:example": SESSIONS,
+    "session/opening.py:open_table": SESSIONS,
     "data/sequences.py:open_sequences": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
     "training/inputs.py:read": TRAINING,
+    "training/transformers.py:_opened": "test_transformer_doors.py",
     "cli/train_data.py:rows": TRAINING,
 }
 """Every function that opens private data, and where one record of it is replaced."""

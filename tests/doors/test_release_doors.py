@@ -22,7 +22,7 @@ EXAMPLES = "src/fugu/examples/"
 TODAY, LAST = EXAMPLES + "clinic_today.csv", EXAMPLES + "clinic_reference.csv"
 COLUMN = ("--publish", "chol", "--protect", "smoker", "--unit", "patient", "--epsilon", "0.5", "--reference", LAST)
 MEANS = ("--query", "mean(chol)", "--by", "ward", "--bounds", "100,300", "--step", "5", "--protect", "smoker",
-         "--epsilon", "0.5", "--reference", LAST)  # fmt: skip
+         "--epsilon", "0.5", "--reference", LAST, "--route", "law")  # fmt: skip
 
 
 def run(*args):

@@ -29,8 +29,8 @@ class Case:
     def command(self) -> list[str]:
         """The whole command line."""
         more = ["-o", str(self.published)]
+        more += ["--no-ledger"] if self.ledger is None else ["--ledger", str(self.ledger)]
         if self.words[0] == "release":
-            more += ["--no-ledger"] if self.ledger is None else ["--ledger", str(self.ledger)]
             more += ["--public-prior"] if self.reference is None else []
         if self.reference is not None:
             more += ["--reference", str(self.reference)]
@@ -45,7 +45,7 @@ class Case:
 def column(rng: random.Random, folder: Path) -> Case:
     """One column, row by row."""
     people = People.drawn(rng)
-    words = ["--publish", people.names[1], *_protected(rng, people), *_budget(rng, renyi=True)]
+    words = ["--publish", people.names[1], *protected(rng, people), *_budget(rng, renyi=True)]
     shape = rng.random()
     if shape < 0.12:
         words[1] = people.names[2]
@@ -56,10 +56,10 @@ def column(rng: random.Random, folder: Path) -> Case:
         words += ["--prior", rng.choice(("gaussian", "gaussian", "mixture", "shared"))]
         if words[-1] == "shared" or (words[-1] == "mixture" and rng.random() < 0.5):
             words += ["--components", rng.choice(("1", "2"))]
-    words += _some(rng, 0.35, "--noise", ("laplace", "gaussian"))
-    words += _some(rng, 0.15, "--method", ("exact", "wasserstein", "closeness", "relaxed", "transport", "l1"))
-    words += _some(rng, 0.1, "--grid", ("0.5", "1", "1/3", "0.001"))
-    return _asked(rng, folder, people, words)
+    words += some(rng, 0.35, "--noise", ("laplace", "gaussian"))
+    words += some(rng, 0.15, "--method", ("exact", "wasserstein", "closeness", "relaxed", "transport", "l1"))
+    words += some(rng, 0.1, "--grid", ("0.5", "1", "1/3", "0.001"))
+    return asked(rng, folder, people, words)
 
 
 def statistic(rng: random.Random, folder: Path) -> Case:
@@ -71,7 +71,7 @@ def statistic(rng: random.Random, folder: Path) -> Case:
         f"sum({value})", f"mean({value})", f"mean({value})", f"histogram({level})", f"histogram({value})",
         f"crosstab({level}, {secret})",
     ))  # fmt: skip
-    words = ["--query", query, *_protected(rng, people)[:2], *_budget(rng, renyi=False)]
+    words = ["--query", query, *protected(rng, people)[:2], *_budget(rng, renyi=False)]
     if query.startswith(("histogram", "crosstab")) and rng.random() < 0.9:
         words = words[:6]  # tables of counts are for pure budgets
     words += ["--by", group] if rng.random() < 0.45 else []
@@ -80,7 +80,7 @@ def statistic(rng: random.Random, folder: Path) -> Case:
         words += [] if rng.random() < 0.1 else ["--bounds", f"0,{top:.10g}"]
         words += [] if rng.random() < 0.5 else ["--step", f"{people.unit:.10g}"]
         words += ["--bins", f"0,{top / 2:.10g},{top:.10g}"] if query.startswith("histogram") else []
-    return _asked(rng, folder, people, words)
+    return asked(rng, folder, people, words)
 
 
 def sequence(rng: random.Random, folder: Path) -> Case:
@@ -89,20 +89,20 @@ def sequence(rng: random.Random, folder: Path) -> Case:
     states = ("1", "2", "5", "9") if numbers else ("home", "work", "süd", "a b")
     states = states[: rng.choice((2, 3, 4))]
     names = ("user", "time", "place") if rng.random() < 0.7 else ("gebruiker id", "ζ", "état")
-    asked = (f"mean({names[2]})", f"sum({names[2]})") if numbers else (
+    queries = (f"mean({names[2]})", f"sum({names[2]})") if numbers else (
         "top1", "top2", "histogram", f"count({states[0]})", "transitions", "histogram")  # fmt: skip
     kernel, steps = kernel_of(rng, len(states)), rng.choice((2, 5, 12, 40))
     private = walks(rng, states, rng.choice((1, 3, 12)), steps, kernel)
     public = walks(rng, states, rng.choice((1, 8, 25)), steps, kernel)
     if rng.random() < 0.2:
         private[0][2] = rng.choice(("moon", "", "7"))
-    words = ["release", "--query", rng.choice(asked), "--by", names[0], "--order", names[1], "--state", names[2],
+    words = ["release", "--query", rng.choice(queries), "--by", names[0], "--order", names[1], "--state", names[2],
              "--epsilon", rng.choice(EPSILONS)]  # fmt: skip
-    words += _some(rng, 0.4, "--smoothing", ("0.5", "1"))
-    words += _some(rng, 0.4, "--start", ("any", "stationary", "fitted"))
-    words += _some(rng, 0.15, "--length", (str(steps + 5),))
+    words += some(rng, 0.4, "--smoothing", ("0.5", "1"))
+    words += some(rng, 0.4, "--start", ("any", "stationary", "fitted"))
+    words += some(rng, 0.15, "--length", (str(steps + 5),))
     words += ["--bounds", rng.choice(("0,10", "1,5"))] if numbers and rng.random() < 0.5 else []
-    words += _some(rng, 0.1, "--other", (states[-1],))
+    words += some(rng, 0.1, "--other", (states[-1],))
     reference = write(folder / "ref.csv", names, public)
     data = write(folder / "data.csv", names, private)
     return _kept(rng, Case(tuple(words), folder, data, folder / "pub" / "out.csv", reference))
@@ -118,14 +118,14 @@ def training(rng: random.Random, folder: Path) -> Case:
     words += ["--model", rng.choice(("logistic", "svc"))] if target == "high" else []
     words += ["--order", "time", "--prior", rng.choice(("independent", "ar1:0.3", "mixing:0.3", "group"))]
     words += ["--epsilon", rng.choice(("0.5", "2", "8")), "--delta", rng.choice(("1e-5", "1e-3"))]
-    words += _some(rng, 0.3, "--private", ("features", "target"))
-    return Case(tuple(words), folder, data, folder / "pub" / "model.json")
+    words += some(rng, 0.3, "--private", ("features", "target"))
+    return _kept(rng, Case(tuple(words), folder, data, folder / "pub" / "model.json"))
 
 
 def public_prior(rng: random.Random, folder: Path) -> Case:
     """Beliefs of the private table itself, which are withheld."""
-    asked = rng.choice((column, column, statistic, sequence))(rng, folder)
-    return replace(asked, reference=None)
+    case = rng.choice((column, column, statistic, sequence))(rng, folder)
+    return replace(case, reference=None)
 
 
 def degenerate(rng: random.Random, folder: Path) -> Case:
@@ -138,8 +138,8 @@ def degenerate(rng: random.Random, folder: Path) -> Case:
     epsilon = rng.choice(("0.001", "20", "1", "0.5", "20", "1e-9", "0", "-1", "700"))
     words = ["--publish", people.names[1]] if rng.random() < 0.5 else [
         "--query", f"mean({people.names[1]})", "--bounds", rng.choice(("0,1", "0,1e13", "3,3", "-5,50"))]  # fmt: skip
-    words += ["--protect", people.names[0], "--epsilon", epsilon, *_some(rng, 0.3, "--delta", ("1e-9", "0.5", "0.9"))]
-    return _asked(rng, folder, people, words, sizes=(1, 1, 2, 12))
+    words += ["--protect", people.names[0], "--epsilon", epsilon, *some(rng, 0.3, "--delta", ("1e-9", "0.5", "0.9"))]
+    return asked(rng, folder, people, words, sizes=(1, 1, 2, 12))
 
 
 KINDS: dict[str, Callable[[random.Random, Path], Case]] = {
@@ -153,7 +153,7 @@ KINDS: dict[str, Callable[[random.Random, Path], Case]] = {
 """The kinds that have a command, and how a case of each is drawn into an empty folder."""
 
 
-def _protected(rng: random.Random, people: People) -> list[str]:
+def protected(rng: random.Random, people: People) -> list[str]:
     if rng.random() < 0.15:
         return ["--protect", people.names[4] + rng.choice((">=50", ":30,60"))]
     pairs = ["--pairs", rng.choice(("adjacent", "all", ":".join(people.secrets[:2])))] if rng.random() < 0.2 else []
@@ -169,11 +169,11 @@ def _budget(rng: random.Random, renyi: bool) -> list[str]:
     return words
 
 
-def _some(rng: random.Random, share: float, option: str, values: tuple[str, ...]) -> list[str]:
+def some(rng: random.Random, share: float, option: str, values: tuple[str, ...]) -> list[str]:
     return [option, rng.choice(values)] if rng.random() < share else []
 
 
-def _asked(
+def asked(
     rng: random.Random, folder: Path, people: People, words: list[str], sizes: tuple[int, ...] = (1, 5, 20, 60, 150)
 ) -> Case:
     words = ["release", *words]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whole_asking import Case
+from whole_beliefs import more_rows, surer
 
 import fugu
 from fugu.documents.document import digest_of
@@ -36,7 +37,7 @@ def changes(rng: random.Random, certificate: Path, case: Case | None) -> dict[st
     document = json.loads(certificate.read_text())
     bodies = _bodies(document, certificate)
     found: dict[str, Callable[[], Forged]] = {}
-    for name, edit in (("noise", less_noise), ("budget", less_budget), ("stated loss", less_stated)):
+    for name, edit in EDITS.items():
         places = [k for k, body in enumerate(bodies) if edit(body) is not None]
         if places:
             found[name] = _forging(certificate, document, bodies, rng.choice(places), edit)
@@ -106,6 +107,16 @@ def less_stated(body: Body) -> Body | None:
     return forged
 
 
+EDITS: dict[str, Callable[[Body], Body | None]] = {
+    "noise": less_noise,
+    "budget": less_budget,
+    "stated loss": less_stated,
+    "surer": surer,
+    "more rows": more_rows,
+}
+"""Edits of one certificate by name."""
+
+
 def _parts(body: Body) -> Iterator[Body]:
     """The certificates in a mixture, or the only one."""
     if body["kind"] != "mixed":
@@ -123,6 +134,8 @@ def _shrunk(noise: Body) -> bool:
             noise[name], changed = str(Fraction(49, 50) * read_number(noise[name])), True
     for k, scale in enumerate(noise.get("scales", ())):
         noise["scales"][k], changed = str(Fraction(49, 50) * read_number(scale)), True
+    if sum(floor := [int(part) for part in noise.get("floor", ())]):  # what a channel publishes whatever the value
+        noise["floor"], changed = [str(part * 9 // 10) for part in floor], True
     return changed
 
 
@@ -189,10 +202,12 @@ def _put(certificate: Path, document: Body, bodies: list[Body]) -> None:
 
 
 def _digit(path: Path, rng: random.Random) -> Forged:
-    """One digit of a file is another one."""
+    """One digit of a file is another one; of a file of names, the last letter."""
     text = path.read_text(encoding="utf-8")
-    place = rng.choice([k for k, sign in enumerate(text) if sign.isdigit()])
-    path.write_text(f"{text[:place]}{(int(text[place]) + 1) % 10}{text[place + 1 :]}", encoding="utf-8")
+    places = [k for k, sign in enumerate(text) if sign.isdigit()]
+    place = rng.choice(places) if places else len(text.rstrip()) - 1
+    other = str((int(text[place]) + 1) % 10) if places else chr(ord(text[place]) ^ 1)
+    path.write_text(f"{text[:place]}{other}{text[place + 1 :]}", encoding="utf-8")
     return {}
 
 

@@ -138,4 +138,15 @@ _A_DIGIT_LESS = (
     Change("*/calibrate/*", "noise.tail", _DECIMAL, "<bound method *"),
 )  # fmt: skip
 
-EXPECTED: tuple[Change, ...] = (*_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS, *_EVERY_SHAPE, *_A_DIGIT_LESS)
+_WORSE_ORDER = "relaxed-paper takes the order of a pair that needs more, so the order of a file changes nothing"
+_OWN_SCALE = "the theorem's own scale is shown beside what is released"
+_TABLES = (
+    Change("*/calibrate/*/relaxed-paper", "*", _WORSE_ORDER),
+    Change("*/compare*", "rows.relaxed-paper laplace.*", _WORSE_ORDER),
+    *(Change("normal*/compare*", f"rows.{method} laplace.note", _OWN_SCALE, "the theorem's own scale is *")
+      for method in ("gaussian-prior", "gaussian-prior-lambert", "mixture-coupling")),
+)  # fmt: skip
+
+EXPECTED: tuple[Change, ...] = (
+    *_REFUSALS, *_LOSSES, *_CERTIFICATES, *_COMPARISONS, *_EVERY_SHAPE, *_A_DIGIT_LESS, *_TABLES,
+)  # fmt: skip

@@ -23,11 +23,11 @@ from fugu.priors.forgetting import Windowed
 from fugu.priors.groups import DependentGroups, IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
-from fugu.priors.prior import Belief, Curved, Prior, Quilted, Several
+from fugu.priors.prior import Belief, Curved, Prior, Quilted, Recorded, Several
 from fugu.priors.skipped import skipped
 from fugu.training.reading import prior_from, prior_of
 
-BASES = (Belief, Several, Coupled, Windowed)
+BASES = (Belief, Several, Recorded, Coupled, Windowed)
 OPTIONAL = ("opacus", "torch_objects")
 
 
@@ -49,6 +49,9 @@ def translates(prior):
 
 
 TRANSLATED = [p for p in PRIORS if translates(p.values[0])]
+RECORDED = [p for p in PRIORS if isinstance(p.values[0], Recorded)]
+TIED = [p for p in TRANSLATED if p not in RECORDED]
+"""Entries say something about each other: a release is worth more than its epsilon for each entry, not less."""
 COUPLED = [p for p in PRIORS if isinstance(p.values[0], Coupled)]
 
 
@@ -56,7 +59,7 @@ def test_the_rooms_hold_what_they_should():
     names = {x.__name__ for x in CLASSES}
     assert names >= {"MarkovChain", "ChainSet", "BayesianNetwork", "JointTable", "HiddenMarkov", "GaussianField"}
     assert names >= {"AR1", "Correlated", "TruncatedAR1", "Independent", "Groups", "WorstCase", "DependentGroups"}
-    assert names >= {"IndependentBlocks", "Mixing", "Chained", "ContractingChains", "Joint"}
+    assert names >= {"IndependentBlocks", "Mixing", "Chained", "ContractingChains", "Joint", "Records"}
     for name in fugu.iterate.__all__:
         thing = getattr(fugu.iterate, name)
         assert not (isinstance(thing, type) and issubclass(thing, Belief)) or thing in CLASSES
@@ -105,7 +108,7 @@ def test_its_curve_never_rises_and_ends_at_nothing(prior):
     assert capped(1) == values[0] and capped(curve.length) == 0
 
 
-@pytest.mark.parametrize("prior", TRANSLATED)
+@pytest.mark.parametrize("prior", TIED)
 def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(prior):
     curve = fugu.influence(prior)
     assert fugu.translate(prior, 0) == 0 and fugu.translate(prior, math.inf) == math.inf
@@ -124,12 +127,31 @@ def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(pr
         before = worth
 
 
-@pytest.mark.parametrize("prior", TRANSLATED)
+@pytest.mark.parametrize("prior", TIED)
 def test_the_budget_is_the_inverse_of_the_translation(prior):
     for epsilon in (0.1, 1.0, 3.0):
         own = fugu.dp_budget(prior, epsilon)
         assert 0 < own <= epsilon and fugu.translate(prior, own) <= epsilon
         assert own == epsilon or fugu.translate(prior, own * (1 + 1e-9)) > epsilon
+
+
+@pytest.mark.parametrize("prior", RECORDED)
+def test_independent_records_are_worth_no_more_than_their_epsilon(prior):
+    assert fugu.translate(prior, 0) == 0 and fugu.influence(prior).points == [(1, 0)]
+    before = 0.0
+    for epsilon in (0.01, 0.1, 0.5, 2.0):
+        worth = fugu.translate(prior, epsilon)
+        assert before < worth <= epsilon and worth <= fugu.translate(prior, math.inf)
+        assert fugu.translate(prior, fugu.Pure(epsilon)) == fugu.Pure(worth)
+        assert fugu.translate(prior, fugu.Approx(epsilon, 0)) == fugu.Approx(worth, 0)
+        assert fugu.translate(prior, fugu.Renyi(math.inf, epsilon)) == fugu.Renyi(math.inf, worth)
+        assert fugu.translate([prior, prior], epsilon) == fugu.translate({"a": prior}, epsilon) == worth
+        wide, narrow = fugu.translate(prior, fugu.Approx(epsilon, 1e-3)), fugu.translate(prior, fugu.Renyi(2, epsilon))
+        assert wide.epsilon == worth and 0 <= wide.delta <= 1e-3 and 0 < narrow.epsilon <= epsilon
+        own = fugu.dp_budget(prior, epsilon)
+        assert own >= epsilon and fugu.translate(prior, own) <= epsilon < fugu.translate(prior, own * (1 + 1e-9))
+        assert fugu.dp_budget([prior, prior], epsilon) == own
+        before = worth
 
 
 @pytest.mark.parametrize("prior", [p for p in PRIORS if p not in TRANSLATED])

@@ -159,7 +159,7 @@ def test_statistics_read_back_as_they_were_written():
 
 
 def test_the_command_line_answers_by_group(tmp_path):
-    options = "--query mean(chol) --by ward --protect smoker --epsilon 0.5 --bounds 100,300 --step 5 --json"
+    options = "--query mean(chol) --by ward --protect smoker --epsilon 0.5 --bounds 100,300 --step 5 --route law --json"
     args = ["release", TODAY, *options.split(), "--reference", REFERENCE, "-o", str(tmp_path / "m.csv")]
     done = CliRunner().invoke(cli.app, args)
     assert done.exit_code == 0, done.exception

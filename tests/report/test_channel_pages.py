@@ -8,8 +8,8 @@ import pytest
 
 import fugu
 from fugu import Box, Discrete, LawPair, Pure, optimal_channel
+from fugu.drawing.charts import Heat
 from fugu.report import page
-from fugu.report.charts import Heat
 from fugu.report.shell import sheet
 
 EVIL = "<script>alert(1)</script>"

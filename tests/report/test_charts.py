@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fugu.report.charts import Axis, Bar, Bars, Chart, Heat, Level, Line, Note, Panel, Points, Rows, figure, padded
-from fugu.report.charts.axis import log_ticks, straight_ticks
-from fugu.report.charts.paths import NEAR, path, specks, thinned
-from fugu.report.charts.widths import SIZE, width_of, wrapped
-from fugu.report.text import factor, least
+from fugu.drawing.charts import Axis, Bar, Bars, Chart, Heat, Level, Line, Note, Panel, Points, Rows, figure, padded
+from fugu.drawing.charts.axis import log_ticks, straight_ticks
+from fugu.drawing.charts.paths import NEAR, path, specks, thinned
+from fugu.drawing.charts.widths import SIZE, width_of, wrapped
+from fugu.drawing.text import factor, least
 
 WIDTHS = (340.0, 760.0)
 ends = st.tuples(

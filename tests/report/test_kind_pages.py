@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 import fugu
 from fugu import PerEntryDP
 from fugu.cli.app import app
+from fugu.drawing.text import factor
 from fugu.iterate import LinearRegression
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
 from fugu.report import page
 from fugu.report.kinds import PAGES
 from fugu.report.kinds.query_noise import describe, noise_of
-from fugu.report.text import factor
 from fugu.verifier.kinds import KINDS
 
 STATES = States(["a", "b", "c"])

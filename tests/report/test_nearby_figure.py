@@ -5,8 +5,8 @@ import pytest
 
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
+from fugu.drawing.charts.paths import path
 from fugu.report import page, words
-from fugu.report.charts.paths import path
 from fugu.report.facts import REMAINDER, facts
 from fugu.report.nearby import Curve, curve, nearby_caption, nearby_figure
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import fugu
+from fugu.drawing.text import percent
 from fugu.errors import UsageError
 from fugu.report import page, write
 from fugu.report.figures import laws_figure, ratio_figure
 from fugu.report.sections import Story
 from fugu.report.shell import sheet
-from fugu.report.text import percent
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
 EVIL = "<script>alert(1)</script>\"'><img src=http://evil.example/x>"
@@ -81,7 +81,8 @@ def student():
 
 def test_sections_come_in_order(student):
     titles = [html.unescape(t) for t in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", own(student))]
-    assert titles == ["Privacy report", "What this means", "What the values look like, secret by secret",
+    assert titles == ["Privacy report", "What this means", "Is it usable",
+                      "What the values look like, secret by secret",
                       "How much a single value gives away", "If the beliefs are not quite right",
                       "How the noise was chosen", "What it rests on, and what is not promised",
                       "Signature"]  # fmt: skip

@@ -13,8 +13,8 @@ from browser import WHY_NOT, chromium
 
 import fugu
 from fugu.cli.influence import _page
+from fugu.drawing.html import Html, escaped, joined, tag
 from fugu.report import page
-from fugu.report.html import Html, escaped, joined, tag
 from fugu.report.shell import whole_page
 from fugu.report.trade_page import trade_page
 

@@ -8,8 +8,8 @@ import pytest
 import fugu
 from fugu.auditing.property_attack import property_attack
 from fugu.calibration.offer import Wishes
+from fugu.drawing.charts import Bars, Line, Whiskers
 from fugu.errors import NotProvable, UsageError
-from fugu.report.charts import Bars, Line, Whiskers
 from fugu.report.property import attack_figure, error_figure, property_page
 from fugu.report.property_facts import at_tolerance, best, error_of, method_lines, swap_figure, sweep
 

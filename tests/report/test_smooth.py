@@ -10,12 +10,12 @@ from scipy.stats import norm
 
 import fugu
 from fugu.cli import picture
+from fugu.drawing.text import factor, number, percent
 from fugu.laws import Discrete
 from fugu.report import captions, curves, page, words
 from fugu.report.facts import facts
 from fugu.report.kernels import KERNELS
 from fugu.report.methods import methods
-from fugu.report.text import factor, number, percent
 from fugu.report.views import parts, views
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"

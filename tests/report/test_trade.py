@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, compare
 from fugu.calibration.comparison import Comparison, Row
 from fugu.cli.app import app
-from fugu.report.html import escaped
-from fugu.report.text import number
+from fugu.drawing.html import escaped
+from fugu.drawing.text import number
 from fugu.report.trade import deltas, epsilons, errors, noise_by_delta, noise_by_people, scaled
 from fugu.report.trade_page import trade_page
 from fugu.report.words import noted

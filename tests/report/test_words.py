@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fugu
+from fugu.drawing.text import clean, factor, number, percent
 from fugu.report import captions, words
 from fugu.report.curves import guess, laws, ratio
 from fugu.report.facts import facts
-from fugu.report.text import clean, factor, number, percent
 from fugu.report.views import views
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")

@@ -9,6 +9,10 @@ import numpy as np
 
 from fugu.auditing.bounds import Implied
 from fugu.auditing.curve import Curve
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import level_bars
+from fugu.drawing.sheet import Cell, Sheet
+from fugu.drawing.shown import Shown
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact
 from fugu.numbers.exact import Real, as_fraction
@@ -32,7 +36,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, repr=False)
-class AttackReport:
+class AttackReport(Shown):
     """What the attacks reach, beside what the mechanism promises; prints as a table.
 
     `attempts`: one `Attempt` per attack. `guarantee`: what the mechanism promises, None if nothing is known; `epsilon`:
@@ -53,6 +57,22 @@ class AttackReport:
     def __repr__(self) -> str:
         found = f"accuracy {self.accuracy:.4f}, epsilon >= {self.epsilon_lower:.4f}"
         return f"AttackReport({len(self.attempts)} attacks, best {self.best.attack!r}: {found})"
+
+    def plot(self) -> Figure:
+        """The epsilon that each attack shows, below what is promised: a figure for notebooks."""
+        limit = None if self.epsilon is None else float(self.epsilon)
+        names, found = zip(*((a.attack, a.epsilon_lower) for a in self.attempts), strict=True)
+        return level_bars(
+            "The least epsilon that each attack leaves possible", "epsilon", names, found, limit, "promised"
+        )
+
+    def _sheet(self) -> Sheet:
+        promised = "nothing is known" if self.guarantee is None else repr(self.guarantee)
+        facts: list[tuple[str, Cell]] = [("promised", promised), ("confidence", f"{float(self.confidence):.10g}")]
+        facts.append(("test outputs", self.test))
+        head = ("attack", "accuracy", "true positives", "false positives", "epsilon, at least", "note")
+        rows = [(a.attack, a.accuracy, a.tpr, a.fpr, a.epsilon_lower, a.note) for a in self.attempts]
+        return Sheet("Attacks", facts, head, rows, ["a bound below what is promised proves nothing"])
 
     @property
     def best(self) -> Attempt:

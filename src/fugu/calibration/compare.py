@@ -9,6 +9,8 @@ from fugu.calibration.beside import beside
 from fugu.calibration.comparison import Comparison
 from fugu.calibration.driver import table
 from fugu.calibration.offer import Wishes
+from fugu.calibration.ordinary import ordinary
+from fugu.calibration.usable import judged
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike
 from fugu.mechanism.context import Context
@@ -32,7 +34,8 @@ def compare(
 
     Returns a `Comparison`, which prints as a table; `.rows` has one entry per noise and method, `.best` the one that
     `calibrate` would take; `.beside` what a constant, noise on the atoms and its remap would have, and the limit that
-    no mechanism for these laws goes below. Raises `BadBudget` and `UsageError` for arguments that make no sense.
+    no mechanism for these laws goes below; `.ordinary` what ordinary differential privacy would add; `.usable` how
+    usable the best is. Raises `BadBudget` and `UsageError` for arguments that make no sense.
 
     >>> import fugu
     >>> p, q = fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35])
@@ -43,5 +46,10 @@ def compare(
     wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)
     found = table(scenario_or_pairs, budget, wishes)
     if Context.of(scenario_or_pairs).nominal is not None:
-        return found  # no distances, so nothing to set beside
-    return replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))
+        return replace(found, judge=partial(judged, scenario_or_pairs, budget, wishes))  # no distances: none beside
+    found = replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))
+    return replace(
+        found,
+        plain=partial(ordinary, scenario_or_pairs, budget),
+        judge=partial(judged, scenario_or_pairs, budget, wishes, lambda: found.beside),
+    )

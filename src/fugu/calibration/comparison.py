@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 
+from fugu.calibration.names import called
+from fugu.data.kinds import Column, KindName, to_frame
+from fugu.data.sources import FrameLike
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import bars
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
+from fugu.utility.usable import Usable
 from fugu.visible import Json
 
 
@@ -34,24 +42,51 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """All methods side by side, what `compare` returns; prints as a table.
 
     `rows`: one `Row` per noise and method, from the crudest method to the exact one. `budget`: what they were asked to
     meet. `best`: the row that `calibrate` would take. `beside`: rows that it does not take by itself, for laws with
     known values: "constant" (no value is looked at), "atoms" (noise on the atoms), "remapped" (that, each output moved
-    to the likeliest middle) and "limit" (the least error of any mechanism for exactly these laws). They are worked out
-    when first looked at."""
+    to the likeliest middle) and "limit" (the least error of any mechanism for exactly these laws). `ordinary`: what
+    ordinary differential privacy would do, for comparison only. `usable`: how usable the best is, and what would help.
+    These three are worked out when first looked at."""
 
     rows: tuple[Row, ...]
     budget: Guarantee
     more: Callable[[], tuple[Row, ...]] = field(default=tuple, compare=False)
     """What works out the rows beside."""
+    plain: Callable[[], tuple[Row, ...]] = field(default=tuple, compare=False)
+    """What works out the rows of ordinary differential privacy."""
+    judge: Callable[[], Usable] | None = field(default=None, compare=False)
+    """What works out how usable the best row is."""
 
     @cached_property
     def beside(self) -> tuple[Row, ...]:
         """Rows that `calibrate` does not take by itself, their errors for a value of the mean law."""
         return self.more()
+
+    @cached_property
+    def ordinary(self) -> tuple[Row, ...]:
+        """Rows of ordinary differential privacy at the same budget; never released, nothing to choose."""
+        return self.plain()
+
+    @cached_property
+    def usable(self) -> Usable:
+        """How usable the best row is, on the reference or the beliefs, and what would help; see `fugu.usable`."""
+        if self.judge is None:
+            return Usable((), "", why="only rows are at hand: ask fugu.usable for a mechanism")
+        try:
+            return self.judge()
+        except NotProvable as reason:
+            return Usable((), "", why=str(reason))
+
+    def times_less(self, row: Row) -> float | None:
+        """How many times less error the best row has than this one; None where either has none.
+
+        `row`: one of `ordinary`, `rows` or `beside`."""
+        least = min((r.expected_absolute for r in self.rows if r.proven and r.released), default=0.0)
+        return row.expected_absolute / least if least > 0 and 0 < row.expected_absolute < math.inf else None
 
     @property
     def limit(self) -> float | None:
@@ -84,17 +119,68 @@ class Comparison:
 
     def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""
-        rows, others = (
+        rows, others, ordinary = (
             [
                 {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in self._plain(r).items()}
                 for r in listed
             ]
-            for listed in (self.rows, self.beside)
+            for listed in (self.rows, self.beside, self.ordinary)
         )
-        return {"budget": str(self.budget), "best": self.best.method, "rows": rows, "beside": others}
+        return {
+            "budget": str(self.budget),
+            "best": self.best.method,
+            "rows": rows,
+            "beside": others,
+            "ordinary": ordinary,
+            "usable": self.usable.to_json(),
+        }
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+        """All rows as a frame, those beside last, where `beside` is true; `best` is what `calibrate` would take.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the first of pandas, polars
+        and pyarrow that is installed. Numbers that are not known are NaN."""
+        every = [*((row, False) for row in self.rows), *((row, True) for row in (*self.beside, *self.ordinary))]
+        taken = self._taken
+        columns: dict[str, Column] = {
+            name: [getattr(row, name) for row, _ in every] for name in (f.name for f in fields(Row))
+        }
+        limits = [self.times_limit(row) for row, _ in every]
+        columns["times_limit"] = [math.nan if x is None else x for x in limits]
+        columns["beside"] = [apart for _, apart in every]
+        columns["best"] = [row is taken for row, _ in every]
+        return to_frame(columns, kind)
+
+    def plot(self) -> Figure:
+        """The expected error of each method as bars, its scale as diamonds: a figure for notebooks."""
+        taken = self._taken
+        sizes = [
+            (f"{r.method}, {r.noise}" + (" ★" if r is taken else ""), r.expected_absolute, r.scale, r is taken)
+            for r in (*self.rows, *self.beside)
+            if r.proven
+        ]
+        title = f"How far the noise of each method moves a published value on average, for {self.budget!r}"
+        return bars(title, "units of the published value", sizes, ("average error", "scale of the noise"))
+
+    @property
+    def _taken(self) -> Row | None:
+        """The best row, if there is one."""
+        proven = [r for r in self.rows if r.proven and r.released]
+        return self.best if proven else None
+
+    def _sheet(self) -> Sheet:
+        head = ("method", "noise", "scale", "E|error|", "E error²", "true epsilon", "proven", "note")
+        taken = self._taken
+        rows = [
+            (f"{r.method} ★" if r is taken else r.method, r.noise, r.scale, r.expected_absolute, r.expected_squared,
+             r.epsilon, r.proven, r.note if r.proven else r.note or r.why)
+            for r in (*self.rows, *self.beside, *self.ordinary)
+        ]  # fmt: skip
+        return Sheet(f"Comparison for {self.budget!r}", (), head, rows, ["★: what calibrate takes"] if taken else [])
 
     def _plain(self, row: Row) -> Json:
-        return {**asdict(row), "times_limit": self.times_limit(row)}
+        told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}
+        return {**asdict(row), **told, **({"times_less": self.times_less(row)} if row in self.ordinary else {})}
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")
@@ -103,7 +189,25 @@ class Comparison:
             numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
             row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{shown(x):>14}" for x in numbers)
             lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
-        return "\n".join([*lines, *self._to_the_limit()])
+        return "\n".join([*lines, *self._beside_ordinary(), *self._to_the_limit()])
+
+    def _beside_ordinary(self) -> list[str]:
+        """Ordinary differential privacy, and how many times less noise the best row has."""
+        if not self.ordinary:
+            return []
+        lines = ["", f"{'for comparison':<24}{'noise':<9}{'scale':>14}{'E|error|':>14}{'true epsilon':>14}  note"]
+        for r in self.ordinary:
+            numbers = "".join(f"{shown(x):>14}" for x in (r.scale, r.expected_absolute, r.epsilon))
+            lines.append(f"{r.method:<24}{r.noise:<9}{numbers}  {self.beside_best(r)}")
+        return lines
+
+    def beside_best(self, row: Row) -> str:
+        """What a row of ordinary differential privacy says beside the best one.
+
+        `row`: one of `ordinary`."""
+        times = self.times_less(row)
+        less = "" if times is None else f"the best above has {times:.3g} times less noise"
+        return row.why if not row.proven else less or row.why
 
     def _to_the_limit(self) -> list[str]:
         """Every way that is proved, with a constant and the limit, and how many times the limit each has."""

@@ -29,10 +29,12 @@ EVERY = (*RELEASED, "cauchy")
 
 @dataclass(frozen=True)
 class Proposal:
-    """A scale in lattice steps, and a remark for the reader."""
+    """A scale in lattice steps, and a remark for the reader; `own`: the theorem's own scale in steps, where rounding
+    onto the lattice asks for more."""
 
     steps: float
     note: str = ""
+    own: float | None = None
 
 
 UNBOUNDED = Proposal(math.inf, "the values are unbounded: no distance covers them all")
@@ -88,7 +90,8 @@ class Method:
         """The largest scale any item needs; a remark stays only if it is true of every item."""
         each = [self.find(item, ask, kind) for item in items]
         notes = {proposal.note for proposal in each}
-        return Proposal(max(proposal.steps for proposal in each), notes.pop() if len(notes) == 1 else "")
+        own = None if any(proposal.own is None for proposal in each) else max(p.own for p in each if p.own is not None)
+        return Proposal(max(proposal.steps for proposal in each), notes.pop() if len(notes) == 1 else "", own)
 
 
 _METHODS: list[Method] = []

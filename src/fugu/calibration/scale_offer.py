@@ -198,9 +198,16 @@ class ScaleOffer(Offer):
             epsilon=proof.epsilon if leak is None else leak,
             proven=proof.holds,
             why=self.way.theorem if proof.holds else above(proof.epsilon, proof.delta),
-            note=self.proposal.note or note,
+            note=self._with_own(self.proposal.note or note),
             released=self.kind.released,
         )
+
+    def _with_own(self, note: str) -> str:
+        """A remark, after the theorem's own scale where what is released is more."""
+        if self.proposal.own is None:
+            return note
+        own = self.proposal.own * float(self.where.lattice.grid)
+        return f"the theorem's own scale is {own:.6g}; {note}"
 
     def _leak(self, noise: Noise, ask: Ask) -> float | None:
         """The tight pure epsilon that the noise really gives, where it is known; inf where none is finite."""

@@ -7,10 +7,12 @@ from typing import Any
 
 from rich.table import Table as Rich
 
+import fugu
 from fugu.cli import options
 from fugu.cli.charging import Account
-from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
+from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
 from fugu.cli.paging import Pages
+from fugu.cli.spoken import spoken
 from fugu.data import Schema
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
@@ -19,10 +21,11 @@ from fugu.numbers.exact import Real
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.answered import columns_of
+from fugu.queries.answered import Answer, columns_of
 from fugu.queries.answering import Prepared, prepare
 from fugu.queries.cell import Cell
 from fugu.queries.statistic import Statistic
+from fugu.utility.usable import Usable
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def release_query(
     pages: Pages,
 ) -> None:  # fmt: skip
     """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
-    with progress():
+    with progress("fitting beliefs, and the least noise"):
         prepared = asked.prepared()
         going = Outgoing(
             certificates={group: found.certificate for group, found in prepared.mechanisms.items()},
@@ -90,8 +93,9 @@ def release_query(
     if dry_run:
         scales = {group: float(m.noise.scale) for group, m in prepared.mechanisms.items()}
         if as_json:
-            print_json({**summary, "scales": scales})
+            print_json({**summary, "scales": scales, "usable": _usable(prepared, ()).to_json()})
         else:
+            out.print(usable_table(_usable(prepared, ())))
             say(f"noise scale of each group: {scales}")
             out.print("dry run: nothing was released or charged")
         return
@@ -102,10 +106,18 @@ def release_query(
     warn_of_formulas(files.published, columns)
     if as_json:
         told = None if account is None else account.told()
-        print_json({**summary, "cells": [asdict(cell) for cell in cells], "files": files.to_json(), "ledger": told})
+        usable = _usable(prepared, cells).to_json()
+        listed = [asdict(cell) for cell in cells]
+        print_json({**summary, "cells": listed, "files": files.to_json(), "ledger": told, "usable": usable})
         return
     out.print(_shown(prepared.statistic, cells, asked.budget))
+    out.print(usable_table(_usable(prepared, cells)))
     say(f"wrote {', '.join(map(str, files.all()))}")
+
+
+def _usable(prepared: Prepared, cells: tuple[Cell, ...]) -> Usable:
+    """How usable the numbers are, beside what went out; before that, beside what the beliefs say."""
+    return fugu.usable(Answer(prepared.statistic, cells, prepared.mechanisms))
 
 
 def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Cell, ...]:
@@ -135,7 +147,7 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
 
 
 def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx) -> Rich:
-    table = Rich(title=escape(f"{statistic} under {budget}"), title_justify="left", header_style="bold")
+    table = Rich(title=escape(spoken(f"{statistic} under {budget}")), title_justify="left", header_style="bold")
     columns = columns_of(cells)
     for name in columns:
         table.add_column(escape(name), justify="left" if name in ("group", "cell") else "right")

@@ -57,7 +57,7 @@ def audit(
             for name in groups
         }
     if as_json:
-        told = {name: each.to_json() for name, each in found.items()}
+        told = {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in found.items()}
         print_json({"groups": told} if many else next(iter(told.values())))
     elif many:
         out.print(_by_group(found))

@@ -13,12 +13,17 @@ from fugu.calibration.channel_plan import plan_channel
 from fugu.calibration.offer import Calibrated
 from fugu.calibration.rows import RowsNeeded, rows_needed
 from fugu.cli import options
+from fugu.cli.after import After
 from fugu.cli.channels import Wanted
-from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, warn
-from fugu.cli.describing import describe, figures
+from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, usable_table, warn
+from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
+from fugu.cli.refusing import refuse
+from fugu.cli.route_errors import compare_statistics
+from fugu.errors import UsageError
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
+from fugu.progress import stage
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.scenario import Scenario
 
@@ -41,9 +46,16 @@ def scenario_of(
 
 def compare(
     table: options.TablePath,
-    publish: options.Publish,
     protect: options.Protect,
     epsilon: options.Epsilon,
+    publish: Annotated[str | None, typer.Option(help="The column to publish.")] = None,
+    query: Annotated[
+        str | None, typer.Option(help='Or statistics, on both routes: "mean(chol)", "mean(age), histogram(ward)".')
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="With --query: the public column that groups the rows.")] = None,
+    bounds: Annotated[str | None, typer.Option(help='With --query: "0,400", or "age:0:110,chol:100:400".')] = None,
+    step: Annotated[str | None, typer.Option(help='With --query: "5", or "age:5,chol:10".')] = None,
+    weights: Annotated[str | None, typer.Option(help='With --query: "2,1,1", or "error".')] = None,
     delta: options.Delta = "0",
     alpha: options.Alpha = None,
     pairs: options.Pairs = "all",
@@ -70,28 +82,44 @@ def compare(
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
+    if query is not None:
+        refuse("for --publish only", publish=publish, pairs=pairs, prior=prior, components=components, shift=shift,
+               confidence=confidence, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure,
+               rows_within=rows_within, alpha=alpha, missing=missing, delta=delta)  # fmt: skip
+        compare_statistics(
+            table, query, by, bounds, step, bins, protect, epsilon, weights, unit, options.schema(schema, no_header),
+            as_json,
+        )  # fmt: skip
+        return
+    refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights)
+    if publish is None:
+        raise UsageError("say what to compare: --publish COLUMN, or --query 'mean(COLUMN)'")
     wanted = Wanted(mechanism=mechanism, loss=loss, cap=cap)
     budget = options.budget(epsilon, delta, alpha)
     if figure is not None:
         options.target(figure, table)
-    with progress():
+    with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
+        stage("every method's noise")
         found = wanted.beside(fugu.compare(scenario, budget, grid=grid), scenario, budget)
-        _ = found.beside  # worked out while progress is shown
+        _ = found.beside, found.ordinary, found.usable  # worked out while progress is shown
         said = weaknesses(budget, scenario.report.rows)
         if figure is not None:
             _figure(scenario, found, publish, protect, said, figure)
         rows = None if rows_within is None else _rows(scenario, budget, rows_within)
     if as_json:
         needed = {} if rows is None else {"rows_needed": asdict(rows)}
-        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said), **needed})
+        print_json(
+            {**found.to_json(), "budget": budget, "report": asdict(scenario.report), "warnings": list(said), **needed}
+        )
         return
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
     if (limits := limit_table(found)) is not None:
         out.print(limits)
+    out.print(usable_table(found.usable))
     out.print(str(scenario.report), markup=False)
     if rows is not None:
         say(str(rows))
@@ -140,11 +168,12 @@ def plan(
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     wanted = Wanted(mechanism=mechanism, loss=loss, cap=cap)
-    with progress():
+    with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
+        stage("the least epsilon")
         found = plan_channel(scenario, error, wanted.asked) if wanted.optimal else fugu.plan(scenario, error)
         made = wanted.made(scenario, found)
     figures = {"epsilon": float(found.epsilon), "scale": _scale(made), "error": made.expected_error()}
@@ -189,6 +218,8 @@ def calibrate(
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
     cap: options.Cap = None,
+    clip: options.Clip = None,
+    round_: options.Round = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
     report: Annotated[
         str | None, typer.Option(help="Write the page to sign before anything is released here (HTML).")
@@ -202,20 +233,22 @@ def calibrate(
         options.certificate(output, table)
     if report is not None:
         options.target(report, table, output)
-    with progress():
+    with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
-        made = wanted.made(scenario, options.budget(epsilon, delta, alpha))
+        stage("the least noise")
+        made = After(clip, round_).applied(wanted.made(scenario, options.budget(epsilon, delta, alpha)))
         if report is not None or attack:
             Pages(report, attack).before(_going(scenario, made, table), as_json)
+        usable = judged(made, scenario, scenario.report.used)
     if output is not None:
         made.certificate.save(output)
     if as_json:
-        print_json(figures(made, scenario.report.rows))
+        print_json(figures(made, scenario.report.rows, usable))
     else:
-        describe(made, publish, scenario.report.rows)
+        describe(made, publish, scenario.report.rows, usable)
 
 
 def _going(scenario: Scenario, mechanism: Calibrated, reference: str) -> Outgoing:

@@ -7,17 +7,18 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import fugu
 from fugu.data import Table
 from fugu.data.private import Private
+from fugu.documents.release import is_name
 from fugu.errors import BudgetRefused, NotComposable, UsageError
-from fugu.guarantee import Guarantee
+from fugu.guarantee import Guarantee, Pure
 from fugu.ledger import Books, Marks, books, fingerprints
-from fugu.ledger.terms import known_budget
+from fugu.ledger.terms import known_budget, known_prior
 from fugu.visible import Json
 
 UNCHARGED = (
@@ -39,12 +40,45 @@ class Account:
         """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
         The ledger recognises the table by its rows and columns, whatever it is called and whatever goes out of it."""
-        marks = fingerprints(private.whole)
+        return self.charge(private.whole, mechanism, produce)
+
+    def charge(self, whole: Table, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """The same for a table of which all columns are given."""
+        self.require_route(records=False)
+        marks = fingerprints(whole)
         with fugu.Ledger(self.ledger, self.budget, data=self.data, fingerprint=marks) as ledger:
             try:
                 return ledger.spend(self.request, mechanism, produce)
             except NotComposable as refusal:
                 raise BudgetRefused(str(refusal)) from None
+
+    def named(self, request: str) -> Account:
+        """The same account for another request: a session names its requests by their questions."""
+        return replace(self, request=request)
+
+    def kept_by_law(self) -> bool:
+        """Whether the ledger knows this request from the law route, or has the data under a budget that is not pure."""
+        if not isinstance(self.budget, Pure):
+            return True
+        if not self.ledger.is_file():
+            return False
+        return any(entry.request == self.request for entry in Books(self.ledger).read(books.history, self.data))
+
+    def require_route(self, records: bool) -> None:
+        """Refuse the route that the data was not opened for: what the two promise together is not known."""
+        opened = known_prior(self.ledger, self.data)
+        if opened is None or opened == records:
+            return
+        if records:
+            raise BudgetRefused(
+                f"{self.data!r} was released by the law route or as a column, and questions that are charged to each "
+                "record do not compose with that: the other records' randomness is used up. Ask them first, of a table "
+                "of which nothing else was released"
+            )
+        raise BudgetRefused(
+            f"{self.data!r} was asked questions that are charged to each record; a law-based release does not compose "
+            "with them. Ask for statistics on the records route (leave out --route law)"
+        )
 
     def entry(self) -> Json:
         """What a release document says of the charge: the entry in the ledger, by the hash of its event."""
@@ -55,6 +89,22 @@ class Account:
     def told(self) -> dict[str, str]:
         """For certificates and summaries; the place of the ledger stays with the user."""
         return {"request": self.request, "data": self.data}
+
+
+@dataclass(frozen=True)
+class Through:
+    """The books for an estimator: its training is charged to an account, and recognised by all of the table."""
+
+    account: Account
+    whole: Table
+
+    def recognise(self, data: Any) -> None:
+        """What is trained on is a part of the table, which the account is opened with."""
+
+    def spend(self, request: str, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """Under the account's own request, and not the estimator's."""
+        del request
+        return self.account.charge(self.whole, mechanism, produce)
 
 
 def account_of(
@@ -72,6 +122,16 @@ def account_of(
     place = own_ledger() if ledger is None else _path(ledger)
     asked = request if request is not None else _named(question)
     return Account(place, asked, total or known_budget(place, data) or budget, data)
+
+
+def data_name(data: str | None, table: str) -> str:
+    """The name of a data set: what is given, else the file's; it goes out with the document."""
+    name = Path(table).name if data is None else data
+    if not name and table:
+        raise UsageError("--data is a name, and the name of a data set must not be empty")
+    if table and not is_name(name):
+        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
+    return name
 
 
 def own_ledger() -> Path:

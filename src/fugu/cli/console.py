@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from rich import markup
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from fugu.calibration.comparison import shown
+from fugu.calibration.names import called
+from fugu.cli.fitting import fitted
+from fugu.cli.spoken import promised, spoken
 from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
 from fugu.errors import FuguError
+from fugu.guarantee import Guarantee, is_guarantee
 from fugu.progress import reporting
 from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:
-    from fugu.calibration import Comparison
+    from fugu.calibration import Comparison, Row
+    from fugu.utility.usable import Usable
 
 
 WEIGHED = "errors are for a value of the mean of the beliefs; noise that is added has the same for every value"
@@ -35,9 +42,15 @@ class Screen(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         """Every string that is printed, also as a cell or a title, comes through here."""
-        return super().render_str(visible(text, keep="\n\t"), **how)
+        return super().render_str(promised(visible(text, keep="\n\t")), **how)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """As rich prints, but a table that is too wide for the terminal becomes a list: no number is ever cut."""
+        super().print(*(fitted(self, x) if isinstance(x, Table) else x for x in objects), **how)
 
 
+BLINK = 0.4
+"""Seconds of work before progress is shown."""
 out = Screen(highlight=False, emoji=False)
 err = Screen(stderr=True, highlight=False, emoji=False)
 
@@ -55,13 +68,41 @@ def say(text: str, soft_wrap: bool = False) -> None:
 def fail(error: FuguError) -> None:
     """One message, no traceback; in a file or a pipe, one line."""
     word = "[bold red]refused[/]:" if error.exit_code > 2 else "[bold red]error[/]:"
-    err.print(word, escape(str(error)), soft_wrap=not err.is_terminal)
+    err.print(word, escape(spoken(str(error))), soft_wrap=not err.is_terminal)
+
+
+_CARRIED = (
+    "column",
+    "available",
+    "kind",
+    "name",
+    "spent",
+    "asked",
+    "left",
+    "budget",
+    "points",
+    "limit",
+    "why",
+    "advice",
+)
+"""What errors carry beside their message."""
+
+
+def fail_json(error: FuguError) -> None:
+    """A refusal for programs, on stdout: its class, message and exit code, and what it carries."""
+    carried = {name: getattr(error, name) for name in _CARRIED if hasattr(error, name)}
+    said = {name: part if _sayable(part) else str(part) for name, part in carried.items()}
+    print_json({"error": {"type": type(error).__name__, "message": str(error), "exit": error.exit_code, **said}})
+
+
+def _sayable(part: object) -> bool:
+    return part is None or isinstance(part, str | int | float | list | tuple | Fraction) or is_guarantee(part)
 
 
 def warn(sentences: Iterable[str]) -> None:
     """What must not be overlooked, one line each."""
     for sentence in sentences:
-        out.print("[bold yellow]warning[/]:", escape(sentence))
+        out.print("[bold yellow]warning[/]:", escape(spoken(sentence)))
 
 
 def warn_of_private_counts(public_prior: bool) -> None:
@@ -71,8 +112,18 @@ def warn_of_private_counts(public_prior: bool) -> None:
 
 
 def print_json(content: Any) -> None:
-    """Plain JSON on stdout, for programs; infinite numbers become null."""
+    """Plain JSON on stdout, for programs: numbers as numbers, guarantees as theirs; infinite numbers become null."""
     print(visible_json(json.dumps(_finite(content), indent=2, ensure_ascii=False)))  # noqa: T201
+
+
+def numbers(guarantee: Guarantee) -> dict[str, Any]:
+    """A guarantee for programs: its kind and its numbers."""
+    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
+    if guarantee.several:
+        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
+    if guarantee.renyi:
+        told["alpha"] = float(guarantee.orders[0][0])
+    return told | {"epsilon": float(guarantee.epsilon)}
 
 
 def _finite(content: Any) -> Any:
@@ -80,6 +131,10 @@ def _finite(content: Any) -> Any:
         return {key: _finite(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [_finite(value) for value in content]
+    if is_guarantee(content):
+        return _finite(numbers(content))
+    if isinstance(content, Fraction):
+        return float(content)
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
@@ -101,32 +156,53 @@ def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> N
 
 
 @contextmanager
-def progress() -> Iterator[None]:
-    """Show the library's progress reports as bars that vanish when done; on a terminal only."""
+def progress(what: str = "working") -> Iterator[None]:
+    """Show the library's progress reports as bars that vanish when done; on a terminal only.
+
+    Work that reports nothing, or only which stage it is at, has a bar that moves and its time, under the name `what`
+    or that of the stage. What is done within a blink shows nothing."""
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[share]}"),
+        TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
-        tasks: dict[str, TaskID] = {}
+    bars = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    stage = bars.add_task(visible(what), total=None, share="")
+    tasks: dict[str, TaskID] = {}
 
-        def show(what: str, done: int, total: int) -> None:
-            if total < 20_000:
-                return  # done before it can be seen
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+    def show(name: str, done: int, total: int) -> None:
+        new = total <= 0 or name not in tasks
+        if total <= 0:
+            bars.update(stage, description=visible(name))
+        else:
+            if new:
+                tasks[name] = bars.add_task(visible(name), total=total, share="")
+            bars.update(tasks[name], completed=done, total=total, share=f"{100 * done / total:>3.0f} %")
+        if new:
+            bars.refresh()
 
+    begin = threading.Timer(BLINK, bars.start)
+    begin.daemon = True
+    if BLINK > 0:
+        begin.start()
+    else:
+        bars.start()
+    try:
         with reporting(show):
             yield
+    finally:
+        begin.cancel()
+        if begin.ident is not None:
+            begin.join()
+        bars.stop()
 
 
 def comparison_table(comparison: Comparison, title: str) -> Table:
-    """All methods side by side, the best one marked."""
-    table = Table(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("method", no_wrap=True)
+    """All methods side by side, the best one marked, ordinary differential privacy below."""
+    table = Table(title=escape(spoken(title)), title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("method")
     for name in ("scale", "E |error|", "E error²", "true epsilon"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
@@ -138,11 +214,36 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     for row in comparison.rows:
         style = "bold green" if row == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(names[row], *(shown(x, 6) for x in numbers), "yes" if row.proven else "no", style=style)
+        proven = "yes" if row.proven else "no"
+        table.add_row(_named(names[row], row), *(shown(x, 6) for x in numbers), proven, style=style)
+    if comparison.ordinary:
+        table.add_section()
+    for row in comparison.ordinary:
+        numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
+        table.add_row(_named(row.method, row), *(shown(x, 6) for x in numbers), "compared", style="dim")
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
-    table.caption = "\n".join(map(escape, remarks))
+    remarks += [f"{row.method}, never released: {comparison.beside_best(row)}" for row in comparison.ordinary]
+    table.caption = "\n".join(escape(spoken(remark)) for remark in remarks)
+    return table
+
+
+def _named(shown_name: str, row: Row) -> str:
+    """The name that options take, and under it the name for people."""
+    name = called(row.method, row.noise)
+    return escape(shown_name) if name == row.method else f"{escape(shown_name)}\n[dim]{escape(name)}[/]"
+
+
+def usable_table(usable: Usable) -> Table:
+    """How usable a release is: figures, verdict, and what would help."""
+    on = f", on {usable.basis}" if usable.basis else ""
+    table = Table(title=escape(f"How usable it is{on}"), title_justify="left", box=None, show_header=False)
+    table.add_column("figure", style="dim")
+    table.add_column("")
+    for label, text in usable.lines():
+        said = escape(spoken(text))
+        table.add_row(escape(label), f"[bold]{said}[/]" if label == "verdict" else said)
     return table
 
 
@@ -151,7 +252,7 @@ def limit_table(comparison: Comparison) -> Table | None:
     if not comparison.beside:
         return None
     table = Table(title="How far from the limit", title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("way", no_wrap=True)
+    table.add_column("way")
     table.add_column("noise", no_wrap=True)
     for name in ("E |error|", "x limit"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -159,7 +260,8 @@ def limit_table(comparison: Comparison) -> Table | None:
         if row is comparison.beside[0]:
             table.add_section()
         numbers = shown(row.expected_absolute, 6), shown(comparison.times_limit(row) or math.nan, 4)
-        table.add_row(row.method, row.noise, *numbers)
+        way = _named(row.method, row) if row in comparison.beside else escape(row.method)
+        table.add_row(way, row.noise, *numbers)
     notes = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.beside]
-    table.caption = "\n".join(escape(note) for note in [*notes, WEIGHED] if not note.endswith(": "))
+    table.caption = "\n".join(escape(spoken(note)) for note in [*notes, WEIGHED] if not note.endswith(": "))
     return table

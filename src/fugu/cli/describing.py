@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import fugu
+from fugu.calibration.names import called
 from fugu.calibration.offer import Calibrated
 from fugu.cli.channels import channel_figures, describe_channel
-from fugu.cli.console import escape, out, say, warn
+from fugu.cli.console import escape, out, say, usable_table, warn
+from fugu.cli.spoken import spoken
 from fugu.documents.weakness import warnings_of
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.noise.atoms import AtomLaplace
+from fugu.scenario import Scenario
+from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN
+from fugu.utility.usable import Usable
 
 
-def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
-    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public."""
+def judged(mechanism: Calibrated, scenario: Scenario, rows: int | None) -> Usable:
+    """How usable a release of so many rows would be; levers are measured where it is not usable row by row."""
+    found = Usable.of(mechanism.certificate, rows)
+    return found if found.grade in (EXACT, ROW_BY_ROW, UNKNOWN) else fugu.usable(mechanism, scenario, rows=rows)
+
+
+def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | None = None) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public; `usable`: with
+    what would help, if that was measured."""
     certificate = mechanism.certificate
     return {
-        "guarantee": str(mechanism.guarantee),
+        "guarantee": mechanism.guarantee,
         "method": certificate.method,
         "theorem": certificate.theorem,
         **_of_noise(mechanism),
@@ -27,11 +40,13 @@ def figures(mechanism: Calibrated, rows: int | None = None) -> dict[str, Any]:
         "expected_squared_error": mechanism.expected_error("squared"),
         "interval_95": list(mechanism.interval(0.95)),
         "remap": (certificate.body.get("remap") or {}).get("loss"),
+        "post": list(certificate.body.get("post", [])),
         "scales": certificate.scales,
         "assumptions": list(certificate.assumptions),
         "warnings": list(warnings_of(certificate, rows)),
         "unit": certificate.body["unit"],
         "fingerprint": certificate.fingerprint,
+        "usable": (Usable.of(certificate, rows) if usable is None else usable).to_json(),
     }
 
 
@@ -40,20 +55,24 @@ def _of_noise(mechanism: Calibrated) -> dict[str, Any]:
         return channel_figures(mechanism)
     noise = mechanism.noise
     name = "atoms" if isinstance(noise, AtomLaplace) else type(noise).__name__.lower()
-    return {"noise": name, "scale": float(noise.scale), "grid": str(noise.grid)}
+    return {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
 
 
-def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> None:
+def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usable: Usable | None = None) -> None:
     """The same in words."""
     certificate = mechanism.certificate
     _describe_noise(mechanism, publish)
-    say(f"method: {certificate.method} ({certificate.theorem})")
+    name = called(certificate.method, str(certificate.body["noise"]["kind"]) if "noise" in certificate.body else "")
+    say(f"method: {certificate.method}, {name} ({spoken(certificate.theorem).strip()})")
     proved = certificate.proved
     say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
     say(f"worst pair: {certificate.worst_pair}")
     if getattr(mechanism, "names", None) is None:
         half = mechanism.interval(0.95)[1]
-        out.print(f"expected |error| {mechanism.expected_error():.6g}; 95 % of errors within ±{half:.6g}")
+        days = " days" if mechanism.context.dates is not None else ""
+        out.print(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
+    if steps := certificate.body.get("post"):
+        say(f"afterwards: {', '.join(steps)}; a function of what goes out, so it costs nothing. Errors are before it")
     empirical = certificate.body.get("empirical")
     if empirical is not None:
         loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"
@@ -61,8 +80,14 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None) -> No
             f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}",
             markup=False,
         )
-    say("assumptions: " + "; ".join(certificate.assumptions))
+    out.print(usable_table(Usable.of(certificate, rows) if usable is None else usable))
+    say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
     warn(warnings_of(certificate, rows))
+
+
+def _promise(mechanism: Calibrated) -> str:
+    """The guarantee in words."""
+    return escape(spoken(str(mechanism.guarantee)))
 
 
 def _describe_noise(mechanism: Calibrated, publish: str) -> None:
@@ -71,16 +96,16 @@ def _describe_noise(mechanism: Calibrated, publish: str) -> None:
         return
     if mechanism.noise.scale == 0:
         out.print(
-            f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under {mechanism.guarantee}: "
+            f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under {_promise(mechanism)}: "
             "the beliefs alone suffice."
         )
     else:
         grid = mechanism.noise.grid
         kind = "Laplace-on-atoms" if isinstance(mechanism.noise, AtomLaplace) else type(mechanism.noise).__name__
-        where = "without a lattice, for analysis only," if grid is None else f"on a lattice of step {grid}"
+        where = "without a lattice, for analysis only," if grid is None else f"in steps of {float(grid):.6g}"
         out.print(
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {where} "
-            f"publishes {escape(repr(publish))} under {mechanism.guarantee}."
+            f"publishes {escape(repr(publish))} under {_promise(mechanism)}."
         )
     if (table := mechanism.certificate.body.get("remap")) is not None:
         say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")

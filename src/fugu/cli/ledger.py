@@ -29,7 +29,7 @@ def show(ledger: Path_, as_json: options.AsJson = False) -> None:
     sets, entries, spent = found
     if as_json:
         told = [_set_json(known, *spent[known.name]) for known in sets]
-        listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": str(e.guarantee),
+        listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
                    "at": e.at, "note": e.note, "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         print_json({"data sets": told, "requests": listed})
         return
@@ -103,10 +103,10 @@ def _set_json(known: DataSet, summed: Guarantee | None, what: str) -> dict[str, 
     rest = left(summed, known.budget) if summed is not None and what == "" else None
     return {
         "name": known.name,
-        "budget": str(known.budget),
-        "spent": None if summed is None else repr(summed),
+        "budget": known.budget,
+        "spent": summed,
         "spent is": what.strip() or "held against the budget",
-        "left": None if rest is None else repr(rest),
+        "left": rest,
         "fingerprint": known.fingerprint,
         "prior": known.prior,
         "entries": known.entries,

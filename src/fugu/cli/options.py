@@ -19,7 +19,9 @@ from fugu.scenario.scenario import PairsOfSecrets
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
 Publish = Annotated[str, typer.Option(help="The column to publish.")]
-_protect = typer.Option(help='What is secret: "sex", "sex,ward", "age>=65", or cut points "age:18,40,65".')
+_protect = typer.Option(
+    help='What is secret: "sex", "sex,ward", "sex=Male", "age>=65", "born<1960-01-01", cut points "age:18,40,65".'
+)
 Protect = Annotated[str, _protect]
 ProtectIfAny = Annotated[str | None, _protect]
 Epsilon = Annotated[str, typer.Option(help="How much may be learnt: odds change by at most e^epsilon.")]
@@ -55,6 +57,13 @@ Remap = Annotated[
         metavar="LOSS",
         help="Move outputs to the value of least expected loss under the beliefs: absolute, squared, zero-one.",
     ),
+]
+Clip = Annotated[
+    str | None,
+    typer.Option(help='Move released values into this range, "0,100"; free, a function of what goes out.'),
+]
+Round = Annotated[
+    str | None, typer.Option("--round", help="Round released values to multiples of this, in days for dates; free.")
 ]
 MechanismName = Annotated[
     str, typer.Option("--mechanism", help="noise, or optimal: the channel of least error for exactly these beliefs.")
@@ -94,6 +103,21 @@ NoHeader = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")]
 Attack = Annotated[bool, typer.Option("--attack", help="Attack the noise first; what it reaches is shown on the page.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+LedgerFile = Annotated[
+    str | None, typer.Option("--ledger", help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
+]
+NoLedger = Annotated[
+    bool, typer.Option("--no-ledger", help="Charge no ledger: nothing then prevents a second release.")
+]
+Request = Annotated[
+    str | None,
+    typer.Option("--request", help="The name of this request in the ledger; a digest of the question if left out."),
+]
+Total = Annotated[str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")]
+DataName = Annotated[
+    str | None, typer.Option("--data", help="The name of the data, in ledger and certificate; the file's if left out.")
+]
 
 
 def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | Approx | Renyi:

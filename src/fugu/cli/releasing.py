@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from fugu.cli import options
+from fugu.cli.after import After
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.channels import Wanted
-from fugu.cli.charging import UNCHARGED, account_of
+from fugu.cli.charging import UNCHARGED, account_of, data_name
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
 from fugu.cli.publishing import ColumnAsked, publish_column
-from fugu.documents.release import is_name
+from fugu.cli.recording import RecordsAsked, release_records
+from fugu.cli.refusing import refuse
+from fugu.cli.routes import RECORDS, Way
 from fugu.errors import UsageError
 from fugu.publication.files import Files
 
@@ -25,12 +28,31 @@ def release(
     output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
     protect: options.ProtectIfAny = None,
     publish: Annotated[str | None, typer.Option(help="The column to publish, row by row.")] = None,
-    query: Annotated[str | None, typer.Option(help='Or a statistic: "mean(chol)", "count(smoker=yes)".')] = None,
+    query: Annotated[
+        str | None, typer.Option(help='Or statistics: "mean(chol)", "count, mean(age), histogram(ward) by sex".')
+    ] = None,
     by: Annotated[
         str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
     ] = None,
-    bounds: Annotated[str | None, typer.Option(help='With --query: values are clipped to these, "0,400".')] = None,
-    step: Annotated[str | None, typer.Option(help="With --query: values are rounded to this step.")] = None,
+    bounds: Annotated[
+        str | None, typer.Option(help='With --query: values are clipped to these, "0,400" or "age:0:110,chol:100:400".')
+    ] = None,
+    step: Annotated[
+        str | None, typer.Option(help='With --query: values are rounded to this step, "5" or "age:5,chol:10".')
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help='With several questions: how they share epsilon, "2,1,1"; "error" for the least total error.'
+        ),
+    ] = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            help='With --query: "records" (many questions, one budget; pure epsilon) or "law" (one question, and no '
+            "other release of the table); records if left out, where it can be."
+        ),
+    ] = None,
     delta: options.Delta = "0",
     alpha: options.Alpha = None,
     reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
@@ -56,6 +78,8 @@ def release(
     mechanism: options.MechanismName = "noise",
     loss: options.LossName = None,
     cap: options.Cap = None,
+    clip: options.Clip = None,
+    round_: options.Round = None,
     allow_no_noise: Annotated[
         bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
     ] = False,
@@ -67,21 +91,11 @@ def release(
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
-    ledger: Annotated[
-        str | None, typer.Option(help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
-    ] = None,
-    no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Charge no ledger: nothing then prevents a second release.")
-    ] = False,
-    request: Annotated[
-        str | None, typer.Option(help="The name of this request in the ledger; a digest of the question if left out.")
-    ] = None,
-    total: Annotated[
-        str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")
-    ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="The name of the data, in ledger and certificate; the file's if left out.")
-    ] = None,
+    ledger: options.LedgerFile = None,
+    no_ledger: options.NoLedger = False,
+    request: options.Request = None,
+    total: options.Total = None,
+    data: options.DataName = None,
     force: options.Force = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
@@ -92,7 +106,7 @@ def release(
     attack: options.Attack = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Publish a column or a statistic of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
+    """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
     if report is not None:
         options.fresh(options.target(report, table, reference, ledger, schema, output), force)
     if (reference is None) == (not public_prior):
@@ -106,19 +120,16 @@ def release(
     warn_of_private_counts(public_prior)
     sequences = state is not None or order is not None
     reading = options.schema(schema, no_header and not sequences)
-    data = Path(table).name if data is None else data
-    if not data:
-        raise UsageError("--data is a name, and the name of a data set must not be empty")
-    if not is_name(data):
-        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
+    data = data_name(data, table)
     budget = options.budget(epsilon, delta, alpha)
-    wanted = Wanted(noise, method, grid, remap, mechanism, loss, cap)
+    wanted, after = Wanted(noise, method, grid, remap, mechanism, loss, cap), After(clip, round_)
     whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
         "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
         "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
+        **after.told(),
         "order": order, "state": state, "smoothing": smoothing,
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
@@ -128,11 +139,12 @@ def release(
     if account is None and not dry_run:
         err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
     if sequences:
-        _refuse(
+        refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
-            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
+            round=round_, weights=weights, route=route,
         )  # fmt: skip
         if state is None or order is None or by is None or query is None:
             raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
@@ -145,7 +157,7 @@ def release(
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
-    _refuse(
+    refuse(
         "for sequences only (--order and --state)",
         smoothing=smoothing, length=length, other=other, start=start,
     )  # fmt: skip
@@ -154,13 +166,22 @@ def release(
     if (publish is None) == (query is None):
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
-        if alpha is not None:
-            raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
-        _refuse(
+        way = Way(
+            route, query, alpha, delta, public_prior, weights, missing, allow_no_noise, attack,
+            account is not None and account.kept_by_law(),
+        )  # fmt: skip
+        refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
-            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap,
+            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_,
         )  # fmt: skip
+        if way.taken == RECORDS:
+            many = RecordsAsked.of(
+                table, query, by, bounds, step, bins, protect, epsilon, weights, reference, unit, reading,
+                public_reference, request,
+            )  # fmt: skip
+            release_records(many, account, files, data, dry_run, as_json, Pages(report, attack))
+            return
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
             reading,
@@ -169,37 +190,12 @@ def release(
         release_query(statistic, account, files, data, dry_run, as_json, Pages(report, attack))
         return
     assert publish is not None
-    _refuse("for --query only", by=by, bounds=bounds, step=step)
+    refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights, route=route)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
-        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted,
+        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after,
     )  # fmt: skip
     publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
-
-
-_DEFAULTS: dict[str, object] = {
-    "pairs": "all",
-    "missing": "error",
-    "prior": "empirical",
-    "noise": "best",
-    "method": "best",
-    "grid": "auto",
-    "mechanism": "noise",
-    "delta": "0",
-    "shift": "0",
-    "smoothing": 0.0,
-    "start": "fitted",
-    "allow_no_noise": False,
-    "no_header": False,
-    "dry_run": False,
-}
-
-
-def _refuse(why: str, **given: object) -> None:
-    """Options that a route does not know are refused, never ignored."""
-    changed = [f"--{name.replace('_', '-')}" for name, value in given.items() if value != _DEFAULTS.get(name)]
-    if changed:
-        raise UsageError(f"{', '.join(changed)}: {why}; leave it out")
 
 
 def _targets(output: str, force: bool, *read: str | None) -> Files:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fugu.cli import options
-from fugu.cli.console import print_json, progress
+from fugu.cli.charging import UNCHARGED, Account, Through, account_of, data_name
+from fugu.cli.console import err, print_json, progress
 from fugu.cli.paging import Kept
 from fugu.cli.train_data import Rows, Wanted, names_of, read_bounds
 from fugu.cli.train_prior import Belief, check_private
@@ -82,17 +84,33 @@ def train(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write the model here (JSON), its certificate beside it.")
     ] = None,
+    ledger: options.LedgerFile = None,
+    no_ledger: options.NoLedger = False,
+    request: options.Request = None,
+    total: options.Total = None,
+    data: options.DataName = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Train a private model of TABLE once, with its certificate; utility is measured on public rows only."""
-    files = None if output is None else _targets(output, force, table, reference, schema)
+    """Train a private model of TABLE once, with its certificate; utility is measured on public rows only.
+
+    The training is charged to a ledger before its first step: the same command gives the same model back, and another
+    training of the same rows is refused."""
+    files = None if output is None else _targets(output, force, table, reference, schema, ledger)
     source = _source(table, reference, public_table, rehearse, folds, output)
     budget = _budget(epsilon, delta)
     belief = Belief.of(prior, order, by, state, smoothing, source, start)
     wanted = Wanted(target, names_of(features, "--features"), order, by)
     given = Schema({}) if schema is None else Schema.load(schema)
     told = Told(wanted, given, model, classes, read_bounds(bounds or []), max_norm)
+    question = {
+        "what": f"train {target}", "epsilon": epsilon, "delta": delta, "prior": prior, "model": model,
+        "features": features, "schema": given.to_json(), "header": not no_header, "order": order, "by": by,
+        "state": state, "smoothing": smoothing, "start": start, "bounds": bounds, "max norm": max_norm,
+        "classes": classes, "private": private, "public table": public_table,
+    }  # fmt: skip
+    books = Books(ledger, no_ledger, request, total, data_name(data, table or ""), delta)
+    account = None if rehearse else books.account(budget, question)
     from fugu.cli.train_output import Found, content, model_file, show
     from fugu.cli.train_rehearsal import costs
     from fugu.cli.train_rehearsal import rehearse as compare
@@ -106,13 +124,11 @@ def train(
         if no_header:
             rules = reading.headless(told, known).rules
         rows = public if public_table else None
+        opened = None if known is None else known.table
         if table is not None and not rehearse and not public_table:
-            rows = rules.rows(table, Path(table).name, belief.ordered)
-            if public is not None and rows.same(public):
-                raise PriorNotPublic(
-                    "the reference holds the very rows to be trained on; give other rows, or --public-table to count "
-                    "those of TABLE as public"
-                )
+            opened = rules.schema.open(table)
+            rows = rules.rows(opened, Path(table).name, belief.ordered)
+            _check_apart(rows, public)
 
         def make(some: Rows) -> Any:
             believed = belief.prior(some, None if known is None else known.table)
@@ -120,23 +136,25 @@ def train(
 
         rehearsal = None
         if public is not None:
-            most = None if rows is None else len(rows)
-            rehearsal = compare(make, public, _FOLDS if folds is None else folds, order is not None, most)
+            parts, most = _FOLDS if folds is None else folds, None if rows is None else len(rows)
+            rehearsal = compare(make, public, parts, order is not None, most)
         stand_in = rows if rows is not None else public
         assert stand_in is not None
-        fitted = make(stand_in)._fit(stand_in.features, stand_in.target, reading=rules.told)
+        keeper = None if account is None or opened is None else Through(account, opened)
+        fitted = make(stand_in).set_params(ledger=keeper)._fit(stand_in.features, stand_in.target, reading=rules.told)
         lines = costs(fitted, belief.text)
     found = Found(
         fitted, reading.kind, rules.wanted, budget, reading.limits, max_norm, lines, rehearsal, len(stand_in),
         None if rehearse or table is None else Path(table).name, None if source is None else Path(source).name,
         public_table, belief.text, () if files is None else tuple(map(str, files.all())),
+        None if account is None else account.told(),
     )  # fmt: skip
     if files is not None:
         assert table is not None
         going = Outgoing(
             certificates={"": fitted.certificate_},
             table=table,
-            data=Path(table).name,
+            data=books.data,
             rows=len(stand_in),
             recipe={
                 "what": "training", "model": type(fitted).__name__, "target": target,
@@ -146,11 +164,40 @@ def train(
             beliefs=Beliefs(reference=source, public=public_table, released=public_table),
         )  # fmt: skip
         text = json.dumps(model_file(found), indent=1, ensure_ascii=False) + "\n"
-        publish(files, going, drafted_text(files.published, text), None, Kept().after(files, None))
+        going = going if account is None else replace(going, ledger=account.entry())
+        publish(files, going, drafted_text(files.published, text), None, Kept().after(files, account))
     if as_json:
         print_json(content(found))
     else:
         show(found)
+
+
+def _check_apart(rows: Rows, public: Rows | None) -> None:
+    if public is not None and rows.same(public):
+        raise PriorNotPublic(
+            "the reference holds the very rows to be trained on; give other rows, or --public-table to count those of "
+            "TABLE as public"
+        )
+
+
+@dataclass(frozen=True)
+class Books:
+    """What the options say of the ledger."""
+
+    ledger: str | None
+    no_ledger: bool
+    request: str | None
+    total: str | None
+    data: str
+    delta: str
+
+    def account(self, budget: Approx, question: dict[str, Any]) -> Account | None:
+        """What a training is charged to; None, said aloud, with --no-ledger."""
+        total = None if self.total is None else _budget(str(options.positive("--budget", self.total)), self.delta)
+        found = account_of(self.ledger, self.no_ledger, self.request, budget, total, self.data, question)
+        if found is None:
+            err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
+        return found
 
 
 def _budget(epsilon: str, delta: str) -> Approx:

@@ -21,6 +21,8 @@ NO_UTILITY = (
 )
 ONCE = "this was the one training that the guarantee covers: another run on these rows is a second release"
 
+CHARGED = "charged to the ledger: the same command gives this model again, another training of these rows is refused"
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -41,6 +43,8 @@ class Found:
     public_table: bool
     prior: str
     files: tuple[str, ...]
+    charged: dict[str, str] | None = None
+    """The request and the data set in the ledger; None if none was charged."""
 
     @property
     def guarantee(self) -> str:
@@ -92,8 +96,10 @@ def content(found: Found) -> dict[str, Any]:
             "trained_on": rehearsal.trained,
             "tested_on": rehearsal.tested,
             "constant_guess": _scores(rehearsal, CONSTANT),
+            "verdict": rehearsal.verdict or None,
         },
         "files": list(found.files),
+        "ledger": found.charged,
     }
 
 
@@ -130,13 +136,15 @@ def show(found: Found) -> None:
     out.print(_comparison(found))
     if found.rehearsal is None:
         say(NO_UTILITY)
+    elif found.rehearsal.verdict:
+        say(f"on the public rows {found.rehearsal.verdict}")
     if found.table is None:
         say("rehearsed only: no private table was opened, no model was released")
         return
     out.print(_model(found))
     out.print(f"[bold]guarantee[/]: {escape(found.guarantee)}")
     say("assumptions: " + "; ".join([*found.fitted.certificate_.assumptions, *found.notes]))
-    say(ONCE)
+    say(ONCE if found.charged is None else CHARGED)
     if found.files:
         say(f"wrote {', '.join(found.files)}", soft_wrap=True)
 
@@ -152,14 +160,16 @@ def _comparison(found: Found) -> Rich:
         table.add_column(name, justify="right", no_wrap=True)
     if rehearsal is not None:
         table.add_column(f"{rehearsal.measure} (± 95 %)", justify="right", no_wrap=True)
+        if rehearsal.aucs:
+            table.add_column("AUC (± 95 %)", justify="right", no_wrap=True)
     for cost in found.costs:
         asked = cost.name == ASKED
-        score = () if rehearsal is None else (_score(rehearsal, cost.name),)
+        score = () if rehearsal is None else _score(rehearsal, cost.name)
         noise = "0" if cost.steps is None else f"{cost.noise:.3g} × {cost.steps}"
         cells = (escape(cost.prior), noise, f"{cost.epsilon:.3g}", *score)
         table.add_row("as asked" if asked else cost.name, *cells, style="bold green" if asked else "")
     if rehearsal is not None:
-        table.add_row(CONSTANT, "none", "", "", _score(rehearsal, CONSTANT))
+        table.add_row(CONSTANT, "none", "", "", *_score(rehearsal, CONSTANT))
     remarks = [
         "made for: the prior that the noise was chosen for, at the budget asked for",
         f"noise: standard deviation in each step, on scaled weights, for the {found.records} rows of {where}",
@@ -169,6 +179,8 @@ def _comparison(found: Found) -> Rich:
         count, most = len(rehearsal.scores[ASKED]), rehearsal.tested
         held = f"{count} parts of {found.source}, of up to {most} rows, held out in turn"
         remarks.append(f"{rehearsal.measure}: mean on {held}, after training on {rehearsal.trained} rows of the rest")
+        if rehearsal.aucs:
+            remarks.append("AUC: how often a row of the second class is ranked above one of the first; 0.5 is chance")
     table.caption = "\n".join(map(escape, remarks))
     return table
 
@@ -187,15 +199,19 @@ def _model(found: Found) -> Rich:
     return table
 
 
-def _score(rehearsal: Rehearsal, name: str) -> str:
-    return " ± ".join(f"{x:.3f}" if abs(x) < 10 else f"{x:.1f}" for x in (rehearsal.mean(name), rehearsal.half(name)))
+def _score(rehearsal: Rehearsal, name: str) -> tuple[str, ...]:
+    """The cells of a model's scores."""
+    found = [(rehearsal.mean(name), rehearsal.half(name)), rehearsal.auc(name)][: 2 if rehearsal.aucs else 1]
+    return tuple("" if x is None else " ± ".join(f"{n:.3f}" if abs(n) < 10 else f"{n:.1f}" for n in x) for x in found)
 
 
 def _scores(rehearsal: Rehearsal | None, name: str) -> dict[str, Any]:
     if rehearsal is None:
         return {"utility": None}
     mean, half = rehearsal.mean(name), rehearsal.half(name)
-    return {"utility": mean, "interval": [mean - half, mean + half]}
+    area = rehearsal.auc(name)
+    more = {} if area is None else {"auc": area[0], "auc_interval": [area[0] - area[1], area[0] + area[1]]}
+    return {"utility": mean, "interval": [mean - half, mean + half], **more}
 
 
 def _budget(budget: Approx) -> dict[str, float]:

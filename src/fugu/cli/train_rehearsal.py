@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from fugu.priors.coupling import Coupled as Prior
 from fugu.priors.groups import Independent, WorstCase
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
+from fugu.training.assessment import auc, verdict
 from fugu.training.scaling import Scaling, TargetScaling
 from fugu.training.training import Objective, train
 
@@ -43,24 +44,42 @@ class Cost:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Scores of every model on the parts held out, each trained on `trained` rows (at least), tested on `tested`."""
+    """Scores of every model on the parts held out, each trained on `trained` rows (at least), tested on `tested`.
+
+    `aucs`: the areas under the ROC curve, for two labels, in those parts that hold both."""
 
     measure: str
     trained: int
     tested: int
     scores: dict[str, tuple[float, ...]]
+    aucs: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def mean(self, name: str) -> float:
         """The mean score."""
         return float(np.mean(self.scores[name]))
 
     def half(self, name: str) -> float:
-        """Half a 95 % interval of the mean: Student's, with the variance (1/k + tested/trained) s^2 of Nadeau and
+        """Half a 95 % interval of the mean."""
+        return self._half(self.scores[name])
+
+    def auc(self, name: str) -> tuple[float, float] | None:
+        """The mean AUC and half of its 95 % interval; None where it is known for fewer than two parts."""
+        found = self.aucs.get(name, ())
+        return (float(np.mean(found)), self._half(found)) if len(found) > 1 else None
+
+    @property
+    def verdict(self) -> str:
+        """A sentence where the model asked for is not clearly better than the constant guess, else nothing."""
+        gains = tuple(a - b for a, b in zip(self.scores[ASKED], self.scores[CONSTANT], strict=True))
+        return verdict(float(np.mean(gains)), self._half(gains), self.measure)
+
+    def _half(self, scores: tuple[float, ...]) -> float:
+        """Half a 95 % interval of a mean: Student's, with the variance (1/k + tested/trained) s^2 of Nadeau and
         Bengio (2003), since the rows trained on overlap."""
         from scipy.special import stdtrit
 
-        count = len(self.scores[name])
-        spread = float(np.var(self.scores[name], ddof=1)) * (1 / count + self.tested / self.trained)
+        count = len(scores)
+        spread = float(np.var(scores, ddof=1)) * (1 / count + self.tested / self.trained)
         return float(stdtrit(count - 1, 0.975)) * math.sqrt(spread)
 
 
@@ -85,6 +104,7 @@ def rehearse(make: Callable[[Rows], Any], public: Rows, folds: int, ordered: boo
     """Score all models on public rows. `make`: a model for some rows, not fitted; `most`: how many to train on."""
     splits = _splits(public, folds, ordered, most)
     scores: dict[str, list[float]] = {PLAIN: []}
+    aucs: dict[str, list[float]] = {}
     model, trainings = None, {}
     for done, (rest, held) in enumerate(splits):
         report("rehearsal", done * _TICK, folds * _TICK)
@@ -102,10 +122,14 @@ def rehearse(make: Callable[[Rows], Any], public: Rows, folds: int, ordered: boo
         said[CONSTANT] = np.full(len(test), _constant(model, seen))
         for name, values in said.items():
             scores.setdefault(name, []).append(_score(model, test, values))
+            area = auc(values, _signs(model, test) > 0) if _labels(model) else math.nan
+            if not math.isnan(area):
+                aucs.setdefault(name, []).append(area)
     report("rehearsal", folds * _TICK, folds * _TICK)
     trained, tested = min(len(rest) for rest, _ in splits), max(len(held) for _, held in splits)
     measure = "accuracy" if _labels(model) else "R²"
-    return Rehearsal(measure, trained, tested, {name: tuple(found) for name, found in scores.items()})
+    shown = [{name: tuple(found) for name, found in listed.items()} for listed in (scores, aucs)]
+    return Rehearsal(measure, trained, tested, *shown)
 
 
 def _weights(fitted: Any) -> int:
@@ -142,7 +166,7 @@ def _plain(model: Any, rows: Rows, test: Rows) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain.fit(scale.transform(rows.features), signs)
-    return np.asarray(plain.predict(scale.transform(test.features)))
+    return np.asarray(plain.decision_function(scale.transform(test.features)))
 
 
 def _constant(model: Any, rows: Rows) -> float:

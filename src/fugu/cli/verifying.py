@@ -18,7 +18,7 @@ from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee import Guarantee, Pure, weaknesses
+from fugu.guarantee import Pure, weaknesses
 from fugu.mechanism import Certificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
@@ -88,7 +88,7 @@ def verify(
         told["checks"] = [dict(zip(("name", "outcome", "why"), line, strict=True)) for line in verdict.checks]
         told["warnings"] = list(said)
         if nearby is not None:
-            told["within"] = {"distance": within, "guarantee": _numbers(nearby)}
+            told["within"] = {"distance": within, "guarantee": nearby}
         print_json(told)
     else:
         out.print(f"{_word(verdict)}: {escape(verdict.reason)}; {_figures(verdict)}")
@@ -170,16 +170,6 @@ def _(document: PerEntryCertificate) -> tuple[str, ...]:
 @warnings_of_document.register
 def _(document: TrainingCertificate) -> tuple[str, ...]:
     return weaknesses(document.proved, document.accountant.records)  # the number of records is known
-
-
-def _numbers(guarantee: Guarantee) -> dict[str, Any]:
-    """A guarantee for programs; an epsilon of inf becomes null."""
-    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
-    if guarantee.several:
-        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
-    if guarantee.renyi:
-        told["alpha"] = float(guarantee.orders[0][0])
-    return told | {"epsilon": float(guarantee.epsilon)}
 
 
 def _scenario(document: Document, reference: str) -> Scenario:

@@ -32,6 +32,17 @@ def equal_bins(low: float, high: float, count: int) -> tuple[float, ...]:
     return tuple(edges)
 
 
+def day_bins(low: float, high: float, count: int) -> tuple[float, ...]:
+    """The same for days: edges of whole days, `count` bins at most, the last day inside the last.
+
+    >>> day_bins(0, 9, 3)
+    (0.0, 4.0, 8.0, 12.0)
+    """
+    first, days = math.floor(low), math.floor(high) + 1 - math.floor(low)
+    width = -(-days // count)
+    return tuple(float(first + i * width) for i in range(-(-days // width) + 1))
+
+
 @lru_cache(maxsize=64)
 def middles(edges: tuple[float, ...]) -> NDArray[np.float64]:
     """The middle of each bin, edges read as decimals: (0.1, 0.2) gives 0.15."""

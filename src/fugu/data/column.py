@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, final
@@ -43,12 +44,14 @@ class Column:
     values: NDArray[Any]
     missing: NDArray[np.bool_]
     exact: bool = True
+    origin: date | None = None
+    """Of dates that were read as numbers: the day that is 0."""
 
     @staticmethod
     def of(name: str, data: object) -> Column:
         """A column from a list, a numpy array (masked or not) or a series; it must be numbers or text."""
         if isinstance(data, Column):
-            return Column(name, data.values, data.missing, data.exact)
+            return Column(name, data.values, data.missing, data.exact, data.origin)
         if isinstance(data, Raw):
             return _from_texts(name, data)
         return handed_over(name, data, _from_array, _from_series, _from_arrow, _from_items)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import date
 from functools import singledispatch
 from numbers import Real
 from typing import Any, final
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from fugu.data.categories import Categories
 from fugu.data.cells import number_of, text_of
 from fugu.data.column import Column
+from fugu.data.moments import DAY, EPOCH, seconds_of
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.checks import is_texts, plain
 
@@ -32,6 +34,9 @@ class AnyOf:
     def mask(self, column: Column) -> Mask:
         """Compared as categories are everywhere: "1", 1 and 1.0 are one in a column of numbers."""
         found = np.zeros(len(column), dtype=bool)
+        if column.origin is not None:
+            wanted_days = [_moment(value, column.name) for value in self.values]
+            return np.isin(_seconds(column), wanted_days) & ~column.missing
         if column.numeric:
             column.require_exact()
             for value in self.values:
@@ -53,6 +58,20 @@ class AnyOf:
 
 @final
 @dataclass(frozen=True)
+class NoneOf:
+    """The value is there, and is none of these categories or numbers."""
+
+    values: tuple[Any, ...]
+
+    def mask(self, column: Column) -> Mask:
+        return ~AnyOf(self.values).mask(column) & ~column.missing
+
+    def to_json(self) -> object:
+        return {"not in": list(self.values)}
+
+
+@final
+@dataclass(frozen=True)
 class Within:
     """low <= value < high; None is an open end."""
 
@@ -62,6 +81,8 @@ class Within:
     def mask(self, column: Column) -> Mask:
         if not column.numeric:
             raise BadTable(f"the condition on column {column.name!r} is a range, but the column holds text")
+        if column.origin is not None:
+            raise BadTable(f"column {column.name!r} holds dates; write the ends of its range like 2020-01-31")
         values, inside = column.values, ~column.missing
         if self.low is not None:
             inside &= ~_below(values, self.low)
@@ -71,6 +92,28 @@ class Within:
 
     def to_json(self) -> object:
         return {"from": self.low, "to": self.high}
+
+
+@final
+@dataclass(frozen=True)
+class During:
+    """low <= moment < high, in whole seconds since 1970-01-01; None is an open end. `words` are the ends as written."""
+
+    low: int | None
+    high: int | None
+    words: tuple[str | None, str | None]
+
+    def mask(self, column: Column) -> Mask:
+        """Of dates that were read as numbers, or of text whose every cell is a date."""
+        seconds, inside = _seconds(column), ~column.missing
+        if self.low is not None:
+            inside &= seconds >= self.low
+        if self.high is not None:
+            inside &= seconds < self.high
+        return inside
+
+    def to_json(self) -> object:
+        return {"from": self.words[0], "to": self.words[1]}
 
 
 @final
@@ -87,7 +130,7 @@ class Where:
         return None
 
 
-Test = AnyOf | Within | Where
+Test = AnyOf | NoneOf | Within | During | Where
 
 
 def read_test(column: str, test: object) -> Test:
@@ -139,11 +182,22 @@ def called(function: Callable[[Any], object], argument: object, rows: int) -> Ma
     return mask
 
 
+def during(column: str, low: object, high: object) -> During:
+    """The range between two dates, or texts that spell them; None is an open end."""
+    ends = [None if end is None else _moment(end, column) for end in (low, high)]
+    if ends == [None, None] or (ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]):
+        raise UsageError(f"the range on column {column!r} must have low < high, and at least one of them")
+    words = tuple(None if end is None else text_of(end) for end in (low, high))
+    return During(ends[0], ends[1], (words[0], words[1]))
+
+
 @_read.register(tuple)
-def _range(ends: tuple[Any, ...], column: str) -> Within:
+def _range(ends: tuple[Any, ...], column: str) -> Within | During:
+    if len(ends) == 2 and any(isinstance(end, str | date | np.datetime64) for end in ends):
+        return during(column, *ends)
     if len(ends) != 2 or not all(e is None or (isinstance(e, Real) and not math.isnan(e)) for e in ends):
         raise UsageError(
-            f"the condition on column {column!r} is a tuple, so it must be (low, high) in numbers or None; "
+            f"the condition on column {column!r} is a tuple, so it must be (low, high) in numbers, dates or None; "
             "for categories give a set or a list"
         )
     low = None if ends[0] is None or ends[0] == -math.inf else ends[0]
@@ -159,9 +213,36 @@ def _range(ends: tuple[Any, ...], column: str) -> Within:
 def _from_json(data: Mapping[str, Any], column: str) -> Test:
     if set(data) == {"in"} and isinstance(data["in"], list):
         return _any_of(column, data["in"])
-    if set(data) == {"from", "to"}:
-        return _range((data["from"], data["to"]), column)
+    if set(data) == {"not in"} and isinstance(data["not in"], list):
+        return NoneOf(_any_of(column, data["not in"]).values)
+    if data and set(data) <= {"from", "to"}:
+        return _range((data.get("from"), data.get("to")), column)
     raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
+
+
+def _moment(value: object, column: str) -> int:
+    """The seconds of a date that a condition names."""
+    found = seconds_of(value)
+    if found is None:
+        raise UsageError(f"the condition on column {column!r} must name dates, such as 2020-01-31")
+    return found
+
+
+def _seconds(column: Column) -> NDArray[np.int64]:
+    """The moments of a column of dates, 0 where missing."""
+    if column.origin is not None:
+        days = column.values + (column.origin - EPOCH).days
+        return np.asarray(np.rint(days * DAY), dtype=np.int64)
+    if column.numeric and not column.missing.all():
+        raise BadTable(f"the condition on column {column.name!r} names dates, but it holds numbers")
+    codes, distinct = column.codes(ordered=False)
+    found = [seconds_of(cell) for cell in distinct.tolist()]
+    if unread := sum(seconds is None for seconds in found):
+        raise BadTable(
+            f"the condition on column {column.name!r} names dates, and {unread} of its {len(found)} different values "
+            "are none; write dates as 2020-01-31, or leave the cell empty"
+        )
+    return np.array([*found, 0], dtype=np.int64)[codes]
 
 
 def _number(value: object, column: str) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fugu.data.cells import OTHER, number_of, number_text, text_of
+from fugu.data.moments import DAY, EPOCH, days_between, read_day, seconds_of
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.checks import is_iterable, is_real
 from fugu.numbers.exact import as_fraction
@@ -21,7 +23,7 @@ _KEYS = {
     "number": ("bounds", "step", "outside", "missing", "typical"),
     "category": ("values", "outside", "missing"),
     "ordered": ("values", "outside", "missing", "typical"),
-    "time": (),
+    "time": ("origin", "bounds", "step", "outside", "missing", "typical"),
     "identifier": (),
 }
 _OUTSIDE = ("clip", "missing")
@@ -58,14 +60,56 @@ def _number(name: str, bounds: Any, step: Any, outside: Any, missing: Any, typic
         raise UnknownName(f"choice for numbers of column {name!r} outside its bounds", outside, _OUTSIDE)
     width = None
     if step is not None:
-        try:
-            width = Fraction(step) if isinstance(step, str) and _PLAIN.fullmatch(step) else as_fraction(step)
-        except (TypeError, ValueError, ZeroDivisionError):
-            raise UsageError(f"the step of column {name!r} must be a number above 0") from None
-        if ends is None or not 0 < width <= as_fraction(ends[1]) - as_fraction(ends[0]):
+        width = _width(name, step)
+        if ends is None or not width <= as_fraction(ends[1]) - as_fraction(ends[0]):
             raise UsageError(f"the step of column {name!r} must be above 0, and at most as wide as its bounds")
     instead = (_finite(name, choice, ends) for choice in (missing, typical))
     return dict(zip(_KEYS["number"], (ends, width, outside, *instead), strict=True))
+
+
+def _time(name: str, origin: Any, bounds: Any, step: Any, outside: Any, missing: Any, typical: Any) -> Said:
+    """Nothing for times that are public and only put in order; else dates, as days since an origin."""
+    if all(part is None for part in (origin, bounds, step, outside, missing, typical)):
+        return {}
+    first = EPOCH if origin is None else read_day(f"the origin of column {name!r}", origin)
+    ends = None
+    if bounds is not None:
+        if not is_iterable(bounds) or isinstance(bounds, str) or len(bounds := list(bounds)) != 2:
+            raise UsageError(f"the bounds of column {name!r} must be two days, such as [2000-01-01, 2030-12-31]")
+        low, high = (days_between(first, day, f"a bound of column {name!r}") for day in bounds)
+        if not low < high:
+            raise UsageError(f"the bounds of column {name!r} must be increasing")
+        ends = (low, high)
+    if outside is not None and outside not in _OUTSIDE:
+        raise UnknownName(f"choice for dates of column {name!r} outside its bounds", outside, _OUTSIDE)
+    width = Fraction(1) if step is None else _width(name, step)
+    if (width * DAY).denominator != 1 or (ends is not None and width > ends[1] - ends[0]):
+        raise UsageError(
+            f"the step of column {name!r} is in days, and must be whole seconds and at most as wide as its bounds: 7 "
+            "for weeks, 1/24 for hours"
+        )
+    rules = [_moment(name, choice, first) for choice in (missing, typical)]
+    if ends is not None and not all(rule is None or ends[0] <= rule <= ends[1] for rule in rules):
+        raise UsageError(f"what a missing cell of column {name!r} becomes must lie within its bounds")
+    return dict(zip(_KEYS["time"], (first, ends, width, outside, *rules), strict=True))
+
+
+def _width(name: str, step: Any) -> Fraction:
+    try:
+        width = Fraction(step) if isinstance(step, str) and _PLAIN.fullmatch(step) else as_fraction(step)
+    except (TypeError, ValueError, ZeroDivisionError):
+        width = Fraction(0)
+    if width <= 0:
+        raise UsageError(f"the step of column {name!r} must be a number above 0")
+    return width
+
+
+def _moment(name: str, said: Any, origin: date) -> float | None:
+    if said is None:
+        return None
+    if (found := seconds_of(said)) is None:
+        raise UsageError(f"what a missing cell of column {name!r} becomes must be a date, such as 2020-01-31")
+    return float(Fraction(found, DAY) - (origin - EPOCH).days)
 
 
 def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float | None:
@@ -122,7 +166,7 @@ _MAKERS: dict[str, Callable[..., Said]] = {
     "number": _number,
     "category": _category,
     "ordered": _ordered,
-    "time": lambda name: {},  # noqa: ARG005
+    "time": _time,
     "identifier": lambda name: {},  # noqa: ARG005
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
@@ -16,6 +17,7 @@ from fugu.data.categories import Categories
 from fugu.data.cells import OTHER, is_missing, meant, number_of, number_text, text_of
 from fugu.data.column import Column
 from fugu.data.declared import NEAREST, canonical, declared
+from fugu.data.moments import DAY, EPOCH, days_text, placed, seconds_of, written
 from fugu.data.raw import Raw
 from fugu.errors import BadTable
 from fugu.numbers.exact import as_fraction
@@ -35,10 +37,13 @@ class Field:
     | category   | one of `values`                       | one of them, or "(other)"            | the same       |
     | ordered    | one of `values`, from low to high     | one of them, or "nearest" of numbers | one of them    |
     | time       | a number, or a time in ISO 8601       | declared public, hence refused       | refused        |
+    | with origin| days since it, within `bounds`        | "clip" to the bounds, or "missing"   | a day          |
     | identifier | text                                  | every text is inside                 | refused        |
 
-    Text in a column of numbers counts as missing. Where nobody said what a missing cell becomes, it becomes `typical`
-    (the reference's median; the middle of the domain if there is no reference) or "(other)".
+    Text in a column of numbers counts as missing, and so does a number in one of dates, which are times with an origin:
+    a moment is then the start of the step it lies in, as days since the origin. Where nobody said what a missing cell
+    becomes, it becomes `typical` (the reference's median; the middle of the domain if there is no reference) or
+    "(other)".
     """
 
     kind: str
@@ -48,6 +53,13 @@ class Field:
     outside: str | None = None
     missing: float | str | None = None
     typical: float | str | None = None
+    origin: date | None = None
+    """Of dates: the day that is 0. Bounds and rules are days since then, and the step is not None."""
+
+    @staticmethod
+    def dates() -> Field:
+        """Dates of which nothing is declared: whole days since 1970-01-01."""
+        return Field("time", step=Fraction(1), origin=EPOCH)
 
     @staticmethod
     def of(name: str, told: object) -> Field:
@@ -58,8 +70,13 @@ class Field:
 
     @property
     def numeric(self) -> bool:
-        """Whether the cells are numbers."""
-        return self.kind == "number"
+        """Whether the cells are numbers, or dates, which are days since an origin."""
+        return self.kind == "number" or self.dated
+
+    @property
+    def dated(self) -> bool:
+        """Whether the cells are dates, as numbers of days."""
+        return self.origin is not None
 
     @property
     def ordered(self) -> bool:
@@ -98,7 +115,7 @@ class Field:
         ('1', '1.0', None)
         """
         if self.numeric:
-            number = number_of(said)
+            number = self.day(said) if self.dated else number_of(said)
             return None if math.isnan(number) else number_text(number)
         text = canonical(said)
         if text is None or self.values is None:
@@ -108,6 +125,8 @@ class Field:
 
     def read(self, name: str, raw: Raw, decimal: str = ".", absent: Iterable[str] = ("",)) -> Column:
         """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
+        if self.dated:
+            return self._dates(name, raw, frozenset(absent))
         if self.numeric:
             return self._numbers(name, raw, decimal, frozenset(absent))
         if raw.typed and self.values is not None and self.categories.twins:
@@ -123,7 +142,13 @@ class Field:
             return column
         values = column.values.copy()
         values[column.missing] = self.replacement == "True" if values.dtype == bool else self.replacement
-        return Column(column.name, values, np.zeros(len(column), dtype=bool))
+        return Column(column.name, values, np.zeros(len(column), dtype=bool), origin=column.origin)
+
+    def written(self, numbers: NDArray[np.float64]) -> NDArray[np.str_]:
+        """Numbers of days as dates, each the nearest step; "" for NaN."""
+        assert self.origin is not None
+        assert self.step is not None
+        return written(self.origin, self.step, self._low, numbers)
 
     @property
     def replacement(self) -> float | str:
@@ -132,6 +157,9 @@ class Field:
             return self.missing
         if self.typical is not None:
             return self.typical
+        if self.dated:
+            low, high = self.bounds or (0.0, 0.0)
+            return low + math.floor((high - low) / 2 / float(self.step or 1)) * float(self.step or 1)
         if self.numeric:
             low, high = self.bounds or (0.0, 0.0)
             return float(self._rounded(np.array([low / 2 + high / 2]))[0])
@@ -142,12 +170,48 @@ class Field:
         said: dict[str, Any] = {"kind": self.kind}
         if self.values is not None:
             said["values"] = list(self.values)
+        if self.origin is not None:
+            said["origin"] = self.origin.isoformat()
         if self.bounds is not None:
-            said["bounds"] = list(self.bounds)
+            said["bounds"] = list(map(self._said, self.bounds))
         if self.step is not None:
             said["step"] = str(self.step)
         rules = {"outside": self.outside, "missing": self.missing, "typical": self.typical}
-        return said | {key: rule for key, rule in rules.items() if rule is not None}
+        return said | {key: self._said(rule) for key, rule in rules.items() if rule is not None}
+
+    def _said(self, rule: float | str) -> float | str:
+        """A bound or a rule as documents have it: days as dates."""
+        return rule if self.origin is None or isinstance(rule, str) else days_text(self.origin, rule)
+
+    @property
+    def _low(self) -> float:
+        return 0.0 if self.bounds is None else self.bounds[0]
+
+    def day(self, said: object) -> float:
+        """A date that a user names as days since the origin, not cut to the bounds; NaN if it is none."""
+        seconds = seconds_of(said)
+        if seconds is None or self.origin is None:
+            return math.nan
+        return float(Fraction(seconds, DAY) - (self.origin - EPOCH).days)
+
+    def _day(self, cell: object) -> float:
+        """A cell of dates as a number of days, NaN for what is none."""
+        seconds = seconds_of(cell)
+        if seconds is None or self.origin is None or self.step is None:
+            return math.nan
+        if self.bounds is not None and self.drops_outside:
+            day = seconds // DAY - (self.origin - EPOCH).days
+            if not self.bounds[0] <= day <= self.bounds[1]:
+                return math.nan
+        return placed(seconds, self.origin, self._low, None if self.bounds is None else self.bounds[1], self.step)
+
+    def _dates(self, name: str, raw: Raw, absent: frozenset[str]) -> Column:
+        cells, codes = ([None], np.zeros(len(raw), dtype=np.int64)) if raw.array is not None else raw.factors()
+        each = [math.nan if is_gone(cell, absent) else self._day(cell) for cell in cells]
+        numbers = np.array(each, dtype=np.float64)[codes]
+        missing = np.isnan(numbers)
+        numbers[missing] = 0.0
+        return Column(name, numbers, missing, origin=self.origin)
 
     def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
         if raw.array is not None:

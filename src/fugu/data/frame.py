@@ -37,6 +37,11 @@ class Table:
         self.columns: tuple[str, ...] = self._source.names
         _check_names(self.columns)
 
+    @property
+    def source(self) -> Source:
+        """Where the columns come from."""
+        return self._source
+
     def select(self, names: Iterable[str]) -> Table:
         """The same rows with these columns only, fetched together."""
         wanted = tuple(dict.fromkeys(names))

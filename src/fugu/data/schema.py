@@ -23,6 +23,7 @@ from fugu.data.dialect import Dialect
 from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import read_table
 from fugu.data.frame import Table
+from fugu.data.moments import is_moment
 from fugu.data.raw import Raw
 from fugu.data.sources import TableLike
 from fugu.data.toml import schema_text
@@ -47,7 +48,8 @@ class Schema:
 
     - `columns`: {name: {"kind": "number" | "category" | "ordered" | "time" | "identifier", ...}}. A number may have
       "bounds", "step", "outside" ("clip" or "missing") and "missing"; a category or an ordering has "values", and may
-      have "outside" and "missing".
+      have "outside" and "missing". A time with any of "origin", "bounds", "step" (days), "outside", "missing" is a
+      column of dates, read as days since the origin (1970-01-01); without them it is public, and only put in order.
     - `separator`: that of CSV files; None reads it off the header line. `decimal`: "." or ",". `encoding`: of files.
     - `header`: True, False (the file has no names; the schema's are taken, in order), or the names of all columns.
     - `absent`: texts that mean "missing", besides what is missing in a frame.
@@ -108,7 +110,8 @@ class Schema:
     ) -> Schema:
         """This schema with what it does not say about `columns` (all by default) taken from a public `reference`.
 
-        Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded."""
+        Whole numbers of more digits than a double are categories, but for the columns `numbers`: they are rounded, and
+        dates among them are days since 1970-01-01."""
         public = self.open(reference)
         wanted = public.columns if columns is None else tuple(dict.fromkeys(columns))
         fields, rounded = dict(self.fields), set(numbers)
@@ -119,6 +122,9 @@ class Schema:
                 raise ColumnNotFound(name, public.columns)
             raw = public.raw(name)
             known = fields.get(name)
+            plain = known is not None and known.kind == "time" and not known.dated
+            if plain and name in rounded:  # times to publish, not only to put in order
+                known = Field.dates()
             settled = known if known is not None and _settled(known) else _seen(public, name, self, name in rounded)
             fields[name] = self._ruled(name, settled, raw)
         return replace(self, columns=fields, header=self._names())
@@ -209,13 +215,20 @@ def _settled(known: Field) -> bool:
     return known.values is not None or not known.unordered
 
 
+def all_dates(raw: Raw, absent: frozenset[str]) -> bool:
+    """Whether every cell of a public column that is not missing is a date."""
+    known = [cell for cell in raw.cells or () if not is_gone(cell, absent)]
+    return bool(known) and all(map(is_moment, known))
+
+
 def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
     """The field that a public column shows."""
     raw = public.raw(name)
     gone = frozenset(schema.absent)
     present = [cell for cell in raw.cells or () if is_missing(cell) or not is_gone(cell, gone)]
-    if any(map(is_time, present)):
-        return Field("time")
+    timed = any(map(is_time, present))
+    if timed or (rounded and all_dates(raw, gone)):
+        return Field.dates() if rounded else Field("time")
     comma = schema.decimal != "." and present and is_texts(present)
     if comma and not any(math.isnan(number_of(cell, schema.decimal)) for cell in present):
         return Field("number")

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.conditions import Mask, Test, Within, called, read_test
+from fugu.data.conditions import AnyOf, Mask, Test, called, read_test
 from fugu.data.frame import Table
-from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UsageError
+from fugu.data.spelt import spelt
+from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UnknownName, UsageError
 
 REFUSE = "error"
 """What `missing` says by default: missing cells of the reference are an error."""
 MAX_SECRETS = 1000
-_SIGNS = {**dict.fromkeys(("<", ">="), ("<", ">=", False)), **dict.fromkeys(("<=", ">"), ("<=", ">", True))}
-"""The two sides that a comparison tells apart, and whether the number itself lies below the cut."""
-_COMPARISON = re.compile(r"(?P<column>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[^<>=]+)")
-_CUTS = re.compile(r"(?P<column>.+?)\s*:(?P<cuts>[^:]+)")
-
 Layers = tuple[NDArray[np.int64], ...]
 Condition = Mapping[str, Test] | Callable[[Any], object]
 ProtectLike = str | Sequence[str] | Mapping[str, Mapping[str, object] | Callable[[Mapping[str, NDArray[Any]]], object]]
-"""A column, a comparison ("age<65"), cut points ("age:18,65"); several columns; or {secret: condition}, a condition
-being {column: value or (low, high)}, or a function of the columns that says where the secret holds."""
+"""A column, a comparison ("age<65", "born<1960-01-01", "sex=Male"), cut points ("age:18,65"); several columns; or
+{secret: condition}, a condition being {column: value or (low, high)}, or a function of the columns that says where the
+secret holds."""
 
 
 @final
@@ -65,6 +61,8 @@ class Protect:
     conditions: Mapping[str, Condition] | None = None
     json: object = None
     """The specification in JSON types; None if a function is part of it."""
+    value: str | None = None
+    """The one value that "sex=Male" names: a table without it knows nothing of the secret."""
 
     def find(self, table: Table, missing: object = "error") -> Secrets:
         """The secrets of a table; where a column is missing no secret of it holds, or the table is refused."""
@@ -75,6 +73,7 @@ class Protect:
             labels = tuple(self.conditions)
             if len(labels) > MAX_SECRETS:
                 raise _too_many(len(labels), self.text)
+            self._require_value(table)
             layers = _layers(_holds(table, condition, seen) for condition in self.conditions.values())
         counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
         gone = [(name, count) for name, count in counts if count]
@@ -86,9 +85,19 @@ class Protect:
             )
         return Secrets(labels, layers, counts, tuple(seen))
 
+    def _require_value(self, table: Table) -> None:
+        """Refuse a misspelt value of "sex=Male", which would be a secret that nobody has."""
+        if self.value is None or self.columns is None:
+            return
+        column = table.exact(self.columns[0])
+        if not AnyOf((self.value,)).mask(column).any():
+            known = [] if column.numeric else column.codes()[1].tolist()
+            raise UnknownName(f"row of the reference whose {column.name!r} is", self.value, known)
+
 
 def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
-    """Read a column, a list of them, a dict of conditions, or, as on the command line, "age<65" and "age:18,65".
+    """Read a column, a list of them, a dict of conditions, or texts as on the command line: "age<65", "age:18,65",
+    "sex=Male", "born<1960-01-01", "visit:2020-01-01,2021-01-01".
 
     >>> list(read_protect("age:18,65", ("age",)).conditions)
     ['age < 18', '18 <= age < 65', 'age >= 65']
@@ -103,53 +112,29 @@ def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
         return Protect(", ".join(names), names, json=list(names))
     if protect in available:
         return Protect(protect, (protect,), json=protect)
-    if match := _COMPARISON.fullmatch(protect.strip()):
-        number = _number(match["number"])
-        return _comparison(protect, _known(match["column"], available), match["sign"], number)
-    if match := _CUTS.fullmatch(protect.strip()):
-        cuts = [_number(cut) for cut in match["cuts"].split(",")]
-        return _cuts(protect, _known(match["column"], available), cuts)
+    if protect.lstrip().startswith("{"):
+        return _read_conditions(_conditions_of(protect), available)
+    if (found := spelt(protect, available)) is not None:
+        return Protect(protect, (found.column,), dict(found.tests), protect, found.value)
     names = tuple(dict.fromkeys(_known(name.strip(), available) for name in protect.split(",")))
     return Protect(", ".join(names), names, json=list(names))
+
+
+def _conditions_of(text: str) -> Mapping[str, Any]:
+    """A dict of conditions written as JSON, as recipes and scenario files have it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UsageError('protect begins like JSON and is none; write {"secret": {"column": "value"}, ...}') from None
+    if not isinstance(found, dict):
+        raise UsageError("protect in JSON is an object: a condition for each secret")
+    return found
 
 
 def _known(name: object, available: tuple[str, ...]) -> str:
     if name not in available:
         raise ColumnNotFound(str(name), available)
     return str(name)
-
-
-def _number(text: str) -> float:
-    if re.fullmatch(r"\s*[+-]?\d+\s*", text):
-        return int(text)
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise UsageError(f"{text.strip()!r} in protect must be a finite number")
-    return number
-
-
-def _comparison(text: str, column: str, sign: str, number: float) -> Protect:
-    below, above, beyond = _SIGNS[sign]
-    if beyond and abs(number) > 2**53:
-        raise UsageError(f"the number in {text!r} is too large for {sign}; use < or >=")
-    cut = math.nextafter(number, math.inf) if beyond else number
-    tests: dict[str, Condition] = {
-        f"{column} {below} {number}": {column: Within(None, cut)},
-        f"{column} {above} {number}": {column: Within(cut, None)},
-    }
-    return Protect(text, (column,), tests, text)
-
-
-def _cuts(text: str, column: str, cuts: list[float]) -> Protect:
-    if any(a >= b for a, b in pairwise(cuts)):
-        raise UsageError(f"the cut points of column {column!r} must be strictly increasing")
-    tests: dict[str, Condition] = {f"{column} < {cuts[0]}": {column: Within(None, cuts[0])}}
-    tests |= {f"{a} <= {column} < {b}": {column: Within(a, b)} for a, b in pairwise(cuts)}
-    tests[f"{column} >= {cuts[-1]}"] = {column: Within(cuts[-1], None)}
-    return Protect(text, (column,), tests, text)
 
 
 def _read_conditions(protect: Mapping[Any, Any], available: tuple[str, ...]) -> Protect:

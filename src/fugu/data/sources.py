@@ -6,14 +6,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol, final, runtime_checkable
+from importlib.util import find_spec
+from typing import Any, Protocol, final
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError, NarwhalsError
 
 from fugu.data.engine import refused
-from fugu.errors import BadTable
+from fugu.errors import BadTable, MissingExtra
 
 
 class FrameLike(Protocol):
@@ -27,7 +28,6 @@ TableLike = str | os.PathLike[str] | Mapping[str, object] | FrameLike
 """The path of a CSV or Parquet file, a dict of columns (lists, arrays, series), or a frame."""
 
 
-@runtime_checkable
 class Source(Protocol):
     """Names, and the columns of some of them, fetched together."""
 
@@ -39,21 +39,48 @@ class Source(Protocol):
 
 def source_of(data: object) -> Source:
     """The source that reads this object."""
+    if isinstance(data, Columns | Frame | Relation):  # by type: a frame may have a column of any name
+        return data
     if isinstance(data, Mapping):
         return Columns(data)
-    if type(data).__name__ == "DuckDBPyRelation":
-        return Relation(data)
-    if isinstance(data, Source):
-        return data
+    known = framed(data)
+    if known is None:
+        raise BadTable(
+            "expected a path, a dict of columns, or a frame (pandas, polars, pyarrow, duckdb, or another that narwhals "
+            f"reads), got {type(data).__name__}"
+        )
+    native = known.to_native()
+    return Relation(native) if type(native).__name__ == "DuckDBPyRelation" else Frame(known)
+
+
+def framed(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """The frame that narwhals makes of it, or of the Arrow stream that it hands over; None for what is no frame.
+
+    Refuses a frame of which two columns have one name."""
     try:
-        return Frame(nw.from_native(data))
+        found = nw.from_native(data, pass_through=True)
+        if isinstance(found, nw.DataFrame | nw.LazyFrame):
+            return found
+        if not _streams(data):
+            return None
+        return nw.from_arrow(data, backend=_arrow_engine(data))  # type: ignore[arg-type]
     except DuplicateError:
         raise BadTable("several columns have the same name; rename them") from None
-    except (TypeError, NarwhalsError):
-        raise BadTable(
-            "expected a path, a dict of columns, or a frame (pandas, polars, pyarrow, duckdb), "
-            f"got {type(data).__name__}"
-        ) from None
+    except NarwhalsError:
+        return None
+
+
+def _streams(data: object) -> bool:
+    """Whether this is a table of an engine that narwhals does not know, and that hands over Arrow's columns."""
+    return callable(getattr(type(data), "__arrow_c_stream__", None)) and hasattr(data, "schema")
+
+
+def _arrow_engine(data: object) -> str:
+    """What reads the columns of a stream: one of the two that are installed."""
+    for name in ("pyarrow", "polars"):
+        if find_spec(name) is not None:
+            return name
+    raise MissingExtra(f"a {type(data).__name__} is read with pyarrow or polars, and neither is installed")
 
 
 @final
@@ -94,6 +121,14 @@ class Frame:
             return {name: self.frame[name] for name in names}
         try:
             frame = self.frame.select(*names).collect()
+        except ImportError as error:  # a query of one engine may need another to hand over its rows
+            needed = (error.name or "").split(".")[0]
+            if not needed:
+                raise _failed("the lazy frame", error) from None
+            raise MissingExtra(
+                f"a frame of {self.frame.implementation.value} is read with {needed}, which is not installed: install "
+                "it, or give a frame that is in memory, a dict of columns, or a file"
+            ) from None
         except Exception as error:  # whatever the engine raises may quote a cell
             raise _failed("the lazy frame", error) from None
         return {name: frame[name] for name in names}

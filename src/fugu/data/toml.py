@@ -27,27 +27,33 @@ def schema_text(said: Mapping[str, Any]) -> str:
 
 
 def _lines(part: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_value(value)}" for key, value in part.items() if value is not None]
+    return [f"{key} = {value_text(value)}" for key, value in part.items() if value is not None]
 
 
 @singledispatch
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
+    """A value in TOML: a text, a truth value, a number, a list or a table of them."""
     return _text(str(value))
 
 
-@_value.register
+@value_text.register
 def _(value: bool) -> str:
     return str(value).lower()
 
 
-@_value.register
+@value_text.register
 def _(value: int | float) -> str:
     return repr(value)
 
 
-@_value.register
+@value_text.register
 def _(value: list | tuple) -> str:  # type: ignore[type-arg]
-    return "[" + ", ".join(map(_value, value)) + "]"
+    return "[" + ", ".join(map(value_text, value)) + "]"
+
+
+@value_text.register
+def _(value: dict) -> str:  # type: ignore[type-arg]
+    return "{" + ", ".join(f"{_text(str(k))} = {value_text(v)}" for k, v in value.items() if v is not None) + "}"
 
 
 def _text(text: str) -> str:

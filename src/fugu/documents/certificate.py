@@ -19,6 +19,9 @@ from fugu.documents.document import Document, digest_of
 from fugu.documents.labels import misnamed
 from fugu.documents.optimum import Optimum
 from fugu.documents.weakness import warnings_of
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import odds
+from fugu.drawing.sheet import Sheet
 from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -264,6 +267,25 @@ class Certificate(Document):
     def fingerprint(self) -> str:
         """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
         return str(self.body["fingerprint"])
+
+    def plot(self) -> Figure:
+        """What somebody may come to believe of two secrets, against what was believed before: a figure for notebooks.
+
+        A Rényi budget is shown at delta 1e-5, or at twice its own."""
+        found = self.budget
+        if found.renyi:
+            found = found.to_approx(max(1e-5, 2 * float(found.delta)))
+        return odds(float(found.epsilon), float(found.delta))
+
+    def _sheet(self) -> Sheet:
+        facts = [
+            ("promised", repr(self.budget)), ("what runs", self.runs), ("method", self.method),
+            ("worst pair", self.worst_pair), ("unit of privacy", str(self.body["unit"])), ("why", self.theorem),
+            ("digest", str(self.body["digest"])),
+        ]  # fmt: skip
+        checked = "nothing it says is believed: fugu.verify proves it again"
+        return Sheet("Certificate", facts, notes=[*(f"assumed: {text}" for text in self.assumptions), checked],
+                     warnings=self.warnings)  # fmt: skip
 
     def amended(
         self,

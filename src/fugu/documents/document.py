@@ -16,6 +16,8 @@ from typing import Any, ClassVar, NoReturn, Self
 from fugu._version import __version__
 from fugu.documents.frozen import frozen
 from fugu.documents.plain_json import check_plain, load_json, reading
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
 from fugu.visible import Json, visible_json
@@ -35,7 +37,7 @@ class Sealed:
 
 
 @dataclass(frozen=True, repr=False)
-class Document(Sealed):
+class Document(Sealed, Shown):
     """A sealed document. A subclass says which schema it is of, which kinds there are, and what each must hold."""
 
     body: Json
@@ -52,6 +54,10 @@ class Document(Sealed):
             object.__setattr__(self, "body", frozen(self.body))
         except RecursionError:
             raise CertificateError("the certificate is nested deeper than any that fugu wrote") from None
+
+    def _sheet(self) -> Sheet:
+        said = [(name, str(self.body[name])) for name in ("schema", "kind", "digest") if name in self.body]
+        return Sheet(type(self).__name__, said, notes=["nothing it says is believed: fugu.verify proves it again"])
 
     def __hash__(self) -> int:
         return hash(self.body.get("digest"))

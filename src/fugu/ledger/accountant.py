@@ -2,7 +2,8 @@
 
 - Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
   prior of the data. Adding translated epsilons instead would not be sound under the best rule
-  (docs/proofs/composition.md#compose-first).
+  (docs/proofs/composition.md#compose-first). A prior that knows what each release reads of an entry (`Together`) adds
+  and translates by itself, all charges at once.
 - One law-based release stands alone. Law-based releases of blocks that are independent given every secret multiply as
   laws, and so do point masses: the published values are functions of the secret, so only the coins are left, and the
   epsilons add. Every other second law-based release is refused: s XOR r and r leak nothing alone and all together.
@@ -29,11 +30,12 @@ from typing import Any
 
 from fugu.errors import NotComposable, NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
-from fugu.guarantee.numbers import exact, outward, plain
+from fugu.guarantee.numbers import exact, plain
 from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
 from fugu.numbers.exact import Real, meant_up
+from fugu.priors.prior import Recorded, Together
 
 _SECOND_LAW = (
     "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
@@ -86,6 +88,8 @@ def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
     if not listed:
         return Pure(0)
     if not laws:
+        if isinstance(terms.prior, Together):
+            return terms.prior.together([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
         by_entry = summed(listed, terms)
         return by_entry if terms.prior is None else translated(terms, by_entry)
     by_law = _laws(laws)
@@ -109,18 +113,23 @@ def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
 
 
 def translated(terms: Terms, spent: Guarantee) -> Guarantee:
-    """What a guarantee for each entry is worth under the prior (`fugu.translate`); numbers are rounded up first."""
+    """What a guarantee for each entry is worth under the prior (`fugu.translate`), of the exact sums."""
     from fugu.translation.translate import translate
 
     if spent.pure:
-        return Pure(meant_up(float(translate(terms.prior, outward(exact(spent.epsilon))))))
+        return Pure(_capped(terms.prior, meant_up(float(translate(terms.prior, spent.epsilon))), spent.epsilon))
     if spent.renyi:
         return _guarantee(translate(terms.prior, spent))
-    asked = Approx(outward(exact(spent.epsilon)), outward(exact(spent.delta)))
+    asked = Approx(spent.epsilon, spent.delta)
     if not (terms.budget.pure or terms.budget.renyi):
         with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
             return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
     return _guarantee(translate(terms.prior, asked))
+
+
+def _capped(prior: Any, found: float, spent: Real) -> Real:
+    """Independent records are never worth more than the sum of their epsilons, also where that is no float."""
+    return spent if isinstance(prior, Recorded) and exact(found) > exact(spent) else found
 
 
 def _guarantee(found: Any) -> Guarantee:
@@ -137,6 +146,10 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     - one law-based release before all others, those pure: given its output the ratio of the rest is at most e^{ne}.
     - a budget of the language of the charges and no translation: sums of (epsilon, delta) within the budget (Rogers,
       Roth, Ullman, Vadhan 2016) and of divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
+    - the same for sums of (epsilon, delta) under independent records, whose columns are fixed with the belief: the sum
+      is within the budget once translated iff it is within a cap for each record that the budget fixes beforehand,
+      epsilon_0 = log(1 + (e^epsilon - 1) / HS) and delta / HS, and the filter spends that cap
+      (docs/proofs/records.md#the-ledger).
     """
     both = [*laws, *entries]
     if sum(c.count for c in both) == 1 or all(_pure(c) for c in both):
@@ -144,7 +157,7 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     if laws:
         alone = sum(c.count for c in laws) == 1 and all(laws[0].first < c.first for c in entries)
         return alone and all(_pure(c) for c in entries)
-    if terms.prior is not None:
+    if terms.prior is not None and not (isinstance(terms.prior, Recorded) and not terms.budget.renyi):
         return False
     if terms.budget.renyi:
         return all(c.charge.guarantee.renyi or _pure(c) for c in entries)

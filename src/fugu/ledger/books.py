@@ -17,7 +17,7 @@ from fugu.guarantee.encoding import budget_from
 from fugu.ledger import chain, log
 from fugu.ledger.accountant import Counted
 from fugu.ledger.charge import Charge
-from fugu.ledger.state import SETTLED
+from fugu.ledger.state import CHARGED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.visible import visible_json
 
@@ -85,6 +85,12 @@ def charges(view: View, data: str) -> list[Counted]:
     """What counts against the budget of a data set, equal charges together."""
     sums = view.state.sums.get(data, {})
     return [Counted(Charge.parse(text), count, first, bool(planned)) for text, (count, first, planned) in sums.items()]
+
+
+def charge_of(view: View, data: str, request: str) -> Charge | None:
+    """The charge under which a request stands; None if there is none."""
+    asked = view.state.asked.get((data, request))
+    return None if asked is None or asked.state not in CHARGED else Charge.parse(asked.charge)
 
 
 def verify(view: View, head: str | None = None) -> str:

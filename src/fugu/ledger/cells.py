@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from fugu.data.frame import Table
 from fugu.data.raw import Raw
+from fugu.data.sources import framed
+from fugu.errors import BadTable
 from fugu.numbers.checks import is_row
 
 Bits = NDArray[np.uint64]
@@ -37,7 +39,12 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
         return {str(name): data[name] for name in data}
     if isinstance(data, Table):
         return data.cells()
-    if is_row(data) or not hasattr(data, "columns"):
+    if is_row(data):
+        return None
+    with suppress(BadTable):  # two columns of one name, names that are no texts: as the frame itself tells them apart
+        if framed(data) is not None:
+            return Table(data).cells()
+    if not hasattr(data, "columns"):
         return None
     return {str(name): data[name] for name in data.columns}
 

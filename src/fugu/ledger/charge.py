@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import canonical_json
+from fugu.documents.document import canonical_json, digest_of
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Guarantee, Pure, is_guarantee
@@ -22,9 +22,13 @@ from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
+from fugu.priors.groups import Independent
+from fugu.training.record import TrainingCertificate
 
 PER_ENTRY: Final = "per-entry"
 LAW: Final = "law"
+WHOLE: Final = "both"
+"""What of a record is private in a training whose charge is for each entry."""
 _OF_LAWS = {"additive", "vector"}
 
 
@@ -35,7 +39,8 @@ class Charge:
     `kind`: "per-entry" or "law"; `guarantee`: what the release promises, finite. `beliefs` is the fingerprint of a
     certificate's laws. `block` names a part of the data that is independent, given every secret and under every belief,
     of all other blocks. `points` lists the pairs of secrets of a release that was declared to be about point masses:
-    whoever believes in a secret knows the whole data.
+    whoever believes in a secret knows the whole data. `reads`: what a release private for each entry reads of an entry,
+    as JSON text, for priors that price charges together (`fugu.priors.prior.Together`); None where nothing is said.
 
     >>> Charge.per_entry(0.1).guarantee
     Pure(epsilon=0.1)
@@ -46,6 +51,7 @@ class Charge:
     beliefs: str = ""
     block: str | None = None
     points: tuple[str, ...] = ()
+    reads: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in (PER_ENTRY, LAW):  # any other word would be added up as if it were for each entry
@@ -54,17 +60,21 @@ class Charge:
             raise UsageError(f"block is the name of a part of the data: a text of 1 to {LONGEST} characters")
         if not isinstance(self.points, tuple) or not all(map(is_text, self.points)):
             raise UsageError("points is a tuple of texts, the names of pairs of secrets")
+        if self.reads is not None and (self.kind != PER_ENTRY or not is_text(self.reads)):
+            raise UsageError("reads is JSON text, and goes with a charge for each entry")
         if not is_guarantee(self.guarantee):
             raise UsageError(f"a charge is a guarantee, got {type(self.guarantee).__name__}")
         if not finite(self.guarantee):
             raise BadBudget("a release with an infinite epsilon promises nothing; it cannot be charged")
 
     @staticmethod
-    def per_entry(guarantee: Guarantee | Real) -> Charge:
+    def per_entry(guarantee: Guarantee | Real, reads: Mapping[str, object] | None = None) -> Charge:
         """The charge of a mechanism that is differentially private for each entry; a number is a pure epsilon.
 
-        `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain."""
-        return Charge(PER_ENTRY, guarantee if is_guarantee(guarantee) else Pure(guarantee))  # type: ignore[arg-type]
+        `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain. `reads`: what it
+        reads of an entry, in JSON types, for a prior that prices charges together; others take no notice of it."""
+        stated: Guarantee = guarantee if is_guarantee(guarantee) else Pure(guarantee)  # type: ignore[arg-type]
+        return Charge(PER_ENTRY, stated, reads=None if reads is None else _plain_text(reads))
 
     @staticmethod
     def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
@@ -74,6 +84,25 @@ class Charge:
         can contradict the word and cannot replace it."""
         points = _points(certificate) if point_masses else ()
         return Charge(LAW, certificate.budget, certificate.fingerprint, block, points)
+
+    @staticmethod
+    def of_training(certificate: TrainingCertificate) -> Charge:
+        """The charge of a trained model: for each entry where that is what was proved, else law-based.
+
+        It is for each entry if the prior is `Independent`, whole records are private, and every record has a reading:
+        the proof then bounds two runs on *any* two tables that differ in one record (docs/proofs/iterations.md,
+        Theorem 1, for the worst record), which is (epsilon, delta)-differential privacy on the full product domain.
+        Under any other prior the proof is for couplings of the laws that this prior allows, and where only features or
+        targets are private it is for tables that agree in the rest: two such releases say nothing together, so it is
+        law-based and stands alone. What is charged is the budget, which is never below what was proved."""
+        each = (
+            certificate.body["prior"]["parameters"].get("kind") == Independent.kind
+            and certificate.body["objective"]["private"] == WHOLE
+            and "reading" in certificate.body
+        )
+        if each:
+            return Charge(PER_ENTRY, certificate.budget)
+        return Charge(LAW, certificate.budget, digest_of(certificate.claims))
 
     @staticmethod
     def of_groups(budget: Guarantee, by: str | None, certificates: Mapping[str, Certificate]) -> Charge:
@@ -87,7 +116,7 @@ class Charge:
 
     def text(self) -> str:
         """The charge as JSON with exact numbers; equal charges have equal texts."""
-        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points)}
+        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points), "reads": self.reads}
         body = {"kind": self.kind, "guarantee": budget_json(self.guarantee), **{k: v for k, v in more.items() if v}}
         return canonical_json(body)
 
@@ -96,7 +125,7 @@ class Charge:
         """What `text` wrote; anything else was not written by fugu."""
         try:
             body = json.loads(text)
-            more = (body.get("beliefs", ""), body.get("block"), tuple(body.get("points", ())))
+            more = (body.get("beliefs", ""), body.get("block"), tuple(body.get("points", ())), body.get("reads"))
             return Charge(body["kind"], budget_from(body["guarantee"]), *more)
         except (UsageError, BadBudget, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise LedgerBroken("a stored charge cannot be read: the ledger was edited or damaged") from error
@@ -109,15 +138,15 @@ class PerEntry(Protocol):
     def charge(self) -> Mapping[str, object]: ...
 
 
-Chargeable = Charge | Certificate | Mechanism | PerEntry
+Chargeable = Charge | Certificate | TrainingCertificate | Mechanism | PerEntry
 """What a ledger can charge."""
 
 
 def read_mechanism(mechanism: object, block: str | None = None, point_masses: bool = False) -> tuple[Charge, str]:
     """The charge of what is to run, and a digest of the question: the same id must ask the same question again.
 
-    Read from a `Charge`, a `Certificate`, a fugu `Mechanism`, or a mechanism that is private for each entry and says so
-    in its `charge`: `PerEntryDP`, and queries on sequences."""
+    Read from a `Charge`, a `Certificate`, a `TrainingCertificate`, a fugu `Mechanism`, or a mechanism that is private
+    for each entry and says so in its `charge`: `PerEntryDP`, and queries on sequences."""
     if not isinstance(point_masses, bool):
         raise UsageError("point_masses is True or False")
     if isinstance(mechanism, Charge):
@@ -129,6 +158,12 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
         charge = Charge.of_certificate(found, block, point_masses)
         body = {"schema": found.SCHEMA, **found.claims}
         asked = json.dumps([charge.text(), body], sort_keys=True)
+    elif isinstance(found, TrainingCertificate):
+        if block is not None or point_masses:
+            raise UsageError("a training is charged for the whole data: block and point_masses are not for it")
+        TrainingCertificate.parse(found.body)
+        charge = Charge.of_training(found)
+        asked = json.dumps([charge.text(), {"schema": found.SCHEMA, **found.claims}], sort_keys=True)
     elif (guarantee := _per_entry(mechanism)) is not None:
         charge = Charge.per_entry(guarantee)
         asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=_stated)
@@ -141,6 +176,11 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
     if charge.kind != LAW and (block is not None or point_masses):
         raise UsageError("block and point_masses are about law-based releases; charges for each entry add without them")
     return charge, hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _plain_text(reads: Mapping[str, object]) -> str:
+    """One text for one content, without a character that cannot be stored."""
+    return json.dumps(dict(reads), sort_keys=True, separators=(",", ":"))
 
 
 def finite(guarantee: Guarantee) -> bool:

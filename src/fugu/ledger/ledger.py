@@ -25,7 +25,7 @@ from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View
 from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
-from fugu.priors.prior import Believed
+from fugu.priors.prior import Believed, Together
 from fugu.priors.skipped import skipped
 
 _TURNS = 4
@@ -143,7 +143,8 @@ class Ledger:
         """Charge `mechanism`, run `produce()` once, store what it returns, and return it; a retry reads it back.
 
         - `request`: the id, a text; one id is one charge and one value.
-        - `mechanism`: what is charged: a `Mechanism`, its `Certificate`, a `PerEntryDP`, or a `Charge`.
+        - `mechanism`: what is charged: a `Mechanism`, its `Certificate`, a `PerEntryDP`, a `TrainingCertificate`, or a
+          `Charge`.
         - `produce`: a function without arguments, run after the charge is on disk; it returns the release, or numbers,
           texts, arrays, lists and dicts of them.
         - `block`: one of the declared `blocks`, parts of the data that are independent of each other, given every
@@ -169,6 +170,13 @@ class Ledger:
             value: Released = decode(stored)
             return value
 
+    def recognise(self, data: Recognised) -> None:
+        """Refuse `data`, given as `fingerprint` is, that is known under another name, or not what this set holds."""
+        self._register(marks_of(data), None, None)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
+        return self  # the budget is that of the file: two handles are one ledger
+
     def spent(self) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior."""
         return self._total(self._read(books.charges, self.data))
@@ -176,6 +184,14 @@ class Ledger:
     def remaining(self) -> Guarantee:
         """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
         return left_of(self.spent(), self.budget)
+
+    def charges(self) -> list[Counted]:
+        """All charges that count against the budget, equal ones together, as they are on disk now."""
+        return self._read(books.charges, self.data)  # type: ignore[no-any-return]
+
+    def charge_of(self, request: str) -> Charge | None:
+        """The charge that a request was entered with; None if it was not, or was refused."""
+        return self._read(books.charge_of, self.data, checked(request, "request"))  # type: ignore[no-any-return]
 
     def history(self) -> list[Entry]:
         """Every request of this data set, with those that failed or were refused."""
@@ -283,7 +299,8 @@ class Ledger:
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
-        if self._terms.prior is None or any(c.charge.kind == LAW for c in charges) or not charges:
+        alone = self._terms.prior is None or isinstance(self._terms.prior, Together)  # the latter remembers by itself
+        if alone or any(c.charge.kind == LAW for c in charges) or not charges:
             return accountant.total(charges, self._terms)
         summed = accountant.summed(charges, self._terms)
         if summed not in self._translated:

@@ -1,4 +1,4 @@
-"""The budget that a data set has in a ledger already."""
+"""The terms that a data set has in a ledger already."""
 
 from __future__ import annotations
 
@@ -7,17 +7,28 @@ from pathlib import Path
 
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
+from fugu.ledger.state import Registered
 from fugu.ledger.store import File
 
 
 def known_budget(path: Path, data: str) -> Guarantee | None:
     """The budget of the data set of this name; None where there is no such ledger or no such data set in it."""
+    known = _known(path, data)
+    return None if known is None else budget_from(json.loads(known.budget))
+
+
+def known_prior(path: Path, data: str) -> bool | None:
+    """Whether the data set of this name was opened with a prior; None where it is not known."""
+    known = _known(path, data)
+    return None if known is None else known.prior is not None
+
+
+def _known(path: Path, data: str) -> Registered | None:
     if not path.is_file() or path.stat().st_size == 0:
         return None
     file = File(path, 30.0)
     try:
         with file.reading() as view:
-            known = view.state.sets.get(data)
-            return None if known is None else budget_from(json.loads(known.budget))
+            return view.state.sets.get(data)
     finally:
         file.close()

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from fugu.documents.remap import Loss, Remap
 from fugu.laws.discrete import Discrete
 from fugu.laws.places import nearest
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.mechanism.remapping import remap_of
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.bits import BitSource

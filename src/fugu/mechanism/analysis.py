@@ -8,7 +8,8 @@ from typing import NoReturn, final
 import numpy as np
 
 from fugu.errors import NotProvable
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.mechanism.release import Release
 from fugu.noise.bits import BitSource
 from fugu.noise.cauchy import GeneralizedCauchy

@@ -15,7 +15,8 @@ from fugu.documents.optimum import Optimum
 from fugu.errors import BadNoise
 from fugu.laws.places import nearest
 from fugu.loss.channel.any_belief import any_belief
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.noise.bits import BitSource
 from fugu.noise.channel import Channel
 from fugu.noise.kind import Objective, check_objective

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fugu.data.field import Field
 from fugu.documents.shares import Stated
 from fugu.laws.pair import LawPair
 from fugu.laws.sets.sampled import Sampled
@@ -68,6 +69,15 @@ class Context:
         """The categories that are published, if they have no order; None otherwise."""
         stated = self.query or {}
         return tuple(stated["categories"]) if stated.get("nominal") else None
+
+    @property
+    def dates(self) -> Field | None:
+        """How the published numbers are written as dates, if they are days; None otherwise."""
+        if self.query is None or self.schema is None or self.nominal is not None:
+            return None
+        stated = self.schema["columns"].get(self.query["publish"])
+        found = None if stated is None else Field.of(self.query["publish"], stated)
+        return found if found is not None and found.dated else None
 
     def parts(self) -> dict[str, Any]:
         """What a certificate holds of a property of the whole, and of the counts behind sets; nothing without them."""

@@ -8,7 +8,8 @@ from typing import final
 
 from fugu.errors import BadNoise
 from fugu.mechanism.intake import as_rows
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.noise.bits import BitSource
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Objective

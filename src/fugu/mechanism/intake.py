@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fugu.data.private import open_private
 from fugu.data.schema import Schema
+from fugu.data.sources import framed
 from fugu.errors import BadLaw
 from fugu.mechanism.context import Context
 from fugu.numbers.checks import is_row
@@ -59,6 +60,11 @@ def is_scalar(values: object) -> bool:
 
 
 def _cells(values: object) -> object:
+    if isinstance(values, Mapping) or framed(values) is not None:
+        raise BadLaw(
+            "release takes one number or one column, got a table: fugu.release_column(mechanism, table) takes the "
+            "column that the mechanism is for, or give that column"
+        )
     if is_scalar(values):
         return [values.item() if isinstance(values, np.ndarray) else values]
     if isinstance(values, np.ndarray) and values.ndim > 1:

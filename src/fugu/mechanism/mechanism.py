@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Loss
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import curve
+from fugu.drawing.sheet import Cell, Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
 from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
+from fugu.mechanism.post import Step, moves
 from fugu.mechanism.release import Release
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import Objective
 
 Column = NDArray[np.float64]
-Step = Callable[[Column], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(Shown, ABC):
     """What runs and why: noise, and the certificate that says why it suffices. `calibrate` and `mix` make mechanisms.
 
     `certificate`: what is promised, for which laws, and the proof. `context`: the scenario's query, schema and words.
@@ -101,7 +104,8 @@ class Mechanism(ABC):
 
         Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
         support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
-        median, where it says nothing), as part of the query."""
+        median, where it says nothing), as part of the query. Dates go out as dates, the nearest to the released number
+        of days; what `then` adds looks at the numbers, and `simulate` gives them."""
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)
         if self._silent() and not allow_no_noise:
@@ -116,7 +120,9 @@ class Mechanism(ABC):
             )
         for token in dict.fromkeys(self._tokens()):
             token.take()
-        return self._released(column, scalar, OS)
+        found = self._released(column, scalar, OS)
+        dates = self.context.dates
+        return found if dates is None else replace(found, values=dates.written(found.values.astype(np.float64)))
 
     def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:
         """A draw from `rng`, for experiments only: it is not a release, and nothing is spent.
@@ -125,13 +131,38 @@ class Mechanism(ABC):
         column, scalar = self._column(values, already_mapped)
         return self._released(column, scalar, RngBits(rng))
 
+    def plot(self) -> Figure:
+        """How far a published value may lie from the exact one, with each probability: a figure for notebooks."""
+        levels = [0.05 * k for k in range(1, 20)] + [0.96, 0.97, 0.98, 0.99]
+        points = [(level, self.interval(level)[1]) for level in levels]
+        about = f"With 95 % it lies within {self.interval(0.95)[1]:.6g} of it."
+        title = f"How far the noise moves {self._published}, for {self.guarantee!r}"
+        return curve(title, about, points, "probability", "error at most")
+
+    @property
+    def _published(self) -> str:
+        return "a published value" if self.context.query is None else f"a value of {self.context.query['publish']}"
+
+    def _sheet(self) -> Sheet:
+        half, said = self.interval(0.95)[1], self.certificate
+        facts: list[tuple[str, Cell]] = [
+            ("promised", repr(self.guarantee)), ("publishes", self._published), ("method", said.method),
+            ("average error", self.expected_error()), ("error with 95 %", f"within {half:.6g}"),
+            ("worst pair", said.worst_pair),
+        ]  # fmt: skip
+        silent = ["the exact value would go out: say allow_no_noise=True"] if self._silent() else []
+        return Sheet(f"Mechanism: {type(self).__name__}", facts, notes=[f"why: {said.theorem}"],
+                     warnings=[*said.warnings, *silent])  # fmt: skip
+
     def _tokens(self) -> tuple[Once, ...]:
         """What a release uses up."""
         return (self.once,)
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
         drawn = self._processed(self._draw(clipped(column, self.context.shares), source))
-        return Release(drawn, scalar, self.certificate, self.interval(0.95))
+        low, high = self.interval(0.95)
+        further = moves(self.post)
+        return Release(drawn, scalar, self.certificate, (low - further, high + further))
 
     def _processed(self, drawn: Column) -> Column:
         for step in self.post:

@@ -11,8 +11,9 @@ from fugu.documents.pushed import halves_agree
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.encoding import budget_json
 from fugu.guarantee.weaker import join
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
 from fugu.mechanism.once import Once
+from fugu.mechanism.post import Step
 from fugu.noise.bits import BitSource, bernoulli
 from fugu.noise.kind import Objective
 from fugu.numbers.exact import Real, as_fraction

@@ -21,20 +21,27 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
+def process() -> tuple[int, int]:
+    """What tells this process from those it was forked from and those that fork from it.
+
+    Numbers of processes are used again, so forks are counted; and not every program that forks says so, so the number
+    is looked at too."""
+    return os.getpid(), _forks
+
+
 class Once:
     """A token that can be taken once, in the process that made it: a fork would otherwise give every child one.
 
-    In a child it is spent, also if the parent never uses its own. A copy shares the token. Numbers of processes are
-    used again, so forks are counted; and not every program that forks says so, so the number is looked at too."""
+    In a child it is spent, also if the parent never uses its own. A copy shares the token."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._taken = False
-        self._born = (os.getpid(), _forks)
+        self._born = process()
 
     def take(self) -> None:
         """Take it, or raise `AlreadyReleased`."""
-        if self._born != (os.getpid(), _forks):  # before the lock, which a thread of the parent may hold for ever
+        if self._born != process():  # before the lock, which a thread of the parent may hold for ever
             raise AlreadyReleased(
                 "this mechanism was made before a fork, and only the process that made it may release: each process "
                 "would draw anew. Release before the fork, or make the mechanism in the one process that releases"

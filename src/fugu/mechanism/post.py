@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fugu.data.cells import number_text
 from fugu.errors import UsageError
-from fugu.mechanism.mechanism import Step
+from fugu.numbers.exact import Real, as_fraction
+
+Step = Callable[[NDArray[np.float64]], ArrayLike]
 
 
 def clip(low: float, high: float) -> Step:
@@ -19,14 +23,29 @@ def clip(low: float, high: float) -> Step:
     """
     if not low <= high:
         raise UsageError(f"clip needs low <= high, got {low} and {high}")
-    return _named(lambda column: np.clip(column, low, high), f"clip({low:g}, {high:g})")
+    return _named(lambda column: np.clip(column, low, high), f"clip({_shown(low)}, {_shown(high)})")
 
 
-def round_to(step: float) -> Step:
-    """Round released values to multiples of `step`."""
+def round_to(step: Real) -> Step:
+    """Round released values to multiples of `step`, each the double nearest to that multiple.
+
+    A value moves by at most step/2, by which the interval of a release is wider.
+
+    >>> round_to(0.1)(np.array([0.29, 0.31, 0.7]))
+    array([0.3, 0.3, 0.7])
+    """
     if not 0 < step < math.inf:
         raise UsageError(f"round_to needs a positive step, got {step}")
-    return _named(lambda column: np.round(column / step) * step, f"round_to({step:g})")
+    width = as_fraction(step)
+    above, below = float(width.numerator), float(width.denominator)
+    rounded = _named(lambda column: np.rint(column / float(step)) * above / below + 0.0, f"round_to({_shown(step)})")
+    rounded.moves = float(width / 2)  # type: ignore[attr-defined]
+    return rounded
+
+
+def moves(post: tuple[Step, ...]) -> float:
+    """How far the steps that round move a value, at most; others say nothing of it."""
+    return float(sum(getattr(step, "moves", 0.0) for step in post))
 
 
 def valid(values: ArrayLike) -> Step:
@@ -44,6 +63,11 @@ def valid(values: ArrayLike) -> Step:
         return moved
 
     return _named(move, f"valid({allowed.size} values)")
+
+
+def _shown(number: Real) -> str:
+    """A parameter as it was given: the shortest text of its double."""
+    return number_text(float(number))
 
 
 def _named(f: Step, name: str) -> Step:

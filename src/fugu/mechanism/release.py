@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.sources import FrameLike
 from fugu.documents.certificate import Certificate
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import laws
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
+from fugu.errors import UsageError
 from fugu.fixed import fixed
 from fugu.visible import brief
 
+_SHOWN = 5
+"""Rows that a notebook shows."""
 Published = NDArray[np.float64 | np.str_]
 """Numbers, or names of categories."""
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Shown):
     """What went out: the published numbers, the certificate that covers them, and an interval for the error.
 
     `values`: the column, one number or vector per row, read-only; names, where categories without an order were
     published. `scalar`: whether a single value was released.
     `certificate`: the `Certificate` to publish beside them. `interval`: (-h, h), which holds the error of each value
     with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
+    `came`: of which kind the table was.
     """
 
     values: Published
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
+    came: Kind = field(default=Kind(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", fixed(np.asarray(self.values)))
@@ -43,6 +54,47 @@ class Release:
         if self.values.dtype.kind == "U":
             return str(self.values[0])
         return float(self.values[0]) if self.values.ndim == 1 else self.values[0]
+
+    def to_frame(self, kind: KindName | None = None, *, index: bool = False) -> FrameLike | dict[str, Column]:
+        """The published values as a frame of the kind that was released; vectors have a column per coordinate.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was given, or, if that was a file or an array, the first of pandas, polars and pyarrow that is installed.
+        `index`: True to put back the index of a pandas frame. Otherwise rows are numbered anew, since an index is often
+        a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
+        found: FrameLike | dict[str, Column] = self.came.frame(self._columns(), kind, index)
+        return found
+
+    def plot(self) -> Figure:
+        """How often each published value, or range of values, occurs: a figure for notebooks.
+
+        Of vectors the first coordinates are shown, each by itself. Raises `UsageError` for published names."""
+        if self.values.dtype.kind == "U":
+            raise UsageError("published names have no axis; count them, for instance with collections.Counter")
+        drawn = []
+        for name, column in self._columns().items():
+            counts, edges = np.histogram(np.asarray(column, dtype=np.float64), bins=min(40, max(1, len(self.values))))
+            drawn.append((name, ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()))
+        half = self.interval[1]
+        title = f"The {len(self.values)} published values; each is within {half:.6g} of the exact one with 95 %"
+        return laws(title, next(iter(self._columns())), drawn, "rows")
+
+    def _sheet(self) -> Sheet:
+        names = self.values.dtype.kind == "U"
+        error = [] if names else [("error with 95 %", f"within {self.interval[1]:.6g}")]
+        facts = [("published", f"{len(self.values)} rows of {', '.join(self._columns())}"), *error,
+                 ("promised", repr(self.certificate.budget))]  # fmt: skip
+        columns = self._columns()
+        rows = list(zip(*(np.asarray(column).tolist()[:_SHOWN] for column in columns.values()), strict=True))
+        rest = [f"the first {_SHOWN} of {len(self.values)} rows"] if len(self.values) > _SHOWN else []
+        return Sheet("Release", facts, tuple(columns), rows, rest, self.certificate.warnings)
+
+    def _columns(self) -> dict[str, Column]:
+        query = self.certificate.body.get("query")
+        name = str(query["publish"]) if query else "value"
+        if self.values.ndim == 1:
+            return {name: self.values}
+        return {f"{name} {k + 1}": self.values[:, k] for k in range(self.values.shape[1])}
 
     def __float__(self) -> float:
         if self.values.size != 1 or self.values.dtype.kind == "U":

@@ -12,7 +12,8 @@ from fugu.errors import BadNoise
 from fugu.laws.places import nearest
 from fugu.mechanism.additive import rounding_error
 from fugu.mechanism.intake import as_rows
-from fugu.mechanism.mechanism import Column, Mechanism, Step
+from fugu.mechanism.mechanism import Column, Mechanism
+from fugu.mechanism.post import Step
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Objective, Sampler

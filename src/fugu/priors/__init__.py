@@ -7,3 +7,4 @@ from fugu.priors.groups import IndependentBlocks as IndependentBlocks
 from fugu.priors.interval_chain import IntervalChain as IntervalChain
 from fugu.priors.network import BayesianNetwork as BayesianNetwork
 from fugu.priors.prior import Prior as Prior
+from fugu.priors.records import Records as Records

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.sources import framed
 from fugu.errors import BadTable, MissingValues, UsageError
 from fugu.priors.chain_check import read_states
 
@@ -64,7 +65,13 @@ def counted(
     sequences: Iterable[Iterable[Hashable]], states: Iterable[Hashable] | None
 ) -> tuple[list[list[Hashable]], tuple[Hashable, ...], NDArray[np.float64], NDArray[np.float64]]:
     """The sequences, their states, how often each state follows each, and how many sequences begin at each."""
-    read = [_sequence(sequence) for sequence in sequences]
+    if not isinstance(sequences, Mapping) and framed(sequences) is not None:
+        raise BadTable(
+            "a table is not a list of sequences: fugu.sequences.read_sequences(table, by=, order=, state=) makes "
+            "sequences of a public one"
+        )
+    listed = sequences.values() if isinstance(sequences, Mapping) else sequences
+    read = [_sequence(sequence) for sequence in listed]
     if not read:
         raise BadTable("sequences must hold at least one reference sequence")
     names = _names(read, states)

@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import FrozenInstanceError
 from typing import NoReturn
 
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import curve
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.numbers.exact import is_whole
 
 _SHOWN = 64
 
 
-class InfluenceCurve:
+class InfluenceCurve(Shown):
     """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
 
     `value`: a function of b, an upper bound on the leakage with b entries set aside; `length`: from there on it is 0, a
@@ -68,6 +72,18 @@ class InfluenceCurve:
         """(b, a(b)) for b up to max_b (64 if that was not given), and (length, 0)."""
         last = min(self.length - 1, _SHOWN if self.max_b is None else self.max_b)
         return [*((b, self(b)) for b in range(1, last + 1)), (self.length, 0.0)]
+
+    def plot(self) -> Figure:
+        """The finite part of the curve as a figure, for notebooks (`save` writes it)."""
+        points = [(float(b), a) for b, a in self.points]
+        title = "How much the other entries say about one, once b entries around it are set aside"
+        about = f"An upper bound, which is 0 from {self.length} entries on."
+        across = "entries set aside, b (each mark is a multiple of the one before)"
+        return curve(title, about, points, across, "influence of the others, a(b)", log=True)
+
+    def _sheet(self) -> Sheet:
+        rows = [(str(b), a) for b, a in self.points]
+        return Sheet("Influence curve", [("entries", self.length)], ("entries set aside", "influence, at most"), rows)
 
     def __repr__(self) -> str:
         return f"InfluenceCurve(length {self.length}, {len(self._known)} values computed)"

@@ -8,6 +8,8 @@ room asks of it beyond that is a protocol of its own, and a prior answers as man
   `fugu.translate`, `fugu.dp_budget` and the ledger ask for one of them. Chains are measured by `fugu.translation`
   itself, which knows more about them than a curve.
 - `Several`: the worst of its members counts.
+- `Recorded`: the records are independent, and the law of one record given each secret is known.
+- `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
 - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
 
 A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
@@ -15,6 +17,7 @@ A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import FrozenInstanceError
 from functools import cached_property
@@ -24,11 +27,13 @@ import numpy as np
 
 from fugu.errors import UnknownName
 from fugu.numbers.exact import is_whole
+from fugu.priors.curve import InfluenceCurve
 from fugu.priors.skipped import skipped
 
 if TYPE_CHECKING:
-    from fugu.priors.curve import InfluenceCurve
+    from fugu.guarantee import Guarantee
     from fugu.priors.quilts import Quilts
+    from fugu.priors.record_laws import RecordLaw
 
 
 @runtime_checkable
@@ -72,7 +77,19 @@ class Quilted(Protocol):
         """The quilts of one of them."""
 
 
-Believed = Prior | Curved | Quilted | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+@runtime_checkable
+class Together(Protocol):
+    """A prior that says what releases are worth together, given what each of them reads of an entry."""
+
+    def together(self, charges: Sequence[tuple[Guarantee, str | None, int]]) -> Guarantee:
+        """What all these charges for each entry promise together, adaptively chosen; `NotComposable` if unknown.
+
+        `charges`: the guarantee of each, what it reads as JSON text (None: unknown, hence anything), how often."""
+
+
+Believed = (
+    Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]
+)
 """A prior; or a list or mapping of the priors of blocks (users) that are independent of each other."""
 
 
@@ -131,3 +148,16 @@ class Several(Belief):
     def skipped(self) -> tuple[str, ...]:
         """Those of every member."""
         return skipped(self.members)
+
+
+class Recorded(Belief):
+    """Independent records; the law of one of them, given each secret, is known. Releases are worth less than their
+    epsilon for each entry."""
+
+    def laws(self) -> tuple[RecordLaw, ...]:
+        """One for each kind of record and of adversary; the worst counts."""
+        raise NotImplementedError
+
+    def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
+        """0: the others say nothing about a record; `max_b` changes nothing."""
+        return InfluenceCurve(lambda _: math.inf, 1, max_b)

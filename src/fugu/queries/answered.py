@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.sources import FrameLike
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import intervals
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.fixed import Fixed
 from fugu.mechanism import Additive
@@ -16,17 +22,18 @@ from fugu.visible import Json, brief
 
 
 @dataclass(frozen=True, repr=False)
-class Answer:
+class Answer(Shown):
     """All released numbers of one query and, group by group, the mechanisms that made them.
 
     `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
     `mechanisms`: {group: mechanism}, each with its certificate. `recipe`: the question in JSON types, for a release
-    document; None for a predicate in code."""
+    document; None for a predicate in code. `came`: of which kind the table was."""
 
     statistic: Statistic
     cells: tuple[Cell, ...]
     mechanisms: Mapping[str, Additive | VectorAdditive]
     recipe: Json | None = None
+    came: Kind = field(default=Kind(), compare=False)
     axes: Axes = ()
     """Of a table of counts: each column with the labels of its cells, the last one varying fastest."""
 
@@ -65,6 +72,29 @@ class Answer:
     def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""
         return columns_of(self.cells)
+
+    def plot(self) -> Figure:
+        """Every released number in the interval that holds the exact one with 95 %: a figure for notebooks."""
+        named = [", ".join(filter(None, (cell.group, cell.cell))) or str(self.statistic) for cell in self.cells]
+        ends = [(cell.low, cell.high) for cell in self.cells]
+        title = f"{self.statistic}: published values, each with an interval for the exact one"
+        return intervals(title, str(self.statistic), named, [cell.value for cell in self.cells], ends)
+
+    def _sheet(self) -> Sheet:
+        columns = self.columns()
+        budgets = dict.fromkeys(repr(mechanism.guarantee) for mechanism in self.mechanisms.values())
+        facts = [("asked", str(self.statistic)), ("promised", ", ".join(budgets))]
+        said = dict.fromkeys(text for m in self.mechanisms.values() for text in m.certificate.warnings)
+        note = "low and high: the exact number lies between them with 95 %"
+        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), [note], tuple(said))
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
+        found: FrameLike | dict[str, Column] = self.came.frame(self.columns(), kind)
+        return found
 
 
 def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
+from fugu.data.kinds import Kind
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
@@ -82,7 +83,7 @@ class Prepared:
             drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
             shown[name] = part.shown(np.asarray(drawn.values, dtype=np.float64))
         cells = [cell for found in shown.values() for cell in found]
-        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, self.axes)
+        return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, axes=self.axes)
 
 
 def answer(
@@ -130,7 +131,8 @@ def answer(
     prepared = prepare(
         table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
     )
-    return prepared.release(allow_no_noise)
+    came = Kind.of(table)
+    return replace(prepared.release(allow_no_noise), came=came)
 
 
 def prepare(

@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import intervals
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import BadNoise
 from fugu.guarantee import Pure
 from fugu.mechanism.entry_release import PerEntryRelease, take_once
@@ -24,6 +28,7 @@ from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real
 from fugu.queries.sequence_data import Numbers, States
+from fugu.visible import brief
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequenceAnswer(PerEntryRelease):
+class SequenceAnswer(PerEntryRelease, Shown):
     """What went out: `value`, its `labels`, the 95 % `interval` of the error (all parts together), the `charge`."""
 
     labels: tuple[Any, ...] | None = None
@@ -48,6 +53,26 @@ class SequenceAnswer(PerEntryRelease):
         if self.interval is None:
             return None
         return self.value + self.interval[0], self.value + self.interval[1]
+
+    def plot(self) -> Figure:
+        """The released numbers in their 95 % intervals: a figure for notebooks; `BadNoise` for selections."""
+        if self.interval is None:
+            raise BadNoise("a selection has no number and no interval; read its value")
+        values = np.asarray(self.value, dtype=np.float64).ravel()
+        low, high = self.interval
+        named = [f"part {k + 1}" for k in range(len(values))] if self.labels is None else list(map(str, self.labels))
+        ends = [(x + low, x + high) for x in values.tolist()]
+        return intervals("Published answer about sequences, with 95 % for all parts together", "value", named,
+                         values.tolist(), ends)  # fmt: skip
+
+    def _sheet(self) -> Sheet:
+        facts = [("promised for each entry", repr(self.guarantee))]
+        if self.interval is not None:
+            facts.append(("error with 95 %", f"within {self.interval[1]:.6g}, all parts together"))
+        if self.interval is None or self.labels is None:
+            return Sheet("Answer about sequences", [("value", brief(self.value, 200)), *facts])
+        rows = [(str(label), value) for label, value in self.table().items()]
+        return Sheet("Answer about sequences", facts, ("part", "value"), rows)
 
     def table(self) -> dict[Any, Any]:
         """Label to value, for answers with several parts."""

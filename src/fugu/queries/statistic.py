@@ -1,11 +1,14 @@
-"""`Statistic`: what is asked of a table, such as "mean(chol)" or "count(smoker=yes)"."""
+"""`Statistic`: what is asked of a table, such as "mean(chol)"; `Question`: what a session is asked."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fugu.data.statistics import column_and_value, kind_and_inside
 from fugu.errors import UsageError
+from fugu.numbers.exact import read_number
 
 _COLUMNS = {"count": 0, "sum": 1, "mean": 1, "histogram": 1, "crosstab": 2}
 """How many columns stand in the brackets; 0 for a condition."""
@@ -55,3 +58,100 @@ class Statistic:
     def __str__(self) -> str:
         inside = f"{self.columns[0]}={self.equals}" if self.equals is not None else ", ".join(self.columns)
         return f"{self.kind}({inside})"
+
+
+_SHAPES = {"count": 0, "proportion": 0, "quantile": 2, "top": 2, **dict.fromkeys(("sum", "mean", "variance"), 1)} | {
+    "histogram": 1,
+    "crosstab": 2,
+    "median": 1,
+}
+_NUMBERED = {"quantile": "a number strictly between 0 and 1", "top": "a whole number of at least 1"}
+"""Kinds whose second part in the brackets is a number, and which."""
+_BY = re.compile(r"(?P<what>.*[^\s])\s+by\s+(?P<by>.+)", re.IGNORECASE | re.DOTALL)
+_QUESTIONS = (
+    "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a session is asked: a kind, its columns, a value or a number, and the public column that makes the groups.
+
+    `kind`: "count", "proportion", "sum", "mean", "variance", "histogram", "crosstab", "quantile" or "top"; a median is
+    the quantile at 1/2. `equals`: the value that a counted column must have. `at`: which quantile, or how many of the
+    top. `by`: the column whose groups are answered one by one.
+
+    >>> Question.parse("quantile(age, 0.9) by ward")
+    Question(kind='quantile', columns=('age',), equals=None, at=Fraction(9, 10), by='ward')
+    >>> str(Question.parse("median( age )")), str(Question.parse("count by ward"))
+    ('quantile(age, 1/2)', 'count by ward')
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    equals: str | None = None
+    at: Fraction | None = None
+    by: str | None = None
+
+    @staticmethod
+    def parse(text: str) -> Question:
+        """Read kind(column), count(column=value), quantile(column, q) or top(column, k), with or without " by column".
+
+        `text`: the question; "count" alone asks for the number of rows, which is public."""
+        what, by = _split(text)
+        if what.strip().lower() in ("count", "count()"):
+            return Question("count", by=by)
+        kind, inside = kind_and_inside(what, _SHAPES, "question", _QUESTIONS)
+        if not _SHAPES[kind]:
+            if (found := column_and_value(inside)) is None:
+                raise UsageError(f"a {kind} needs a condition, such as {kind}(smoker=yes)")
+            return Question(kind, found[:1], found[1], by=by)
+        parts = tuple(part.strip() for part in inside.split(",") if part.strip())
+        if len(parts) != _SHAPES[kind]:
+            wanted = f"a column and {_NUMBERED[kind]}" if kind in _NUMBERED else f"{_SHAPES[kind]} column(s)"
+            raise UsageError(f"{kind} takes {wanted}, got {len(parts)} part(s)")
+        if kind == "median":
+            return Question("quantile", parts, at=Fraction(1, 2), by=by)
+        if kind in _NUMBERED:
+            return Question(kind, parts[:1], at=_number(kind, parts[1]), by=by)
+        return Question(kind, parts, by=by)
+
+    @property
+    def sized(self) -> bool:
+        """Whether it asks for numbers of rows, which are public."""
+        return not self.columns
+
+    @property
+    def statistic(self) -> Statistic:
+        """The part that a coding reads."""
+        return Statistic(self.kind, self.columns, self.equals)
+
+    def __str__(self) -> str:
+        if self.equals is not None:
+            inside = f"{self.columns[0]}={self.equals}"
+        else:
+            inside = ", ".join((*self.columns, *(() if self.at is None else (str(self.at),))))
+        told = self.kind if self.sized else f"{self.kind}({inside})"
+        return told if self.by is None else f"{told} by {self.by}"
+
+
+def _split(text: object) -> tuple[str, str | None]:
+    """The question and the column after the last " by " that stands outside the brackets."""
+    if not isinstance(text, str):
+        raise UsageError(f"{_QUESTIONS}, got {text!r}")
+    found = _BY.fullmatch(text.strip())
+    if found is None or ")" in found["by"] or not (found["what"].endswith(")") or found["what"].lower() == "count"):
+        return text, None
+    return found["what"], found["by"].strip()
+
+
+def _number(kind: str, text: str) -> Fraction:
+    """The quantile or the number of top cells that a question names."""
+    try:
+        found = read_number(text)
+    except UsageError:
+        found = Fraction(0)
+    good = 0 < found < 1 if kind == "quantile" else found.denominator == 1 and found >= 1
+    if not good:
+        raise UsageError(f"{kind} takes a column and {_NUMBERED[kind]}, got {text!r}")
+    return found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from fugu.drawing.text import clean, factor, number, percent
 from fugu.report.curves import Laws, Ratio
 from fugu.report.facts import Facts
 from fugu.report.kernels import FLOOR
-from fugu.report.text import clean, factor, number, percent
 from fugu.report.views import HIDDEN, View
 
 HEAT = (

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fugu.documents.certificate import Certificate
+from fugu.drawing.text import SECRET, VALUE
 from fugu.guarantee import Guarantee
 from fugu.numbers.exact import as_fraction
 from fugu.report.amount import Coordinate
 from fugu.report.shapes import limit, why_unlimited
-from fugu.report.text import SECRET, VALUE
 from fugu.report.views import Part, parts
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.report.charts import Axis, Band, Bars, Chart, Heat, Level, Line, Mark, Note, Panel, Points, padded
+from fugu.drawing.charts import Axis, Band, Bars, Chart, Heat, Level, Line, Mark, Note, Panel, Points, padded
+from fugu.drawing.text import VALUE, clean, factor, number
 from fugu.report.curves import FEW, Histogram, Laws, Ratio
 from fugu.report.facts import Facts
-from fugu.report.text import VALUE, clean, factor, number
 from fugu.report.views import View
 
 Floats = NDArray[np.float64]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fugu.report.charts import Axis, Chart, Line, Panel, figure
-from fugu.report.html import tag
+from fugu.drawing.charts import Axis, Chart, Line, Panel, figure
+from fugu.drawing.html import tag
+from fugu.drawing.text import clean, number
 from fugu.report.shell import row, section, table, whole_page
-from fugu.report.text import clean, number
 
 TITLE = "How much entries say about each other"
 _CAPTION = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fugu.report.charts import Axis, Bar, Rows
+from fugu.drawing.charts import Axis, Bar, Rows
+from fugu.drawing.text import clean, number
 from fugu.report.methods import Line
-from fugu.report.text import clean, number
 
 
 def methods_figure(lines: Sequence[Line], query: str, mark: str) -> Rows | None:

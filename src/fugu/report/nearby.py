@@ -20,16 +20,16 @@ from fugu.auditing.nearby import delta_within, rate_of
 from fugu.auditing.raw import raw_edges
 from fugu.auditing.reach import Reach, reach
 from fugu.documents.certificate import Certificate
+from fugu.drawing.charts import Axis, Chart, Level, Line, Panel
+from fugu.drawing.text import VALUE, clean, number, quoted, shortened
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
 from fugu.loss.atoms.gaussian import width_of
 from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.door import AnyNoise
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
-from fugu.report.charts import Axis, Chart, Level, Line, Panel
 from fugu.report.facts import Facts
 from fugu.report.kernels import kernel_of
-from fugu.report.text import VALUE, clean, number, quoted, shortened
 from fugu.report.views import Part, parts
 
 POINTS = 24

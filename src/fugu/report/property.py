@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from fugu.auditing import AttackReport
 from fugu.calibration.covariance.methods import WAYS
+from fugu.drawing.charts import Axis, Bars, Chart, Level, Line, Mark, Panel, Points, Whiskers, figure
+from fugu.drawing.html import tag
+from fugu.drawing.text import clean, number, percent
 from fugu.guarantee.curve import Guarantee
-from fugu.report.charts import Axis, Bars, Chart, Level, Line, Mark, Panel, Points, Whiskers, figure
-from fugu.report.html import tag
 from fugu.report.property_facts import MethodLine, SwapFigure
 from fugu.report.shell import listed, section, whole_page
-from fugu.report.text import clean, number, percent
 from fugu.report.words import asked as asked_for
 from fugu.scenario.property_model import PropertyModel, proved_words
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from fugu.report.html import Html, Inside, joined, tag
-from fugu.report.text import clean
+from fugu.drawing.html import Html, Inside, joined, tag
+from fugu.drawing.style import chart_rules, palette
+from fugu.drawing.text import clean
 from fugu.report.views import MOST
 
 
@@ -21,7 +22,10 @@ def sheet() -> str:
     """The style sheet, with a rule for each place in the list of pairs; line ends as a browser reads them."""
     views = ",\n".join(f"main:has(#pair-{k}:checked) .view-{k}" for k in range(MOST))
     text = files("fugu.report").joinpath("sheet.css").read_text("utf-8").replace("\r\n", "\n")
-    return text.replace("VIEWS", f"{views} {{ display: block; }}")
+    parts = {"VIEWS": f"{views} {{ display: block; }}", "PALETTE": palette(), "CHARTS": chart_rules()}
+    for name, part in parts.items():
+        text = text.replace(name, part)
+    return text
 
 
 @cache

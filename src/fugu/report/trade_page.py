@@ -6,18 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 
 from fugu.calibration.comparison import Comparison
+from fugu.drawing.charts import Axis, Chart, Level, Line, Mark, Panel, Points, figure
+from fugu.drawing.html import Html, joined, tag
+from fugu.drawing.text import clean, epsilon, number, power_of_ten, quoted
+from fugu.drawing.text import delta as delta_of
 from fugu.guarantee import Guarantee
 from fugu.laws import Discrete
 from fugu.laws.pair import PairsLike
 from fugu.report import words
-from fugu.report.charts import Axis, Chart, Level, Line, Mark, Panel, Points, figure
-from fugu.report.html import Html, joined, tag
 from fugu.report.methods import compared
 from fugu.report.sections.choice import methods_bars, methods_table
 from fugu.report.sections.header import card
+from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, note, section, whole_page
-from fugu.report.text import clean, epsilon, number, power_of_ten, quoted
-from fugu.report.text import delta as delta_of
 from fugu.report.trade import DELTAS, Way, deltas, epsilons, errors, noise_by_people
 
 SUM_DELTA = 1e-6
@@ -52,6 +53,7 @@ def trade_page(
     table = methods_table(lines, compared=True, slips=budget.delta > 0, mark=_BEST)
     bars = methods_bars(lines, publish, _BEST)
     parts.append(section("methods-title", "Every method at this budget", tag("p", words.choosing(lines)), table, bars))
+    parts.append(shown(comparison.usable))
     if ways and budget.epsilon > 0:
         parts.append(_by_epsilon(pairs, budget, ways, publish))
     if ways and not budget.renyi:

@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 
+from fugu.drawing.text import VALUE, clean, delta, epsilon, factor, least, number, percent, quoted
 from fugu.guarantee import Guarantee
 from fugu.report.facts import Facts
 from fugu.report.methods import Line
-from fugu.report.text import VALUE, clean, delta, epsilon, factor, least, number, percent, quoted
 
 METHODS = {
     "l1": "how far apart two possible values can lie; how likely they are is not used",
@@ -50,6 +50,11 @@ NOT_PROMISED = {
     "Side channels.": "How many rows there are, which of them are missing, other columns or files, timing, and "
     "access to the machine are outside the promise.",
 }
+NOT_BEYOND_THE_LEDGER = {
+    "More than one release.": "The promise covers all questions listed here together, however they were chosen. "
+    "Anything else that is released of this data, and is not listed, can reveal more together with them.",
+}
+"""In place of what is said of a single release, where questions are charged to each record."""
 
 
 ANALYSIS = (

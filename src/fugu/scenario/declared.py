@@ -11,8 +11,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.bins import equal_bins, middles
+from fugu.data.bins import day_bins, equal_bins, middles
 from fugu.data.field import TRUTH, Field
+from fugu.data.moments import days_text
 from fugu.data.schema import Schema
 from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction, is_whole
@@ -52,7 +53,7 @@ def declared_bins(bins: Any, publish: str, schema: Schema | None) -> Any:
         )
     if bins < 1:
         raise UsageError(f"the number of bins must be at least 1, got {bins}")
-    return list(equal_bins(*known.bounds, int(bins)))
+    return list((day_bins if known.dated else equal_bins)(*known.bounds, int(bins)))
 
 
 def declared_values(query: Query, schema: Schema | None) -> Declared:
@@ -87,6 +88,9 @@ def _field(publish: str, schema: Schema | None) -> Field | None:
 
 def _range(known: Field) -> str:
     low, high = known.bounds or (0.0, 0.0)
+    if known.origin is not None:
+        first, last = (days_text(known.origin, end) for end in (low, high))
+        return f"dates from {first} to {last} in steps of {known.step} days"
     return f"numbers from {low:g} to {high:g} in steps of {known.step}"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column
-from fugu.data.bins import equal_bins, middles
+from fugu.data.bins import day_bins, equal_bins, middles
 from fugu.data.categories import Categories
 from fugu.data.cells import OTHER
 from fugu.data.field import TRUTH, Field
@@ -73,6 +73,8 @@ class Query:
         published as such if the user `declared` which there are: those that a reference shows need not be all."""
         if declared is not None and bins is None and declared.unordered and declared.values is not None:
             return Query._of_names(publish, declared, missing)
+        if known is not None and known.dated:
+            bins, missing = _in_days(publish, bins, missing, known)
         if known is not None and missing == REFUSE and known.missing is not None and not known.unordered:
             missing = float(known.missing == "True") if known.values == TRUTH else known.missing
         if known is not None and bins is None and known.ordered and not column.numeric:
@@ -87,7 +89,8 @@ class Query:
             numbers = numbers[~np.isnan(numbers)]
             if numbers.size == 0:
                 raise BadTable(f"column {publish!r} has no values over which bins could be laid")
-            edges = equal_bins(float(numbers.min()), float(numbers.max()), count)
+            laid = day_bins if known is not None and known.dated else equal_bins
+            edges = laid(float(numbers.min()), float(numbers.max()), count)
             return Query(publish, edges, missing=missing)
         items = bins.tolist() if isinstance(bins, np.ndarray) else bins
         if not is_list(items) or not items:
@@ -225,6 +228,19 @@ class Query:
                 "name all categories in bins=[...]"
             )
         return places
+
+
+def _in_days(publish: str, bins: object, missing: str | float, known: Field) -> tuple[object, str | float]:
+    """Edges and the rule for missing cells of a column of dates, as days since its origin."""
+    if is_list(bins) and bins and is_texts(bins):
+        bins = [known.day(edge) for edge in bins]
+        if not all(map(math.isfinite, bins)):
+            raise UsageError(f"column {publish!r} holds dates, so the edges of its bins are dates, such as 2020-01-31")
+    if isinstance(missing, str) and missing not in (REFUSE, _DROP):
+        missing = known.day(missing)
+        if math.isnan(missing):
+            raise UsageError(f"column {publish!r} holds dates, so missing is 'error', 'drop' or a date like 2020-01-31")
+    return bins, missing
 
 
 def _edges(edges: Sequence[object]) -> tuple[float, ...]:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 from fugu.data.schema import Schema
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
+from fugu.drawing.figure import Figure
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
@@ -19,6 +22,7 @@ from fugu.numbers.checks import is_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
+from fugu.scenario.shown import figure_of, sheet_of
 from fugu.visible import brief
 
 if TYPE_CHECKING:
@@ -50,7 +54,7 @@ def builder(function: F) -> F:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Scenario:
+class Scenario(Shown):
     """What is secret, and what adversaries believe: the law of the published value given each secret.
 
     Parameters:
@@ -312,6 +316,13 @@ class Scenario:
         for a, b in self.pairs:
             if not any(a in laws and b in laws for laws in self.adversaries):
                 raise UsageError(f"no adversary has laws for both {a!r} and {b!r}; give them, or drop the pair")
+
+    def plot(self) -> Figure:
+        """The laws of the first adversary as a figure, for notebooks (`save` writes it); `UsageError` for vectors."""
+        return figure_of(self)
+
+    def _sheet(self) -> Sheet:
+        return sheet_of(self)
 
     def __repr__(self) -> str:
         published = f", publish={brief(self.query.publish)}" if self.query else ""

@@ -32,6 +32,7 @@ from fugu.scenario.confident import level_of, moved_by, sampled_of_counts
 from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
 from fugu.scenario.fitted import fitted_laws
 from fugu.scenario.query import Query
+from fugu.scenario.recipe import dates_told, recipe_of
 from fugu.scenario.report import Report
 from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
 
@@ -131,7 +132,10 @@ def from_table(
         fitted,
         pairs,
         report=report,
-        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
+        assumptions=(
+            *_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
+            *dates_told(publish, reading.fields[publish]),
+        ),
         sampled=sampled,
         empirical=None if fitted is laws else laws,
         query=query,
@@ -139,7 +143,7 @@ def from_table(
         unit=unit,
         public_prior=bool(public_prior),
         reference_digest=column_digest(published),
-        recipe=_recipe(query, spec, said, unit, prior, public_prior, components, schema, sampled),
+        recipe=recipe_of(query, spec, said, unit, prior, public_prior, components, schema, sampled, reading),
     )
 
 
@@ -263,32 +267,3 @@ def _assumptions(
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
     return (*found, *(() if sampled is None else meaning(sampled)))
-
-
-def _recipe(
-    query: Query,
-    spec: Protect,
-    pairs: str | Sequence[Sequence[str]],
-    unit: str | None,
-    prior: str,
-    public_prior: bool,
-    components: int | str | None,
-    schema: Schema | None,
-    sampled: Sampled | None,
-) -> dict[str, Any] | None:
-    if spec.json is None:
-        return None
-    bins = query.edges or (None if query.nominal else query.categories)
-    return {
-        "publish": query.publish,
-        "protect": spec.json,
-        "pairs": pairs,
-        "prior": prior,
-        "bins": None if bins is None else list(bins),
-        "missing": query.missing,
-        "unit": unit,
-        "public_prior": bool(public_prior),
-        **({} if components is None else {"components": components}),
-        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
-        **({} if schema is None else {"schema": schema.to_json()}),
-    }

@@ -13,6 +13,7 @@ from fugu.second.lawbased import Item, prove_laws
 from fugu.second.mixed import prove_mixed
 from fugu.second.normals import smooth
 from fugu.second.reading import Drawn, Part, asked, drawn, family, part, rows
+from fugu.second.records import prove_records
 from fugu.second.result import Asked, NotSummed, Second, not_checked
 from fugu.second.sequences import prove_sequence
 
@@ -87,4 +88,5 @@ _KINDS: dict[str, Callable[[Part], Second]] = {
     "channel": prove_channel,
     "sequence": prove_sequence,
     "per-entry": prove_entry,
+    "records": prove_records,
 }

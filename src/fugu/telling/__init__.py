@@ -3,6 +3,7 @@
 from fugu.documents.document import Document
 from fugu.documents.plain_json import reading
 from fugu.telling import laws as laws
+from fugu.telling import records as records
 from fugu.telling import sequences as sequences
 from fugu.telling import training as training
 from fugu.telling.told import TELLERS

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
-from typing import Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
+from fugu.documents.units import published_unit
 from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.numbers.exact import read_number
@@ -80,7 +79,15 @@ def page_of(certificate: Certificate) -> str:
 
 
 def noise_told(certificate: Certificate) -> Json:
-    """The noise as it is drawn, in the units of the published numbers, and in words."""
+    """The noise as it is drawn, in the units of the published numbers, what is done afterwards, and both in words."""
+    drawn, steps = _drawn(certificate), certificate.body.get("post")
+    if not steps:
+        return drawn
+    named = [str(step) for step in steps]
+    return {**drawn, "post": named, "words": f"{drawn['words']}; afterwards {', '.join(named)}, which costs nothing"}
+
+
+def _drawn(certificate: Certificate) -> Json:
     stated, unit = certificate.body["noise"], published_unit(certificate)
     if stated["kind"] == CorrelatedGaussian.name:
         words = f"Gaussian noise on {certificate.dimension} numbers together, correlated as the certificate says"
@@ -120,13 +127,6 @@ def channel_told(certificate: Certificate) -> Json:
             f"{100 * errors.unchanged:.3g} % of them unchanged; expected {optimum.loss} loss {optimum.value:.4g}{near}"
         ),
     }
-
-
-def published_unit(certificate: Certificate) -> Fraction:
-    """What one step of the laws is in the published numbers: the step of a sum, over the rows of a mean."""
-    stated: Any = certificate.body.get("statistic") or {}
-    share = read_number(stated["rows"]) if stated.get("averaged") else Fraction(1)
-    return (read_number(stated["step"]) if "step" in stated else Fraction(1)) / share
 
 
 def _secrets(labels: tuple[str, ...]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fugu.data.moments import is_moment
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number
 
@@ -35,6 +36,8 @@ def _column(recipe: Recipe) -> str:
     coarse = ""
     if bins is not None and all(isinstance(edge, int | float) for edge in bins):
         coarse = f", each number as the middle of one of {len(bins) - 1} bins from {bins[0]:g} to {bins[-1]:g}"
+    elif bins is not None and all(map(is_moment, bins)):
+        coarse = f", each date as the middle of one of {len(bins) - 1} bins from {bins[0]} to {bins[-1]}"
     elif bins is not None:
         coarse = ", categories as their place in the order " + ", ".join(map(repr, bins))
     return f"Publish column {recipe['publish']!r}, row by row{coarse}. Secret: {_protected(recipe)} of each row."
@@ -67,11 +70,17 @@ def _training(recipe: Recipe) -> str:
     )
 
 
+def _records(recipe: Recipe) -> str:
+    asked = [str(found["query"]) for found in recipe["questions"]]
+    return f"Publish {', '.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
+
+
 _WORDS: dict[str, Callable[[Recipe], str]] = {
     "column": _column,
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
+    "records": _records,
 }
 
 

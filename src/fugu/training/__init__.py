@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fugu.priors.groups import Independent as Independent
     from fugu.priors.groups import WorstCase as WorstCase
     from fugu.training.accountant import NoisySGD as NoisySGD
+    from fugu.training.assessment import Assessment as Assessment
     from fugu.training.bound import shift_bound as shift_bound
     from fugu.training.estimators import LinearRegression as LinearRegression
     from fugu.training.estimators import LinearSVC as LinearSVC
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
     from fugu.training.joint_coupling import Joint as Joint
     from fugu.training.reading import prior_from as prior_from
     from fugu.training.record import TrainingCertificate as TrainingCertificate
+    from fugu.training.transformers import DeclaredOneHotEncoder as DeclaredOneHotEncoder
+    from fugu.training.transformers import DeclaredScaler as DeclaredScaler
 
 _FILES = {
     "AR1": "priors.gaussian_records",
+    "Assessment": "training.assessment",
     "Correlated": "priors.gaussian_records",
+    "DeclaredOneHotEncoder": "training.transformers",
+    "DeclaredScaler": "training.transformers",
     "Groups": "priors.groups",
     "Independent": "priors.groups",
     "Joint": "training.joint_coupling",
@@ -49,7 +55,10 @@ _FILES = {
 
 __all__ = [
     "AR1",
+    "Assessment",
     "Correlated",
+    "DeclaredOneHotEncoder",
+    "DeclaredScaler",
     "Groups",
     "Independent",
     "Joint",

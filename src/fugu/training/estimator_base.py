@@ -8,60 +8,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.schema import Schema
-from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
+from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
 from fugu.training.accountant import NoisySGD
+from fugu.training.charging import Keeper, charged
 from fugu.training.choices import choose, penalty_and_radius, together
 from fugu.training.claims import SECRETS
-from fugu.training.inputs import Features, Labels, numbers_of, read, rules, target_of
+from fugu.training.inputs import Labels, numbers_of, read, rules, target_of
 from fugu.training.losses import Loss
 from fugu.training.reading import prior_from
+from fugu.training.reads import Reads
 from fugu.training.record import TrainingCertificate
 from fugu.training.scaling import Scaling, TargetScaling
 from fugu.training.training import Objective, train
 
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise MissingExtra(
-        "the estimators need scikit-learn 1.6 or later; install it with: pip install 'fugu-privacy[fit]'"
-    ) from error
+from sklearn.utils.validation import check_is_fitted  # isort: skip  (reads says what is missing)
 
 Floats = NDArray[np.float64]
-_HARMLESS = ("X has ", "The feature names ", "Feature names ")
-"""How those messages of scikit-learn begin that speak of names and of the number of features."""
 
 
-class PrivateLinear(BaseEstimator):  # type: ignore[misc]
+class PrivateLinear(Reads):
     """A linear model trained by projected noisy gradient descent; see `LinearRegression` for the parameters."""
 
     _reach: float
+    ledger: Keeper | None
 
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _features(self, X: Any, least: int, reset: bool) -> Features:
-        """X as columns, once its shape and its names are those expected; no cell is looked at."""
-        found = Features.of(X)
-        rows, size = found.rows, len(found.columns)
-        for count, what, needed in ((size, "feature", 1), (rows, "sample", least)):
-            if count < needed:
-                told = f"Found array with {count} {what}(s) (shape=({rows}, {size}))"
-                raise BadTable(f"{told} while a minimum of {needed} is required.")
-        try:
-            validate_data(self, X if found.frame else np.broadcast_to(0.0, (rows, size)), reset=reset,
-                          skip_check_array=True)  # fmt: skip
-        except ValueError as error:
-            raise BadTable(plainly(str(error))) from None
-        return found
-
     def _opened(
         self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any
-    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema]:
+    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema, dict[str, Any]]:
         """Everything public first; then the records, each read by itself."""
         found, cells = self._features(X, 2, True), target_of(y)
         if len(cells) != found.rows:
@@ -71,10 +51,15 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         schema, name = rules(found.texts, scaling, target)
         rows, targets = read(found.columns, cells, schema, name)
         self._missing = scaling.middle
-        return scaling, scaling.rows(rows), targets, prior, schema
+        known = {**dict(zip(found.texts, found.columns, strict=True)), name: cells}
+        return scaling, scaling.rows(rows), targets, prior, schema, known
 
-    def _train(self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool) -> Floats:
-        """Choose, prove, train; sets what can be said about the training."""
+    def _train(
+        self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool, known: dict[str, Any]
+    ) -> Floats:
+        """Choose, prove, charge the ledger, train; sets what can be said about the training.
+
+        `known`: the columns as they stand, which a ledger recognises the data by."""
         budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
         if noiseless:
             self.guarantee_, self.certificate_, self.accountant_, self.noise_ = None, None, None, 0.0
@@ -83,7 +68,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
         certificate = TrainingCertificate.issue(
             type(self).__name__, budget, objective, proved, prior.provenance, reading,
         )  # fmt: skip
-        weights = train(rows, targets, objective, proved)
+        weights = charged(self.ledger, certificate, known, lambda: train(rows, targets, objective, proved))
         self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
         self.noise_ = float(cast(Real, proved.noise))
         return weights
@@ -147,17 +132,7 @@ class PrivateLinear(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
-        tags.input_tags.allow_nan = tags.input_tags.string = True  # every cell has a reading
         return tags
-
-
-def plainly(message: str) -> str:
-    """What scikit-learn has to say about names and shapes, unless it might quote a value.
-
-    >>> plainly("could not convert string to float: 'ward 7'")
-    'X must be an array, a frame or a list of rows'
-    """
-    return message if message.startswith(_HARMLESS) else "X must be an array, a frame or a list of rows"
 
 
 def _check_order(order: Any, records: int, distinct: bool) -> None:

@@ -18,23 +18,20 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fugu.data.private import numbers, places
 from fugu.data.schema import Schema
-from fugu.data.sources import FrameLike
-from fugu.numbers.exact import Real, VectorLike
+from fugu.numbers.exact import Real
+from fugu.training.assessment import Assessment, of_labels, of_numbers
+from fugu.training.charging import Keeper
 from fugu.training.estimator_base import Floats, PrivateLinear
-from fugu.training.inputs import Labels
+from fugu.training.inputs import Labels, target_of
 from fugu.training.losses import Hinge, Logistic, Loss, Squared
 from fugu.training.reading import PriorLike
 from fugu.training.scaling import TargetScaling
+from fugu.training.types import Column, Range, Samples
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
 
-Samples = ArrayLike | FrameLike
-"""Rows of features: an array, a list of rows, or a frame."""
-Column = Sequence[object] | NDArray[np.generic]
-"""One value per row."""
-Range = tuple[Real | VectorLike, Real | VectorLike]
-"""(low, high), each a number or one per feature."""
 Private = Literal["both", "features", "target"]
 
 
@@ -53,6 +50,8 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
       weights): None chooses from the sizes of the data and epsilon alone. `fit_intercept`: whether there is one.
     - `private`: "both", or only the "features", or only the "target" of the records; the rest is public.
     - `ordered`: whether the rows stand in the order that the prior speaks of; or give fit(order=) their times.
+    - `ledger`: a `fugu.Ledger`, which is charged before the first step; the same training of the same rows gives the
+      same model back, and any other one is refused once the budget is spent. None: nothing prevents a second training.
 
     After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate`), accountant_ (a `NoisySGD`),
     noise_.
@@ -84,12 +83,13 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         fit_intercept: bool = True,
         private: Private = "both",
         ordered: bool = False,
+        ledger: Keeper | None = None,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
         self.bounds, self.max_norm, self.target_bounds = bounds, max_norm, target_bounds
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered = private, ordered
+        self.private, self.ordered, self.ledger = private, ordered, ledger
 
     def _loss(self) -> Loss:
         return Squared(self.clip)
@@ -109,11 +109,18 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         reading: Schema | None = None,
     ) -> LinearRegression:  # fmt: skip
         target = TargetScaling.of(self.target_bounds, self.fit_intercept)
-        scaling, rows, numbers, prior, own = self._opened(X, y, target, order, groups)
-        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless)
+        scaling, rows, numbers, prior, own, known = self._opened(X, y, target, order, groups)
+        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless, known)
         coef, intercept = target.back(*scaling.back(weights))
         self.coef_, self.intercept_ = coef, intercept
         return self
+
+    def assess(self, X: Samples, y: Column) -> Assessment:
+        """R² and the constant guess on rows `X` with numbers `y` that are public, never those trained on.
+
+        Returns an `Assessment`, with a sentence where the model is not clearly better than the constant guess."""
+        schema = Schema({"y": TargetScaling.of(self.target_bounds, self.fit_intercept).field}, absent=())
+        return of_numbers(self._linear(X), numbers(schema, schema.read({"y": target_of(y)}), "y"))
 
     def predict(self, X: Samples) -> Floats:
         """The fitted value of each row of `X`."""
@@ -138,12 +145,21 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         reading: Schema | None = None,
     ) -> Self:  # fmt: skip
         labels = Labels.of(self.classes, self.other)
-        scaling, rows, places, prior, own = self._opened(X, y, labels, order, groups)
-        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless)
+        scaling, rows, places, prior, own, known = self._opened(X, y, labels, order, groups)
+        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless, known)
         self.classes_ = labels.classes
         coef, intercept = scaling.back(weights)
         self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
         return self
+
+    def assess(self, X: Samples, y: Column) -> Assessment:
+        """Accuracy, AUC and the constant guess on rows `X` with labels `y` that are public, never those trained on.
+
+        Returns an `Assessment`, with a sentence where the model is not clearly better than the constant guess."""
+        labels = Labels.of(self.classes, self.other)
+        schema = Schema({"y": labels.field}, absent=())
+        found = schema.read({"y": target_of(y)})
+        return of_labels(self._linear(X), places(schema, found, "y", labels.values) == 1)
 
     def decision_function(self, X: Samples) -> Floats:
         """One number per row of `X`, positive for the second class."""
@@ -164,9 +180,9 @@ class LogisticRegression(_Classifier):
     """Logistic regression with clipped gradients for two classes, private for correlated records.
 
     Parameters: `epsilon`, `delta`, `prior`, `bounds`, `max_norm`, `clip`, `penalty`, `epochs`, `batch_size`,
-    `learning_rate`, `radius`, `fit_intercept`, `private` and `ordered` as in `LinearRegression`; `classes`, needed, are
-    the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a missing one,
-    counts as, None for the one that stands first.
+    `learning_rate`, `radius`, `fit_intercept`, `private`, `ordered` and `ledger` as in `LinearRegression`; `classes`,
+    needed, are the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a
+    missing one, counts as, None for the one that stands first.
 
     >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
     >>> model = LogisticRegression(epsilon=2, bounds=(-1, 1), classes=("no", "yes"))
@@ -193,12 +209,13 @@ class LogisticRegression(_Classifier):
         fit_intercept: bool = True,
         private: Private = "both",
         ordered: bool = False,
+        ledger: Keeper | None = None,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
         self.bounds, self.max_norm, self.classes, self.other = bounds, max_norm, classes, other
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered = private, ordered
+        self.private, self.ordered, self.ledger = private, ordered, ledger
 
     def _loss(self) -> Loss:
         return Logistic()
@@ -214,9 +231,9 @@ class LinearSVC(_Classifier):
     """A linear support vector classifier, its hinge smoothed over `width`, private for correlated records.
 
     Parameters: `epsilon`, `delta`, `prior`, `bounds`, `max_norm`, `clip`, `penalty`, `epochs`, `batch_size`,
-    `learning_rate`, `radius`, `fit_intercept`, `private` and `ordered` as in `LinearRegression`; `classes`, needed, are
-    the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a missing one,
-    counts as, None for the one that stands first; `width` is a number above 0.
+    `learning_rate`, `radius`, `fit_intercept`, `private`, `ordered` and `ledger` as in `LinearRegression`; `classes`,
+    needed, are the two labels, which `classes_` has sorted; `other` is the one of them that any other label, or a
+    missing one, counts as, None for the one that stands first; `width` is a number above 0.
     """
 
     def __init__(
@@ -239,12 +256,13 @@ class LinearSVC(_Classifier):
         fit_intercept: bool = True,
         private: Private = "both",
         ordered: bool = False,
+        ledger: Keeper | None = None,
     ) -> None:
         self.epsilon, self.delta, self.prior = epsilon, delta, prior
         self.bounds, self.max_norm, self.classes, self.other, self.width = bounds, max_norm, classes, other, width
         self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered = private, ordered
+        self.private, self.ordered, self.ledger = private, ordered, ledger
 
     def _loss(self) -> Loss:
         return Hinge(self.width)

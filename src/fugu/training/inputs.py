@@ -14,7 +14,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -23,6 +22,7 @@ from fugu.data.declared import canonical
 from fugu.data.field import Field
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
+from fugu.data.sources import framed, source_of
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.checks import is_texts
 from fugu.training.scaling import Scaling, TargetScaling
@@ -33,11 +33,11 @@ _TWO = "X must have two dimensions, rows and features. Reshape your data, for ex
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The columns of X, and their names if X is a frame."""
+    """The columns of X, and their names if X is a frame; `frame`: what scikit-learn may be shown of it."""
 
     columns: list[Any]
     rows: int
-    frame: bool = False
+    frame: Any = None
     names: tuple[Any, ...] = ()
 
     @staticmethod
@@ -51,8 +51,10 @@ class Features:
             plain = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
             return Features([plain[:, j] for j in range(plain.shape[1])], len(plain))
         frame = _frame(X)
+        if isinstance(frame, nw.DataFrame):
+            return Features(list(frame.iter_columns()), len(frame), frame.to_native(), tuple(frame.columns))
         if frame is not None:
-            return Features(list(frame.iter_columns()), len(frame), True, tuple(frame.columns))
+            return Features(list(frame.values()), len(next(iter(frame.values()), ())), None, tuple(frame))
         if isinstance(X, list | tuple):
             return Features(_from_rows(X), len(X))
         return Features.of(_array(X, "X"))
@@ -75,7 +77,9 @@ def target_of(y: Any) -> Any:
     if isinstance(series, nw.Series):
         return series
     frame = _frame(y)
-    found = frame if frame is not None else y if isinstance(y, np.ndarray) else _array(y, "y")
+    found: Any = frame if frame is not None else y if isinstance(y, np.ndarray) else _array(y, "y")
+    if isinstance(found, Mapping):
+        found = np.ma.column_stack(list(found.values()))
     if len(found.shape) == 1:
         return found
     if len(found.shape) != 2 or found.shape[1] != 1:
@@ -87,12 +91,19 @@ def target_of(y: Any) -> Any:
     return next(iter(found.iter_columns())) if isinstance(found, nw.DataFrame) else found[:, 0]
 
 
-def _frame(data: Any) -> nw.DataFrame[Any] | None:
-    try:
-        found = nw.from_native(data, eager_only=True, pass_through=True)
-    except (NarwhalsError, ValueError):
-        raise BadTable("several columns have the same name; rename them") from None
-    return found if isinstance(found, nw.DataFrame) else None
+def _frame(data: Any) -> nw.DataFrame[Any] | Mapping[str, Any] | None:
+    """A frame that is in memory, the columns of one that was a query until now, or None for what is no frame."""
+    found = framed(data)
+    if found is None:
+        return None
+    names = found.collect_schema().names()
+    if len(set(names)) < len(names):
+        raise BadTable("several columns have the same name; rename them")
+    if isinstance(found, nw.DataFrame):
+        return found
+    columns = source_of(found).fetch(tuple(names))
+    series = [column for column in columns.values() if isinstance(column, nw.Series)]
+    return series[0].to_frame().with_columns(*series) if len(series) == len(columns) > 0 else columns
 
 
 def _array(data: Any, name: str) -> NDArray[Any]:
@@ -149,7 +160,7 @@ class Labels:
                 "give classes=, the two labels, such as ('no', 'yes'): labels that are taken from private data tell "
                 "which ones occur in it"
             )
-        given = _listed(classes)
+        given = listed(classes)
         names = [canonical(label) for label in given]
         if len(given) != 2 or None in names or len(set(names)) < 2 or Categories([str(n) for n in names]).twins:
             raise UsageError("classes must hold two different labels, texts or numbers")
@@ -171,7 +182,8 @@ class Labels:
         return Field("category", self.values, outside=self.other, missing=self.other)
 
 
-def _listed(classes: Any) -> list[Any]:
+def listed(classes: Any) -> list[Any]:
+    """What was declared as a list; nothing for what is none."""
     if isinstance(classes, str | bytes | Set | Mapping) or not isinstance(classes, Iterable):
         return []  # a set has no first
     return list(classes)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 from fugu.errors import NotProvable
@@ -23,8 +24,10 @@ from fugu.guarantee.kinds import Approx
 from fugu.guarantee.numbers import check_delta, exact, outward
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
+from fugu.priors.prior import Recorded
 from fugu.translation.influence import influence, members
 from fugu.translation.pure import translated_pure
+from fugu.translation.records import bounds
 
 _BITS = 192
 _MOST_B = 4096
@@ -49,6 +52,11 @@ def translated_approx(prior: Any, dp: Approx, most: Real | None = None) -> Appro
         check_delta(most)
     if dp.delta == 0:
         return Approx(translated_pure(prior, dp.epsilon), 0)
+    return _translated(prior, dp, most)
+
+
+@singledispatch
+def _translated(prior: Any, dp: Approx, most: Real | None) -> Approx:
     if (several := members(prior)) is not None:
         found = [translated_approx(p, dp, most) for p in several]
         return Approx(max((f.epsilon for f in found), key=exact), max((f.delta for f in found), key=exact))
@@ -74,3 +82,9 @@ def translated_approx(prior: Any, dp: Approx, most: Real | None = None) -> Appro
             "per-entry delta is too large; use a smaller per-entry delta or a pure epsilon"
         )
     return Approx(outward(best[0]), best[1])
+
+
+@_translated.register
+def _of_records(records: Recorded, dp: Approx, most: Real | None) -> Approx:
+    """Independent records of known laws: delta shrinks as epsilon does."""
+    return bounds.approx(records.laws(), dp, most)

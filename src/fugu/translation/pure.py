@@ -4,6 +4,7 @@
   influence    min over b of b eps + a(b)  (Bai et al., Theorem 6 with the corrected Definition 7)
   quilts       the same, pair by pair, for networks and joint tables (`quilts`)
   group        n eps for n cells
+  records      T(eps; p, q) for independent records whose law is known: at most eps (`records.bounds`)
 
 Which of them a prior supports is decided by its class, in `pure_bound`.
 
@@ -25,13 +26,14 @@ from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.curve import InfluenceCurve
 from fugu.priors.interval_chain import IntervalChain
-from fugu.priors.prior import Quilted
+from fugu.priors.prior import Quilted, Recorded
 from fugu.priors.quilts import Quilts
 from fugu.translation.contraction.chain import MOST_PAIRWISE, Contraction
 from fugu.translation.contraction.closed import group
 from fugu.translation.contraction.interval import IntervalContraction
 from fugu.translation.influence import influence, members
 from fugu.translation.quilts import guarantee
+from fugu.translation.records import bounds
 
 Bound = Callable[[Fraction], float]
 """A per-entry epsilon -> a proved Pufferfish epsilon."""
@@ -40,9 +42,21 @@ _MOST_CURVE_WORK = 10**9
 
 
 def translated_pure(prior: object, epsilon: Real) -> float:
-    """What releases of this epsilon for each entry are worth under a prior; inf for inf."""
+    """What releases of this epsilon for each entry are worth under a prior."""
     check_epsilon(epsilon)
-    return math.inf if math.isinf(epsilon) else pure_bound(prior)(exact(epsilon))
+    return published(prior) if math.isinf(epsilon) else pure_bound(prior)(exact(epsilon))
+
+
+@singledispatch
+def published(prior: object) -> float:
+    """What entries that go out as they are say of a secret among them: everything, but for independent records."""
+    several = members(prior)
+    return math.inf if several is None else max(published(p) for p in several)
+
+
+@published.register
+def _published_records(records: Recorded) -> float:
+    return bounds.pure(records.laws(), math.inf)
 
 
 @singledispatch
@@ -56,6 +70,12 @@ def pure_bound(prior: object) -> Bound:
         return lambda epsilon: guarantee(listed, [epsilon])
     curve = influence(prior)  # type: ignore[arg-type]  # refuses what has none
     return lambda epsilon: _by_curve(curve, epsilon, group(epsilon, curve.length))
+
+
+@pure_bound.register
+def _records_bound(records: Recorded) -> Bound:
+    """The translation under independent records of known laws."""
+    return lambda epsilon: bounds.pure(records.laws(), epsilon)
 
 
 class _AskedOnce:

@@ -42,12 +42,14 @@ from fugu.guarantee.order import pure_as_renyi
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
+from fugu.priors.prior import Recorded
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.kernel import Array, U
 from fugu.translation.contraction.side import Mask, Products, Side
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
-from fugu.translation.pure import translated_pure
+from fugu.translation.pure import published, translated_pure
+from fugu.translation.records import bounds
 
 Cost = Callable[[int], float]
 """b -> an upper bound on the divergence between outputs on datasets that differ in b entries."""
@@ -221,10 +223,24 @@ def _finite_orders(prior: Any, dp: RenyiCurve) -> RenyiCurve:
     for alpha, _ in dp.points:
         if math.isinf(alpha):
             continue
-        here = divergence(prior, float_up(exact(alpha)), group_cost(dp, exact(alpha)))
+        here = _at(prior, dp, exact(alpha))
         if math.isfinite(here):
             found[alpha] = outward(Fraction(here))
     return _some(found)
+
+
+@singledispatch
+def _at(prior: Any, dp: RenyiCurve, alpha: Fraction) -> float:
+    """The bound at one order under a single prior."""
+    return divergence(prior, float_up(alpha), group_cost(dp, alpha))
+
+
+@_at.register
+def _of_records(records: Recorded, dp: RenyiCurve, alpha: Fraction) -> float:
+    """Independent records of known laws: only one entry moves, and its law tilts; or by way of the pure epsilon."""
+    pure = published(records) if math.isinf(dp(math.inf)) else translated_pure(records, dp(math.inf))
+    by_pure = pure_as_renyi(Fraction(pure), alpha) if math.isfinite(pure) else math.inf
+    return min(by_pure, bounds.renyi(records.laws(), alpha, group_cost(dp, alpha)(1)))
 
 
 def _some(found: dict[Real, Real]) -> RenyiCurve:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any, overload
 
@@ -22,9 +23,11 @@ from fugu.guarantee.kinds import Approx, Pure, Renyi
 from fugu.guarantee.numbers import exact
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
-from fugu.priors.prior import Believed
+from fugu.priors.prior import Believed, Recorded
 from fugu.translation.approx import translated_approx
+from fugu.translation.influence import members
 from fugu.translation.pure import pure_bound, translated_pure
+from fugu.translation.records import bounds
 from fugu.translation.renyi import translated_curve, translated_renyi
 
 FULL_DOMAIN = (
@@ -53,8 +56,8 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     Parameters:
 
     - `prior`: a `MarkovChain`, a `ChainSet` (any of them may be true), `IndependentBlocks` or a list or mapping of
-      priors (independent users: the worst one), `DependentGroups`, a network or joint table (quilts), or anything else
-      that `fugu.influence` knows.
+      priors (independent users: the worst one), `DependentGroups`, a network or joint table (quilts), `Records`
+      (independent records of a table, worth less than their epsilon), or anything else that `fugu.influence` knows.
     - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi` or `RenyiCurve`. It
       must hold on the whole product domain, also for datasets that the prior considers impossible.
     - `delta`: with `Approx` only, the largest delta of the answer; None: any below 1. (eps, d) with window b gives
@@ -114,7 +117,8 @@ def dp_budget(prior: Believed, epsilon: Real) -> float:
     Parameters: `prior` as in `translate`; `epsilon` is a finite number above 0. The release that spends the answer must
     be private per entry on the whole product domain, also for datasets that the prior considers impossible.
 
-    Returns x with translate(prior, x) <= epsilon, never below epsilon / n for n cells. Raises `BadBudget` for another
+    Returns x with translate(prior, x) <= epsilon, never below epsilon / n for n cells; for `Records` never below
+    epsilon, by a closed form, and inf where the columns may be published as they are. Raises `BadBudget` for another
     epsilon, `NotProvable` where no x above 0 is proved.
 
     >>> from fugu.priors.chain import MarkovChain
@@ -123,7 +127,16 @@ def dp_budget(prior: Believed, epsilon: Real) -> float:
     """
     if not is_number(epsilon) or not epsilon > 0 or math.isinf(epsilon):
         raise BadBudget(f"epsilon must be a finite number above 0, got {epsilon!r}")
-    wanted, bound = exact(epsilon), pure_bound(prior)
+    return _budget(prior, exact(epsilon))
+
+
+@singledispatch
+def _budget(prior: Any, wanted: Fraction) -> float:
+    """By a search on the translation; where several independent records' beliefs are given, the least of theirs."""
+    several = members(prior)
+    if several is not None and all(isinstance(p, Recorded) for p in several):
+        return min(_budget(p, wanted) for p in several)
+    bound = pure_bound(prior)
 
     def over(x: float) -> float:
         """How far the translation of x exceeds the budget; compared exactly, so <= 0 is a proof."""
@@ -141,6 +154,11 @@ def dp_budget(prior: Believed, epsilon: Real) -> float:
         if low == 0:
             raise NotProvable("no per-entry epsilon above 0 is proved for this budget; give a larger epsilon")
     return _largest(over, low, high)
+
+
+@_budget.register
+def _of_records(records: Recorded, wanted: Fraction) -> float:
+    return bounds.budget(records.laws(), wanted)
 
 
 def _largest(over: Callable[[float], float], low: float, high: float) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from fugu.documents.bins import through_bins
 from fugu.documents.certificate import Certificate
 from fugu.documents.pushed import pushed
 from fugu.errors import BadNoise
 from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.verifier.bins import through_bins
 
 
 def laws_given(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Shape, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 
 from fugu.auditing.outside.draws import same_draw
 from fugu.auditing.outside.opening import the_books
 from fugu.documents.certificate import Certificate
+from fugu.documents.document import canonical_json
 from fugu.documents.plain_json import reading
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError
 from fugu.guarantee import Guarantee
@@ -18,6 +21,10 @@ from fugu.ledger import Books, books
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.store import View
 from fugu.numbers.exact import read_number
+from fugu.queries.session_certificate import noised_in
+from fugu.queries.statistic import Question
+from fugu.queries.table_belief import questions_in
+from fugu.training.record import TrainingCertificate
 from fugu.verifier.verdict import Checked, NotChecked, checked
 from fugu.visible import Json
 
@@ -70,11 +77,34 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
             charge = None if text is None else Charge.parse(text)
         if charge is None:
             raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
+        if len(bodies) == 1 and (body := next(iter(bodies.values())))["kind"] == "records":
+            _questions(charge, RecordsCertificate.parse(body), document["question"]["recipe"])
+            return
         if charge.kind != LAW:
             raise NotChecked("charges for each entry are for any data: the ledger knows no laws of them")
-        found = {group: Certificate.parse(body) for group, body in bodies.items()}
-        if charge.beliefs not in _known_by(found, charge.guarantee):
+        if charge.beliefs not in _known(bodies, charge.guarantee):
             raise CertificateError("the ledger charged this request for other laws or another question")
+
+
+def _questions(charge: Charge, certificate: RecordsCertificate, recipe: Json | None) -> None:
+    """CertificateError unless the charge is for the questions that were published, with the certificate's noise."""
+    paid = questions_in(charge.reads)
+    stated = [canonical_json(asked.to_json()) for asked in noised_in(certificate)]
+    if not paid or any(canonical_json(asked.to_json()) not in stated for asked in paid):
+        raise CertificateError("the ledger charged this request for questions or noise that the certificate lacks")
+    if exact(charge.guarantee.epsilon) != sum((asked.most for asked in paid), Fraction(0)):
+        raise CertificateError("the ledger charged this request less than its questions cost by themselves")
+    if recipe is not None:
+        asked_for = [str(asked["query"]) for asked in recipe["questions"] if not Question.parse(asked["query"]).sized]
+        if sorted(asked_for) != sorted(asked.query for asked in paid):
+            raise CertificateError("the ledger charged this request for other questions than the recipe names")
+
+
+def _known(bodies: Mapping[str, Json], budget: Guarantee) -> set[str]:
+    """What a ledger knows the certificates of a document by: a training by all that it claims."""
+    if any(body.get("kind") == "training" for body in bodies.values()):
+        return {Charge.of_training(TrainingCertificate.parse(body)).beliefs for body in bodies.values()}
+    return _known_by({group: Certificate.parse(body) for group, body in bodies.items()}, budget)
 
 
 def _known_by(certificates: Mapping[str, Certificate], budget: Guarantee) -> set[str]:
@@ -114,9 +144,14 @@ def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> Non
 
 
 def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bool:
-    """Whether the charge is what the document states: its budget, or the epsilon for each entry of sequences."""
+    """Whether the charge is what the document states: its budget, or, of sequences, the epsilon for each entry."""
     if kind == LAW:
         return budget_json(charged) == dict(document["budget"])
+    if document["mechanisms"][0]["noise"].get("kind") == "records":
+        return True  # what it charged is held against the certificate's questions
     if document.withheld:
         raise NotChecked("the entry is there; what it charged for each entry is withheld with the certificate")
-    return read_number(document["mechanisms"][0]["proved"]["per entry"]) == exact(charged.epsilon)
+    proved = document["mechanisms"][0]["proved"]
+    if "per entry" not in proved:  # a training for independent records, which is private for each of them
+        return budget_json(charged) == dict(document["budget"])
+    return read_number(proved["per entry"]) == exact(charged.epsilon)

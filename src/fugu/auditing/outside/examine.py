@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from fugu.auditing.outside.answers import answers_checks
 from fugu.auditing.outside.books import ledger_checks
 from fugu.auditing.outside.files import data_checks, published_checks
 from fugu.auditing.outside.found import Found, find, private_part
@@ -73,6 +74,8 @@ def _outside(
     twice: bool,
 ) -> Iterator[Checked]:
     yield from published_checks(found, published)
+    given = (None if path is None else str(path) for path in (published, ledger))
+    yield from answers_checks(found, bodies, *given)
     release = found.release
     if release is not None:
         yield from data_checks(release, private, None if data is None else str(data))

@@ -14,6 +14,7 @@ from fugu.documents.commitment import commit_file, file_sha256, same
 from fugu.documents.document import Document
 from fugu.documents.plain_json import reading
 from fugu.documents.pushed import one_law
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart
 from fugu.errors import BadNoise, CertificateError, FuguError
 from fugu.guarantee import Approx, Pure
@@ -26,6 +27,7 @@ from fugu.queries.sequence_beliefs import chain_again
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_json
 from fugu.scenario import Scenario
+from fugu.session.refitting import check_fitted
 from fugu.verifier.given import laws_given
 from fugu.verifier.verdict import Checked, NotChecked, checked
 from fugu.visible import Json
@@ -114,6 +116,12 @@ def _sequence(recipe: Recipe, certificates: Mapping[str, Document], reference: s
         raise CertificateError(f"the chain fitted on this table differs in: {', '.join(differ)}")
 
 
+def _records(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, RecordsCertificate)
+    check_fitted(certificate, recipe, reference)
+
+
 def _training(*_: object) -> None:
     raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
 
@@ -123,6 +131,7 @@ _REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
+    "records": _records,
 }
 
 

@@ -23,6 +23,7 @@ from fugu.auditing.release_attack.trial import TESTS, Halves, fight
 from fugu.auditing.shadows import Floats
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.records import RecordsCertificate
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.noise.bits import BitSource
@@ -103,6 +104,15 @@ def _staged(document: Document, rng: np.random.Generator) -> Staged:  # noqa: AR
     raise UsageError(
         f"not attackable, because the document of a {document.kind} holds no data and one draw of it is a whole run; "
         "give fugu.attack your trained models of two neighbouring data sets, as a sampler"
+    )
+
+
+@_staged.register
+def _(document: RecordsCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
+    raise UsageError(
+        "not attackable, because many statistics of one table are proved together, for whatever the other records are, "
+        "and no single draw shows it; attack one statistic of the law route (fugu release --route law), or prove this "
+        "one a second time (fugu verify --twice)"
     )
 
 

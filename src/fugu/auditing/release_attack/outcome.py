@@ -9,6 +9,10 @@ from fugu.auditing.curve import LIKELY
 from fugu.auditing.release_attack.divergence import Divergence
 from fugu.auditing.release_attack.patterns import Naive, Patterns
 from fugu.auditing.release_attack.trial import Attempt
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import level_bars
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact
 from fugu.numbers.exact import Real
@@ -38,7 +42,7 @@ class ThroughFiles:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Shown):
     """What an attack on the release path reaches, beside what is proved; prints as a table.
 
     `guarantee`: what the document promises; `epsilon`: what `fugu.verify` proved anew, at `delta`. `epsilon_lower`: no
@@ -118,6 +122,17 @@ class Audit:
             f"Audit({word}: attacked {self.epsilon_lower:.4g}, proved {float(self.epsilon):.4g}, "
             f"{self.draws} draws, {_named(self.worst.label)})"
         )
+
+    def plot(self) -> Figure:
+        """What the attack shows, what so many draws should show, and what is proved: a figure for notebooks."""
+        values = [("attacked", self.epsilon_lower), ("due from so many draws", self.reach), ("at best", self.ceiling)]
+        title = f"What an attack of {self.draws} draws shows of epsilon, below what is proved"
+        names, found = zip(*values, strict=True)
+        return level_bars(title, "epsilon", names, found, float(self.epsilon), "proved")
+
+    def _sheet(self) -> Sheet:
+        loud = () if self.clean else (self.verdict,)
+        return Sheet("Audit", self.rows(), notes=[self.verdict], warnings=loud)
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What a table shows, line by line."""

@@ -65,7 +65,8 @@ def _in_steps(item: Analytic, scale: float, ask: Ratio) -> Proposal:
     assert item.lattice is not None
     if scale == 0 or math.isinf(scale) or ask.epsilon == 0:
         return Proposal(scale if scale == 0 else math.inf, "" if scale == 0 else "no finite scale at this delta")
-    return Proposal(scale / float(item.lattice.grid) + 1 / float(ask.epsilon), _ROUNDING)
+    own = scale / float(item.lattice.grid)
+    return Proposal(own + 1 / float(ask.epsilon), _ROUNDING, own)
 
 
 def _epsilon(ask: Ratio) -> Real:

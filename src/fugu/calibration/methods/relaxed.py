@@ -10,7 +10,7 @@ from fugu.laws.family import Family
 from fugu.noise.kind import Kind
 from fugu.numbers.exact import Real
 from fugu.transport.coupling import Coupling, monotone
-from fugu.transport.relaxed import paper_scale, relaxed_scale
+from fugu.transport.relaxed import form_scale, paper_scale, relaxed_scale
 
 
 @method(
@@ -21,8 +21,9 @@ from fugu.transport.relaxed import paper_scale, relaxed_scale
     beaten_by="exact",
 )
 def relaxed_paper(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = col+ alone, for comparison. The printed Algorithm 1 loses its bracket and is not offered."""
-    return Proposal(_widest(item, ask, paper_scale))
+    """scale = col+ alone, for comparison, of the order of each pair that needs more: which secret a file names first
+    changes nothing. The printed Algorithm 1 loses its bracket and is not offered."""
+    return Proposal(_widest(item, ask, _either_order))
 
 
 @method(
@@ -35,6 +36,11 @@ def relaxed_paper(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: AR
 def relaxed(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
     """scale = max(min(col+, row-), min(row+, col-)) on the monotone plan, max over pairs."""
     return Proposal(_widest(item, ask, relaxed_scale))
+
+
+def _either_order(plan: Coupling, epsilon: Real) -> float:
+    """Condition (11) with the columns of the plan in both roles: rows are the columns of the exchanged pair."""
+    return max(paper_scale(plan, epsilon), form_scale(plan, epsilon, "row+"))
 
 
 def _widest(family: Family, ask: Ratio, rule: Callable[[Coupling, Real], float]) -> float:

@@ -4,6 +4,7 @@ To add a section: a file with a function from a `Dossier` to markup, or None, an
 
 from collections.abc import Callable, Iterable
 
+from fugu.drawing.html import Html
 from fugu.report.dossier.books import books
 from fugu.report.dossier.bounds import bounds
 from fugu.report.dossier.channels import channels
@@ -11,16 +12,18 @@ from fugu.report.dossier.cover import cover
 from fugu.report.dossier.dossier import Dossier as Dossier
 from fugu.report.dossier.noise import noise
 from fugu.report.dossier.people import people
+from fugu.report.dossier.questions import questions
 from fugu.report.dossier.signing import checking, end, rests, sign
 from fugu.report.dossier.wrong_beliefs import whatever_is_believed
-from fugu.report.html import Html
 from fugu.report.sections.beyond import beyond
 from fugu.report.sections.choice import choice
 from fugu.report.sections.coordinates import coordinates
 from fugu.report.sections.pairs import laws, ratio
 from fugu.report.sections.story import Story
 from fugu.report.sections.sureness import sureness
+from fugu.report.sections.usable import shown, usable_groups
 from fugu.report.shell import whole_page
+from fugu.utility.usable import OWN_TABLE, Usable
 
 
 def _drawn(section: Callable[[Story], Html | None]) -> Callable[[Dossier], Html | None]:
@@ -33,8 +36,15 @@ def _sure(dossier: Dossier) -> Html | None:
     return sureness(next(iter(dossier.laws.values()))) if len(dossier.laws) == 1 else None
 
 
+def _usable(dossier: Dossier) -> Html | None:
+    """Whether it can be used; left out, with the reason, where the beliefs are withheld."""
+    if dossier.certificates is None:
+        return shown(Usable((), "", why=OWN_TABLE))
+    return usable_groups(dossier.laws, dossier.body["data"]["rows"]) if dossier.laws else None
+
+
 SECTIONS: tuple[Callable[[Dossier], Html | None], ...] = (
-    cover, people, noise, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
+    cover, people, noise, questions, _usable, channels, _drawn(coordinates), _drawn(laws), _drawn(ratio), bounds, _sure,
     whatever_is_believed, _drawn(beyond), _drawn(choice), books, rests, checking, sign, end,
 )  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fugu.drawing.html import Html, tag
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, tag
 from fugu.report.shell import row, section, stacked
 
 

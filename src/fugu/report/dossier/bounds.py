@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.numbers.exact import read_number
-from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, tag
 from fugu.report.shell import defined, row, section, stacked
 
 _MOST = 60
@@ -28,6 +28,9 @@ def bounds(dossier: Dossier) -> Html:
 
 def _attack(dossier: Dossier) -> Html:
     audit = dossier.audit
+    if any(each.kind == "records" for each in (dossier.certificates or {}).values()):
+        said = "There is no attack on many statistics at once: the promise is for whatever the other records are."
+        return tag("p", said)
     if audit is None:
         name = dossier.names.get("certificate", "CERT.json")
         said = "No attack was run for this page. To run one: "

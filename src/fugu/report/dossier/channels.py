@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fugu.drawing.html import Html, joined
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, joined
 from fugu.report.sections.exchange import exchange
 from fugu.report.views import parts
 

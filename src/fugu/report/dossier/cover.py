@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.weakness import channel_warnings
+from fugu.drawing import text
+from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.guarantee import Guarantee, weaknesses
-from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.facts import odds_of
-from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.shell import defined, listed, note
 
 WITHHELD = (

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.units import published_unit
 from fugu.documents.weakness import WORTHLESS
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.laws.family import Family
 from fugu.laws.set_family import SetFamily
 from fugu.loss.channel.any_belief import any_belief
-from fugu.report import text
 from fugu.report.amounts import amount_of
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, tag
 from fugu.report.shell import row, section, stacked
 from fugu.report.views import parts
-from fugu.telling.laws import published_unit
 
 _MOST = 60
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fugu.report import text
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.facts import odds_of
-from fugu.report.html import Html, tag
 from fugu.report.sections.meaning import odds_table
 from fugu.report.shell import defined, listed, section
 

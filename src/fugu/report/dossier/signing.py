@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from fugu.drawing.html import Html, tag
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, tag
 from fugu.report.sections.limits import foot, not_promised
 from fugu.report.shell import defined, listed, section
 
 
 def rests(dossier: Dossier) -> Html:
     """Assumptions, and what no certificate promises."""
+    composes = any(each.kind == "records" for each in (dossier.certificates or {}).values())
     return section(
         "rests-title",
         "What it rests on, and what is not promised",
-        defined(("Assumptions", listed(list(dossier.body["assumptions"]))), ("Not promised", not_promised())),
+        defined(("Assumptions", listed(list(dossier.body["assumptions"]))), ("Not promised", not_promised(composes))),
     )
 
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fugu.documents.certificate import Certificate
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.numbers.exact import read_number
-from fugu.report import text
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.dossier.noise import amounts
-from fugu.report.html import Html, tag
 from fugu.report.shell import section
 
 _MOVED_COUNTS = 2

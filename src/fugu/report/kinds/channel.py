@@ -7,15 +7,17 @@ from collections.abc import Iterable
 from fugu.documents.certificate import Certificate
 from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.documents.weakness import warnings_of
-from fugu.report import text
-from fugu.report.html import Html, tag
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.report.kinds.promise import Promise, footer, limits, meaning, signature
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections.exchange import exchange
 from fugu.report.sections.header import card
 from fugu.report.sections.sureness import sureness
+from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, note
 from fugu.report.views import parts
+from fugu.utility.usable import Usable
 
 
 @page_of("channel")
@@ -42,7 +44,7 @@ def of_channel(certificate: Certificate, said: Said) -> Iterable[Html | None]:
         said.rows,
     )
     told: list[Html | None] = [exchange(each, n) for n, each in enumerate(running)]
-    told.append(sureness(certificate))
+    told += [sureness(certificate), shown(Usable.of(certificate, said.rows))]
     last = (limits(promise), signature(promise), footer(promise))
     return [_header(certificate, running, said), meaning(promise), *told, *last]
 

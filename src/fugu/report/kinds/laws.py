@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fugu.documents.certificate import Certificate
-from fugu.report.html import Html
+from fugu.drawing.html import Html
 from fugu.report.kinds.channel import of_channel
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections import SECTIONS, Story

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.report.html import Html
+from fugu.drawing.html import Html
+from fugu.drawing.text import clean, delta, epsilon, factor
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.query_noise import noise_of
 from fugu.report.kinds.registry import Said, page_of
-from fugu.report.text import clean, delta, epsilon, factor
 
 _WEAKER = (
     "Entries of real people depend on each other. If they do, an answer says more about one entry than this limit, "

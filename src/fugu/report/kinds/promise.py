@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.document import Document
+from fugu.drawing import text
+from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.guarantee import Guarantee
 from fugu.guarantee.weakness import weaknesses
-from fugu.report import text
-from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.sections.header import card
 from fugu.report.sections.limits import checking, foot, not_promised, rests_on
 from fugu.report.sections.meaning import odds_table
@@ -89,7 +89,7 @@ def limits(promise: Promise) -> Html:
     return rests_on(
         *promise.rests,
         ("Assumptions", listed(list(promise.assumptions)) if promise.assumptions else None),
-        ("Not promised", not_promised()),
+        ("Not promised", not_promised(promise.document.kind == "records")),
         ("Re-check it yourself", checking(promise.holds)),
         ("Digest of the certificate (SHA-256)", tag("code", str(digest)) if digest else None),
     )

@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
+from fugu.drawing.text import clean, number, percent
+from fugu.drawing.text import epsilon as epsilon_of
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number
 from fugu.queries.sequence_claims import query_from
@@ -14,8 +16,6 @@ from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
 from fugu.queries.sequence_sums import Mean
-from fugu.report.text import clean, number, percent
-from fugu.report.text import epsilon as epsilon_of
 from fugu.verifier.kinds.per_entry import same_query
 from fugu.verifier.verdict import NotChecked
 

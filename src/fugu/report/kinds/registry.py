@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fugu.documents.document import Document
-from fugu.report.html import Html
+from fugu.drawing.html import Html
 
 if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison

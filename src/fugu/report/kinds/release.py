@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fugu.documents.release import ReleaseDocument
+from fugu.drawing.html import Html
 from fugu.report.dossier import Dossier, sections_of
-from fugu.report.html import Html
 from fugu.report.kinds.registry import Said, page_of
 
 

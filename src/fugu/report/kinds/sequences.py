@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fugu.drawing.html import Html
+from fugu.drawing.text import clean, epsilon, factor, least, number
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
 from fugu.numbers.exact import read_number
 from fugu.queries.sequence_certificate import SequenceCertificate
-from fugu.report.html import Html
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.query_noise import noise_of
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.shell import listed
-from fugu.report.text import clean, epsilon, factor, least, number
 
 
 @page_of("sequence")

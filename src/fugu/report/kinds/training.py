@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fugu.drawing.html import Html
+from fugu.drawing.text import clean, delta, epsilon, factor, least, number
 from fugu.numbers.exact import read_number
-from fugu.report.html import Html
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.registry import Said, page_of
-from fugu.report.text import clean, delta, epsilon, factor, least, number
 from fugu.training.record import TrainingCertificate
 
 

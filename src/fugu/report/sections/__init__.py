@@ -4,7 +4,7 @@ To add one: a file with a function that returns markup, or None where it has not
 
 from collections.abc import Callable
 
-from fugu.report.html import Html
+from fugu.drawing.html import Html
 from fugu.report.sections.beyond import beyond
 from fugu.report.sections.choice import choice
 from fugu.report.sections.coordinates import coordinates
@@ -15,11 +15,13 @@ from fugu.report.sections.pairs import laws, ratio
 from fugu.report.sections.signature import signature
 from fugu.report.sections.story import Story as Story
 from fugu.report.sections.sureness import sureness
+from fugu.report.sections.usable import usable
 
 Section = Callable[[Story], Html | None]
 SECTIONS: tuple[Section, ...] = (
     header,
     meaning,
+    usable,
     coordinates,
     laws,
     ratio,

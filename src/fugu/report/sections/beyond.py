@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fugu.report.charts import figure
-from fugu.report.html import Html
+from fugu.drawing.charts import figure
+from fugu.drawing.html import Html
 from fugu.report.nearby import nearby_caption, nearby_figure
 from fugu.report.sections.story import Story
 from fugu.report.shell import section

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fugu.report import text, words
-from fugu.report.charts import figure
-from fugu.report.html import Html, joined, tag
+from fugu.drawing import text
+from fugu.drawing.charts import figure
+from fugu.drawing.html import Html, joined, tag
+from fugu.report import words
 from fugu.report.method_bars import methods_figure
 from fugu.report.methods import Line
 from fugu.report.sections.story import Story

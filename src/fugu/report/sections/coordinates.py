@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fugu.report import captions, text, words
+from fugu.drawing import text
+from fugu.drawing.charts import figure
+from fugu.drawing.html import Html, joined, tag
+from fugu.report import captions, words
 from fugu.report.amount import Coordinate
-from fugu.report.charts import figure
 from fugu.report.facts import Facts
 from fugu.report.figures import covariance_figure
-from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import row, section, stacked, table
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fugu.documents.certificate import Certificate
+from fugu.drawing import text
+from fugu.drawing.charts import Heat, figure
+from fugu.drawing.html import Html, tag
 from fugu.loss.channel.any_belief import any_belief
-from fugu.report import text
-from fugu.report.charts import Heat, figure
-from fugu.report.html import Html, tag
 from fugu.report.shell import defined, row, section, stacked
 
 _DRAWN, _LISTED = 40, 60

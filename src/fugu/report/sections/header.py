@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fugu.documents.disclosure import IN_THE_BOX, holds_private_numbers
 from fugu.documents.weakness import warnings_of
-from fugu.report import text, words
+from fugu.drawing import text
+from fugu.drawing.html import Html, joined, tag
+from fugu.report import words
 from fugu.report.facts import Facts
-from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import listed, note
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.report import words
-from fugu.report.html import Html, Inside, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import defined, listed, section
 
@@ -32,9 +32,10 @@ def rests_on(*pairs: tuple[str, Inside]) -> Html:
     return section("fine-title", "What it rests on, and what is not promised", defined(*pairs))
 
 
-def not_promised() -> Html:
-    """What no certificate of fugu promises."""
-    return listed([joined(tag("b", head), " ", why) for head, why in words.NOT_PROMISED.items()])
+def not_promised(composes: bool = False) -> Html:
+    """What no certificate of fugu promises; one that `composes` covers all that is charged together with it."""
+    said = words.NOT_PROMISED | (words.NOT_BEYOND_THE_LEDGER if composes else {})
+    return listed([joined(tag("b", head), " ", why) for head, why in said.items()])
 
 
 def checking(holds: str) -> Html:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fugu.report import text, words
+from fugu.drawing import text
+from fugu.drawing.html import Html, joined, tag
+from fugu.report import words
 from fugu.report.facts import beliefs
-from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import section
 

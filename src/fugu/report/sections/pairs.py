@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fugu.report import captions, text
-from fugu.report.charts import figure
+from fugu.drawing import text
+from fugu.drawing.charts import figure
+from fugu.drawing.html import Html, joined, tag
+from fugu.report import captions
 from fugu.report.figures import laws_figure, ratio_figure
-from fugu.report.html import Html, joined, tag
 from fugu.report.sections.story import Pair, Story
 from fugu.report.shell import section
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fugu.report.html import Html, tag
+from fugu.drawing.html import Html, tag
 from fugu.report.sections.story import Story
 from fugu.report.shell import section
 

@@ -10,14 +10,14 @@ from fugu.calibration.at_confidence import require_few_steps
 from fugu.calibration.lattice import problem
 from fugu.calibration.search import least
 from fugu.documents.certificate import Certificate
+from fugu.drawing import text
+from fugu.drawing.html import Html, tag
 from fugu.errors import FuguError
 from fugu.laws.family import Family
 from fugu.laws.items import shapes
 from fugu.laws.pair import LawPair
 from fugu.laws.sets.sampled import Sampled
 from fugu.noise.kind import Noise
-from fugu.report import text
-from fugu.report.html import Html, tag
 from fugu.report.shell import section
 
 _MOST_VALUES = 1000

@@ -4,6 +4,7 @@ from fugu.verifier.kinds import channel as channel
 from fugu.verifier.kinds import laws as laws
 from fugu.verifier.kinds import mixed as mixed
 from fugu.verifier.kinds import per_entry as per_entry
+from fugu.verifier.kinds import records as records
 from fugu.verifier.kinds import release as release
 from fugu.verifier.kinds import sequences as sequences
 from fugu.verifier.kinds import training as training

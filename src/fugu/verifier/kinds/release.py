@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import final
 
-from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import Document, canonical_json
 from fugu.documents.plain_json import reading
 from fugu.documents.release import DERIVED, ReleaseDocument
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
-from fugu.numbers.exact import read_number
 from fugu.telling import derived, told
 from fugu.telling.question import question_words, without_fitted
+from fugu.telling.recipes import answers, left_out
 from fugu.verifier.kinds.registry import KINDS, Kind, judge, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, Verdict, checked, settled
 from fugu.visible import Json
@@ -157,7 +156,7 @@ def _question(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
         if recipe["what"] == "statistic" and set(recipe["groups"]) != set(bodies):
             raise CertificateError("the recipe and the certificates are for other groups")
         for group, body in bodies.items():
-            if not _answers(recipe, group, body):
+            if not answers(recipe, group, body):
                 raise CertificateError(f"the certificate of group {group!r} is for another question than the recipe")
 
 
@@ -172,29 +171,6 @@ def _without_recipe(document: ReleaseDocument, bodies: Mapping[str, Json]) -> No
             raise CertificateError("the words of the question are not those of the certificate's recipe")
 
 
-def _answers(recipe: Json, group: str, body: Json) -> bool:
-    """Whether a certificate is for the question of a recipe, as far as it says for which."""
-    about, what = body.get("statistic") or {}, recipe["what"]
-    if what == "statistic":
-        same = (about["query"], about["group"], about["by"]) == (recipe["query"], group, recipe["by"])
-        named = recipe["unit"] is None or recipe["unit"] in body["reading"]["columns"]
-        return same and named and recipe["groups"][group] == about["rows"] and _clips(recipe, about)
-    if what == "column":
-        return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
-    part = {"sequence": "query", "training": "model"}[what]
-    of = {"sequence": ("by", "order", "state"), "training": ("target",)}[what]
-    columns = {recipe[name] for name in of} | set(recipe.get("features", ()))
-    return bool(recipe[part] == body[part]) and columns <= set(body["reading"]["columns"])
-
-
-def _clips(recipe: Json, about: Json) -> bool:
-    """Whether the bounds and the step of a recipe are those by which the certificate says that values are summed."""
-    if recipe["step"] is None:
-        return "step" not in about
-    low, step, steps = (read_number(about[part]) for part in ("low", "step", "steps"))
-    return [low, low + step * steps, step] == [read_number(part) for part in (*recipe["bounds"], recipe["step"])]
-
-
 def _rows(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
     """CertificateError unless the rows that are named are those of the parts that have them, too."""
     with reading():
@@ -204,6 +180,7 @@ def _rows(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
             "statistic": lambda: sum(recipe["groups"].values()),
             "column": lambda: document.published[0]["rows"],
             "training": lambda: next(iter(bodies.values()))["accountant"]["records"],
+            "records": lambda: sum(kind["rows"] for kind in next(iter(bodies.values()))["types"]),
         }.get(what)
         if own is None or rows is None:
             raise NotChecked("no other part says how many rows the data has")
@@ -218,17 +195,7 @@ def _skipped(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
         if stated is None:
             raise NotChecked("which secrets the beliefs leave out is not known of this release")
         for body in bodies.values():
-            if (own := _left_out(body)) is not None and own != ", ".join(stated):
+            if (own := left_out(body)) is not None and own != ", ".join(stated):
                 raise CertificateError("the certificates leave out other secrets than the document names")
         if both := sorted(set(stated) & set(document["secrets"])):
             raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
-
-
-def _left_out(body: Json) -> str | None:
-    """The skipped secrets that a certificate names, in one text; None if its kind names none."""
-    if "pufferfish" in body:
-        return ", ".join(body["pufferfish"]["skipped"])
-    if body.get("statistic") is None:
-        return None
-    lines = [line.removeprefix(UNPROTECTED) for line in body["assumptions"] if line.startswith(UNPROTECTED)]
-    return "".join(lines)

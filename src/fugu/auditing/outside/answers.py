@@ -1,0 +1,165 @@
+"""The published answers of a session, held against its certificate: every number answers a question that was charged.
+
+A file that is bound by its SHA-256 could still hold answers that the certificate says nothing of."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from fugu.auditing.outside.found import Found
+from fugu.auditing.outside.opening import the_books
+from fugu.data import Table, read_table
+from fugu.data.private import label_of
+from fugu.documents.plain_json import reading
+from fugu.documents.records import RecordsCertificate
+from fugu.documents.release import ReleaseDocument
+from fugu.errors import CertificateError
+from fugu.ledger.charge import Charge
+from fugu.ledger.store import View
+from fugu.ledger.values import decode
+from fugu.queries.drawing import cells_of
+from fugu.queries.features import Placed
+from fugu.queries.noised import FLIP, Noised
+from fugu.queries.session_certificate import noised_in
+from fugu.queries.statistic import Question
+from fugu.queries.table_belief import questions_in
+from fugu.verifier.verdict import Checked, NotChecked, checked
+from fugu.visible import Json
+
+COLUMNS = ("query", "group", "cell", "value", "low", "high")
+
+
+def answers_checks(
+    found: Found, bodies: Mapping[str, Json] | None, given: str | None, ledger: str | None
+) -> Iterator[Checked]:
+    """Lines for a release of many statistics; nothing for any other."""
+    release = found.release
+    recipe = None if release is None else release["question"]["recipe"]
+    if release is None or bodies is None or len(bodies) != 1:
+        return
+    (body,) = bodies.values()
+    if body.get("kind") != "records":
+        return
+    place = Path(given) if given is not None else None
+    if place is None and found.folder is not None:
+        place = found.folder / release.published[0]["name"]
+    says = "every published number answers a question that the certificate charges, in each of its groups"
+    yield checked("published answers", says, lambda: _answers(release, RecordsCertificate.parse(body), recipe, place))
+    if ledger is not None:
+        says = "the published numbers are the draw that the ledger keeps"
+        yield checked("ledger answers", says, lambda: _drawn(release, ledger, place))
+
+
+def _drawn(release: ReleaseDocument, ledger: str, place: Path | None) -> None:
+    """CertificateError unless what the ledger keeps for the request makes the published numbers, one by one."""
+    stated = release["ledger"]
+    if stated is None:
+        raise NotChecked("the document names no entry: no ledger was charged")
+    with reading():
+        with the_books(ledger) as books:
+            text, charge = books.read(_kept, stated["data"], stated["request"])
+        if text is None:
+            raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
+        published = _published(release, place)
+        for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
+            own = [line for line in published if line[0] == asked.query]
+            made = cells_of(asked, drawn, _rows_of(release, asked, drawn))
+            if [_key(c.group, c.cell, c.value, c.low, c.high) for c in made] != [_key(*line[1:]) for line in own]:
+                raise CertificateError(f"the published answer to {asked.query[:80]!r} is not the one the ledger keeps")
+
+
+def _rows_of(release: ReleaseDocument, asked: Noised, groups: Iterable[str]) -> dict[str, int]:
+    """The public sizes of the groups."""
+    (body,) = (release.certificates or {}).values()
+    found = dict.fromkeys(groups, 0)
+    for kind in body["types"]:
+        found["" if asked.by is None else kind["groups"][asked.by]] += kind["rows"]
+    return found
+
+
+def _kept(view: View, data: str, request: str) -> tuple[str | None, Charge]:
+    asked = view.state.asked[data, request]
+    return None if asked.value is None else view.attached(asked), Charge.parse(asked.charge)
+
+
+def _key(group: str, cell: str, *numbers: float) -> tuple[str, ...]:
+    return group, cell, *("" if math.isnan(x) else repr(float(x)) for x in numbers)
+
+
+def _published(release: ReleaseDocument, place: Path | None) -> list[tuple[str, str, str, float, float, float]]:
+    if place is None or not place.is_file():
+        raise NotChecked(f"{release.published[0]['name']!r} is not beside the document; give it (--published)")
+    table = read_table(place)
+    if tuple(table.columns) != COLUMNS:
+        raise CertificateError(f"the published file does not have the columns {', '.join(COLUMNS)}")
+    texts, numbers = (_texts(table, name) for name in COLUMNS[:3]), (_numbers(table, name) for name in COLUMNS[3:])
+    return list(zip(*texts, *numbers, strict=True))
+
+
+def _numbers(table: Table, name: str) -> list[float]:
+    column = table.exact(name)
+    return [math.nan if gone else float(x) for x, gone in zip(column.values, column.missing, strict=True)]
+
+
+def _answers(
+    release: ReleaseDocument, certificate: RecordsCertificate, recipe: Json | None, place: Path | None
+) -> None:
+    with reading():
+        published = _published(release, place)
+        _compare(certificate, [line[:3] for line in published], [line[3] for line in published], recipe)
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    column = table.exact(name)
+    return ["" if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
+
+
+def _compare(
+    certificate: RecordsCertificate, listed: list[tuple[str, str, str]], values: list[float], recipe: Json | None
+) -> None:
+    asked: dict[str, list[Noised]] = {}
+    for one in noised_in(certificate):
+        asked.setdefault(one.query, []).append(one)
+    published = dict.fromkeys(query for query, _, _ in listed)
+    for query in published:
+        rows = [k for k, line in enumerate(listed) if line[0] == query]
+        if query in asked:
+            cells = Counter(listed[k][1:] for k in rows)
+            if not any(_same_cells(one, cells) for one in asked[query]):
+                raise CertificateError(f"the published file does not have each group and cell of {query[:80]!r} once")
+        elif (said := Question.parse(query)).sized:
+            _same_sizes(certificate, said, {listed[k][1]: values[k] for k in rows})
+        else:
+            raise CertificateError(f"the published file answers {query[:80]!r}, which the certificate does not charge")
+    if recipe is not None and set(published) != {str(found["query"]) for found in recipe["questions"]}:
+        raise CertificateError("the published file answers other questions than the recipe names")
+
+
+def _same_cells(asked: Noised, found: Counter[tuple[str, str]]) -> bool:
+    """Whether the file has each cell of each group once; of a top list, as many labels as asked for."""
+    groups = Counter(group for group, _ in found)
+    feature = asked.features[0]
+    if isinstance(feature, Placed) and asked.kind != "top":
+        wanted = Counter((group, cell) for group in asked.rates for cell in feature.labels)
+        right = found == wanted
+    else:
+        many = int(Question.parse(asked.query).at or 1) if asked.kind == "top" and asked.law != FLIP else 1
+        labels = set(feature.labels) if isinstance(feature, Placed) else {""}
+        right = groups == Counter(dict.fromkeys(asked.rates, many)) and {cell for _, cell in found} <= labels
+    return right and max(found.values()) == 1
+
+
+def _same_sizes(certificate: RecordsCertificate, said: Question, found: Mapping[str, float]) -> None:
+    """CertificateError unless the numbers of rows are those of the certificate."""
+    sizes: Counter[str] = Counter()
+    for kind in certificate.types:
+        if said.by is not None and said.by not in kind.groups:
+            raise NotChecked(
+                f"no question that was charged is by {said.by!r}, so its groups are not in the certificate"
+            )
+        sizes["" if said.by is None else kind.groups[said.by]] += kind.rows
+    if dict(found) != {group: float(rows) for group, rows in sizes.items()}:
+        raise CertificateError(f"the published numbers of rows ({said}) are not those of the certificate")

@@ -1,0 +1,48 @@
+"""`fugu compare --query`: both routes and ordinary differential privacy, with their expected errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from rich.table import Table as Rich
+
+from fugu.cli import options
+from fugu.cli.console import escape, out, print_json, progress, say
+from fugu.cli.questions import questions_of, weights_of
+from fugu.data import Schema
+
+_ROUTES = (
+    "records: all questions together, and more can be asked later; law: each alone, and nothing else may be released "
+    "of the table; plain: ordinary differential privacy for all of them together, which uses no beliefs"
+)
+
+
+def compare_statistics(
+    table: str, query: str, by: str | None, bounds: str | None, step: str | None, bins: str | None, protect: str,
+    epsilon: str, weights: str | None, unit: str | None, schema: Schema | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show the expected error of every question on each route; TABLE, the reference, stands in for the private one."""
+    from fugu.session.comparing import compare_routes
+
+    questions = questions_of(query, by, bounds, step, bins)
+    allowed = options.positive("--epsilon", epsilon)
+    with progress():
+        found = compare_routes(
+            table, questions, protect, allowed, weights_of(weights, questions), schema=schema, unit=unit
+        )
+    if as_json:
+        print_json({"epsilon": float(allowed), "questions": [{**asdict(one), "gain": one.gain} for one in found]})
+        return
+    title = escape(f"Expected error at epsilon {epsilon}, for a table as large as the reference")
+    shown = Rich(title=title, title_justify="left", header_style="bold")
+    for name in ("question", "records", "law", "plain DP", "less noise", "in"):
+        shown.add_column(name, justify="left" if name in ("question", "in") else "right")
+    for one in found:
+        law = "-" if one.law is None else f"{one.law:.4g}"
+        shown.add_row(
+            escape(one.query), f"{one.records:.4g}", law, f"{one.plain:.4g}", f"{one.gain:.3g} x", escape(one.unit)
+        )
+    out.print(shown)
+    say(_ROUTES)
+    for why in dict.fromkeys(one.why for one in found if one.why):
+        say(why)

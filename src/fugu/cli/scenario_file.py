@@ -1,0 +1,164 @@
+"""A scenario file: what a command is asked, in TOML, in place of its options.
+
+    [data] [question] [secrets] [beliefs] [budget] [noise] [schema] [training] [property]
+
+A key is named like its option, with an underscore for a dash. One file serves every command: each takes what it has an
+option for. Unknown sections and keys are refused. Paths are relative to the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, final
+
+from fugu.data.schema import Schema
+from fugu.errors import UnknownName, UsageError
+from fugu.numbers.checks import is_real, is_texts
+
+Values = Mapping[str, Any]
+SCHEMA = "schema"
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "data": ("reference", "table", "name", "ledger", "no_ledger", "request", "output"),
+    "question": ("publish", "query", "weights", "route", "by", "bounds", "step", "bins", "missing", "unit", "order",
+                 "state", "start", "smoothing", "length", "other", "clip", "round"),
+    "secrets": ("protect", "pairs"),
+    "beliefs": ("prior", "components", "confidence", "shift", "public_reference", "public_prior"),
+    "budget": ("epsilon", "delta", "alpha", "total", "error"),
+    "noise": ("mechanism", "noise", "method", "grid", "remap", "loss", "cap", "allow_no_noise"),
+    "training": ("target", "features", "model", "prior", "order", "by", "state", "smoothing", "start", "bounds",
+                 "max_norm", "classes", "private", "public_table", "rehearse", "folds", "output"),
+    "property": ("statistics", "hide", "size", "tolerance", "values", "bounds", "replacement", "missing", "method",
+                 "declared_exact", "floor", "no_attack", "sweep", "draws"),
+}  # fmt: skip
+"""The keys of each section; [schema] is that of `Schema.load`."""
+_ALONE = {"train": "training", "property": "property"}
+"""Commands with a section of their own, beside [data], [budget] and [schema]."""
+_PATHS = ("reference", "table", "ledger", "output")
+_OTHER_NAMES = {"name": "data", "total": "budget"}
+"""Keys that are called otherwise than their option."""
+_CONDITIONS = "protect"
+_BY_COLUMN = ("bounds", "step", "bins")
+"""Keys that may say something of each column."""
+_PRIVATE = ("release", "train")
+"""Commands whose TABLE is the private one; of the others it is the reference."""
+
+
+@final
+@dataclass(frozen=True)
+class ScenarioFile:
+    """A file that was read and checked: its values, section by section."""
+
+    path: Path
+    sections: Mapping[str, Values]
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> ScenarioFile:
+        """Read and check a file; UsageError names what is wrong with it, and UnknownName what was perhaps meant."""
+        place = Path(path)
+        try:
+            found = tomllib.loads(place.read_text(encoding="utf-8"))
+        except OSError:
+            raise UsageError(f"no scenario file {place.name!r} can be read; fugu init writes one") from None
+        except (ValueError, RecursionError) as error:
+            why = str(error).splitlines()[0][:100]
+            raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
+        for section, values in found.items():
+            if section not in (*SECTIONS, SCHEMA):
+                _refuse_key(place, section, values)
+            if not isinstance(values, dict):
+                raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
+            for key in values if section != SCHEMA else ():
+                if key not in SECTIONS[section]:
+                    homes = [name for name, keys in SECTIONS.items() if key in keys]
+                    if homes:
+                        raise UsageError(f"{key!r} of {place.name!r} belongs to [{homes[0]}], not to [{section}]")
+                    raise UnknownName(f"key in [{section}] of {place.name!r} that is", key, SECTIONS[section])
+        if SCHEMA in found:
+            Schema.load(place)  # checked now
+        return ScenarioFile(place, found)
+
+    def options(self, command: str, known: Iterable[str]) -> dict[str, Any]:
+        """The values by name of the option, for a command with the options `known`.
+
+        UsageError for a key of this command's own sections that it has no option for: nothing is ignored in silence
+        that changes what a release is."""
+        own = _ALONE.get(command)
+        taken, names = {}, set(known)
+        sections = ("data", "budget", own) if own else tuple(name for name in SECTIONS if name not in _ALONE.values())
+        for section in sections:
+            for key, value in self.sections.get(section, {}).items():
+                name = _OTHER_NAMES.get(key, key)
+                if key in ("table", "reference") and (key == "table") == (command in _PRIVATE):
+                    name = "table"
+                elif key == "table" or (key == "output" and command == "calibrate"):
+                    continue
+                if name in names:
+                    taken[name] = self._value(section, key, value)
+                elif command == "release" and key != "error":
+                    raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
+        if SCHEMA in self.sections and SCHEMA in names:
+            taken[SCHEMA] = str(self.path)
+        return taken
+
+    def _value(self, section: str, key: str, value: object) -> object:
+        """A value as the text that its option takes; a truth value as it is."""
+        try:
+            found = value if isinstance(value, bool) else as_text(key, value)
+        except UsageError as error:
+            raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: {error}") from None
+        if key in _PATHS and isinstance(found, str) and not os.path.isabs(found):
+            return os.path.join(self.path.parent, found) if self.path.parent != Path() else found
+        return found
+
+
+def as_text(key: str, value: object) -> str:
+    """The text of an option: numbers as they are written, lists with commas, pairs with colons, a table as JSON.
+
+    >>> as_text("bounds", [0, 400.5]), as_text("pairs", [["F", "M"], ["F", "X"]]), as_text("bounds", {"age": [0, 110]})
+    ('0,400.5', 'F:M,F:X', 'age:0:110')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if is_real(value):
+        return repr(value)
+    if isinstance(value, list) and value:
+        return _listed(key, value)
+    if isinstance(value, dict) and value and key in (_CONDITIONS, *_BY_COLUMN):
+        return _tabled(key, value)
+    raise UsageError("a text, a number, a truth value or a list of them is expected")
+
+
+def _listed(key: str, value: list[Any]) -> str:
+    if key == "query" and is_texts(value):
+        return ", ".join(value)
+    return ",".join(":".join(map(_item, item)) if isinstance(item, list) else _item(item) for item in value)
+
+
+def _tabled(key: str, value: dict[str, Any]) -> str:
+    """Conditions by secret, as JSON; numbers by column, as "age:0:110,chol:100:400"."""
+    if key == _CONDITIONS:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    parts = ((name, *(x if isinstance(x, list) else [x])) for name, x in value.items())
+    return ",".join(":".join(map(_item, part)) for part in parts)
+
+
+def _item(value: object) -> str:
+    text = as_text("", value)
+    if isinstance(value, list) or set(text) & {",", ":", "\n"}:
+        raise UsageError(f"a part of a list cannot have a comma or a colon in it: {text[:40]!r}")
+    return text
+
+
+def _refuse_key(place: Path, name: str, value: object) -> None:
+    """A name at the top of the file that is no section."""
+    homes = [section for section, keys in SECTIONS.items() if name in keys and section not in _ALONE.values()]
+    if homes and not isinstance(value, dict):
+        raise UsageError(f"{name!r} of {place.name!r} stands outside a section; put it under [{homes[0]}]")
+    raise UnknownName(f"section of {place.name!r} that is", name, (*SECTIONS, SCHEMA))

@@ -1,0 +1,264 @@
+"""Features: total functions of one record, with whole numbers for values, that statistics are made of.
+
+Each is fixed by public information (the schema, the reference, the question) before the private table is opened, is the
+same function on both tables, looks at one record alone, and has a value for every record there can be: what is missing,
+odd, huge or of another kind than its column included. The law of a record's features is all that a session believes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Schema, Table
+from fugu.data.private import numbers, places
+from fugu.documents.document import canonical_json
+from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number, read_whole
+from fugu.queries.axes import Axis, Codes, axis_from, increasing_from
+from fugu.queries.records import Coding
+from fugu.visible import Json
+
+
+class Feature(ABC):
+    """A function from one record to 0 .. `top`."""
+
+    KIND: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it looks at."""
+
+    @property
+    @abstractmethod
+    def top(self) -> int:
+        """The largest value there can be: the largest difference of two records."""
+
+    @abstractmethod
+    def of(self, schema: Schema, table: Table) -> Codes:
+        """The value of each row of a `table` that was read through the `schema`; no cell is refused."""
+
+    @abstractmethod
+    def told(self) -> Json:
+        """What it is made of, in JSON types."""
+
+    def to_json(self) -> Json:
+        """The feature in JSON types, as `feature_from` reads it."""
+        return {"kind": self.KIND, **self.told()}
+
+    @cached_property
+    def name(self) -> str:
+        """A name for people, with a digest: one name is one function."""
+        digest = hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()
+        return f"{self.KIND} {', '.join(self.columns)} {digest[:12]}"
+
+
+@final
+@dataclass(frozen=True)
+class Coded(Feature):
+    """The number of steps above the lower bound: clip, then round (`Coding`).
+
+    >>> Coded(Coding("age", Fraction(0), Fraction(5), 20)).top
+    20
+    """
+
+    KIND = "coded"
+    coding: Coding
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.coding.column,)
+
+    @property
+    def top(self) -> int:
+        return self.coding.top
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        return self.coding.read(schema, table)
+
+    def told(self) -> Json:
+        return coding_json(self.coding)
+
+
+@final
+@dataclass(frozen=True)
+class Squared(Feature):
+    """The square of a coded number's distance from a public centre: (code - centre)^2."""
+
+    KIND = "squared"
+    coding: Coding
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.coding.column,)
+
+    @property
+    def centre(self) -> int:
+        """The middle code: no other centre has a smaller largest square."""
+        return self.coding.top // 2
+
+    @property
+    def top(self) -> int:
+        return (self.coding.top - self.centre) ** 2
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        return np.asarray((self.coding.read(schema, table) - self.centre) ** 2, dtype=np.int64)
+
+    def told(self) -> Json:
+        return coding_json(self.coding)
+
+
+@final
+@dataclass(frozen=True)
+class Is(Feature):
+    """1 where the column has this label, else 0."""
+
+    KIND = "is"
+    column: str
+    label: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def top(self) -> int:
+        return 1
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        return np.asarray(places(schema, table, self.column, [self.label]) == 0, dtype=np.int64)
+
+    def told(self) -> Json:
+        return {"column": self.column, "label": self.label}
+
+
+@final
+@dataclass(frozen=True)
+class Placed(Feature):
+    """The cell of a histogram or of a cross-tabulation that a record falls into."""
+
+    KIND = "placed"
+    axes: tuple[Axis, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(axis.column for axis in self.axes)
+
+    @property
+    def top(self) -> int:
+        return int(np.prod([len(axis.names) for axis in self.axes])) - 1
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of all cells, also of empty ones."""
+        return [" / ".join(parts) for parts in product(*(axis.names for axis in self.axes))]
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        found = np.zeros(len(table), dtype=np.int64)
+        for axis in self.axes:
+            found = found * len(axis.names) + axis.of(schema, table)
+        return found
+
+    def told(self) -> Json:
+        return {"axes": [axis.to_json() for axis in self.axes]}
+
+
+@final
+@dataclass(frozen=True)
+class Gridded(Feature):
+    """The place of the nearest point of a public grid, the lower one if two are equally near."""
+
+    KIND = "gridded"
+    column: str
+    points: tuple[float, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def top(self) -> int:
+        return len(self.points) - 1
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        grid = np.asarray(self.points, dtype=np.float64)
+        middles = grid[:-1] / 2 + grid[1:] / 2
+        return np.searchsorted(middles, numbers(schema, table, self.column), "left").astype(np.int64)
+
+    def told(self) -> Json:
+        return {"column": self.column, "points": [float(point).hex() for point in self.points]}
+
+
+@final
+@dataclass(frozen=True)
+class Whole(Feature):
+    """A column as it was read, cell by cell: for mechanisms from outside, which may use all of it.
+
+    It is worked out on the reference alone, whose different cells it numbers 0 .. top."""
+
+    KIND = "whole"
+    column: str
+    values: int
+    """How many different cells the reference has."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def top(self) -> int:
+        return max(self.values - 1, 0)
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        return np.unique(whole(schema, table, self.column), return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def told(self) -> Json:
+        return {"column": self.column, "values": self.values}
+
+
+def whole(schema: Schema, table: Table, column: str) -> NDArray[Any]:
+    """A column as a mechanism from outside gets it: numbers, or texts, with every missing cell filled in."""
+    known = schema.fields[column]
+    if known.numeric:
+        return numbers(schema, table, column)
+    return np.asarray([str(cell) for cell in known.filled(table.exact(column)).values.tolist()], dtype=object)
+
+
+def coding_json(coding: Coding) -> Json:
+    """A coding in JSON types."""
+    return {"column": coding.column, "low": str(coding.low), "step": str(coding.step), "top": coding.top}
+
+
+def _coding(told: Mapping[str, Any]) -> Coding:
+    low, step, top = read_number(told["low"]), read_number(told["step"]), read_whole(told["top"])
+    if step <= 0 or top < 1:
+        raise CertificateError("a coding has a positive step and at least one step")
+    return Coding(str(told["column"]), low, step, top)
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Feature]] = {
+    "coded": lambda told: Coded(_coding(told)),
+    "squared": lambda told: Squared(_coding(told)),
+    "is": lambda told: Is(str(told["column"]), str(told["label"])),
+    "placed": lambda told: Placed(tuple(map(axis_from, told["axes"]))),
+    "gridded": lambda told: Gridded(str(told["column"]), increasing_from(told["points"])),
+    "whole": lambda told: Whole(str(told["column"]), read_whole(told["values"])),
+}
+
+
+def feature_from(told: object) -> Feature:
+    """The feature that `to_json` wrote as `told`; `CertificateError` for anything else."""
+    try:
+        found: Mapping[str, Any] = told  # type: ignore[assignment]
+        return _READERS[found["kind"]](found)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CertificateError("a feature of a record cannot be read") from error

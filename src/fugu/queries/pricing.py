@@ -1,0 +1,233 @@
+"""What all questions of a session are worth together: the largest loss over types of records, adversaries and pairs.
+
+For a record of type z the charges of all questions add to Lam_z. For each adversary about z, each two secrets and both
+orders, `price` proves T(p, q; Lam_z), and the session is worth the maximum: transcript by transcript, so questions may
+depend on earlier answers (theory of records, Theorem 5). A type whose laws are not all known costs the sum of epsilons.
+
+T rises with the charges, so types are priced at the largest charges among them: where one type is charged no less than
+another by every question, its price covers both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import permutations
+from typing import final
+
+from fugu.numbers.exact import as_fraction
+from fugu.queries.features import Feature
+from fugu.queries.noised import Noised
+from fugu.queries.session_state import KnownLaw, Proved, RecordType
+from fugu.queries.type_laws import Known, TypeLaws
+from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined, shape
+from fugu.translation.records.pricer import Priced, Pricer
+
+Charges = tuple[RecordCharge, ...]
+Pair = tuple[str, str]
+_FRONT = 64
+"""More different charges on one law than this are first priced all at once, at the largest of each."""
+
+
+@final
+@dataclass(frozen=True)
+class Types:
+    """The record types of a private table: the columns `by`, each type's groups in that order, and its rows."""
+
+    by: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    rows: tuple[int, ...]
+
+    def known(self, groups: tuple[str, ...]) -> list[Known]:
+        """What the adversaries about this type know: nothing, one of its groups, all of them."""
+        pairs = tuple(zip(self.by, groups, strict=True))
+        found: list[Known] = [(), *((pair,) for pair in pairs)]
+        return [*found, pairs] if len(pairs) > 1 else found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One law and one set of charges to be priced on it, for all types that these cover."""
+
+    law: KnownLaw
+    charges: Charges
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """What the questions are worth: `spent` (proved), and the sum of epsilons against any belief."""
+
+    spent: Fraction
+    any_belief: Fraction
+    types: tuple[RecordType, ...]
+    jobs: tuple[Job, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """Prices charges on the laws of one reference, and keeps what it has proved."""
+
+    laws: TypeLaws
+    _proved: dict[tuple[int, Pair, Charges], Priced] = field(default_factory=dict)
+    _kept: dict[int, KnownLaw] = field(default_factory=dict)
+    _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
+
+    def worth(self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)) -> Worth:
+        """What these questions are worth together.
+
+        `questions`: all of them, in any order. `types`: the record types for at least the columns they are asked by.
+        `apart`: epsilons of releases of which nothing is known but that they are private for each record."""
+        found, told, plain = self.jobs(questions, types, apart)
+        most = max((self._own(charges) for charges in plain), default=Fraction(0))
+        spent = max((self.value(job) for job in found), default=Fraction(0))
+        return Worth(max(spent, most), *told, tuple(found))
+
+    def jobs(
+        self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)
+    ) -> tuple[list[Job], tuple[Fraction, tuple[RecordType, ...]], list[Charges]]:
+        """All that has to be priced, the second promise and the types, and the charges of plain types."""
+        features = self.modelled(questions)
+        listed: dict[int, tuple[KnownLaw, dict[Charges, None]]] = {}
+        told, most = [], Fraction(0)
+        plain: dict[Charges, None] = {}
+        for groups, rows, charges in self.charged(questions, types, features, apart):
+            most = max(most, self._own(charges))
+            laws = self.laws_of(types, groups, charges, features)
+            told.append(RecordType(dict(zip(types.by, groups, strict=True)), rows, laws is None))
+            if laws is None:
+                plain[charges] = None
+            for law in laws or ():
+                listed.setdefault(id(law), (law, {}))[1][charges] = None
+        found = [Job(law, one) for law, several in listed.values() for one in largest(list(several))]
+        return found, (most, tuple(told)), list(plain)
+
+    def laws_of(
+        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
+    ) -> list[KnownLaw] | None:
+        """The laws of all adversaries about a type, of the features that are charged; None if the type is plain."""
+        found = self.named_laws(types, groups, charges, features)
+        return None if found is None else list({id(law): law for _, law in found}.values())
+
+    def named_laws(
+        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
+    ) -> list[tuple[Known, KnownLaw]] | None:
+        """The same, each with what the adversary knows."""
+        used = [features[name] for name in _names(charges)]
+        found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
+        whole = [(known, law) for known, law in found if law is not None]
+        if len(whole) < len(found) or not used:
+            return None
+        self._kept.update((id(law), law) for _, law in whole)  # an id stands for one law as long as it is kept
+        return whole
+
+    def charged(
+        self, questions: Sequence[Noised], types: Types, features: Mapping[str, Feature], apart: Fraction
+    ) -> list[tuple[tuple[str, ...], int, Charges]]:
+        """For each type its groups, its rows and its charges; worked out once for types that are charged alike."""
+        place = {column: i for i, column in enumerate(types.by)}
+        at = [None if q.by is None else place[q.by] for q in questions]
+        kept: dict[tuple[tuple[Fraction, ...], ...], Charges] = {}
+        found = []
+        for groups, rows in zip(types.groups, types.rows, strict=True):
+            own = ["" if k is None else groups[k] for k in at]
+            key = tuple(q.rates.get(group, ()) for q, group in zip(questions, own, strict=True))
+            if key not in kept:
+                each = [c for q, group in zip(questions, own, strict=True) for c in q.charges(group, features)]
+                kept[key] = joined([*each, Apart(apart)] if apart else each)
+            found.append((groups, rows, kept[key]))
+        return found
+
+    def modelled(self, questions: Sequence[Noised]) -> dict[str, Feature]:
+        """The features of these questions that the reference knows, by name."""
+        return {f.name: f for q in questions for f in q.features if self.laws.models(f)}
+
+    def value(self, job: Job, limit: Fraction | None = None) -> Fraction:
+        """The largest loss over all ordered pairs of secrets; with a `limit`, it may stop at the first one above it."""
+        most = Fraction(0)
+        for pair in permutations(job.law.given, 2):
+            most = max(most, exact(self.priced(job, pair), job.charges))
+            if limit is not None and most > limit:
+                break
+        return most
+
+    def priced(self, job: Job, pair: Pair) -> Priced:
+        """What the charges are worth for one ordered pair of secrets, proved."""
+        key = (id(job.law), pair, job.charges)
+        if key not in self._proved:
+            self._kept[id(job.law)] = job.law
+            p, q = (job.law.given[secret] for secret in pair)
+            pricer = self._pricers.setdefault(key[:2], Pricer(job.law.states, p, q))
+            self._proved[key] = pricer.price(job.charges)
+        return self._proved[key]
+
+    def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[Proved]:
+        """All proofs of these jobs; `places`: the place of each law, by its id."""
+        return [
+            Proved(places[id(job.law)], pair, job.charges, found.epsilon, found.proof)
+            for job in jobs
+            for pair in permutations(job.law.given, 2)
+            for found in [self.priced(job, pair)]
+        ]
+
+    @staticmethod
+    def _own(charges: Charges) -> Fraction:
+        return own(charges)
+
+
+def own(charges: Charges) -> Fraction:
+    """The sum of epsilons."""
+    return sum((charge.own for charge in charges), Fraction(0))
+
+
+def exact(found: Priced, charges: Charges) -> Fraction:
+    """A proved epsilon as an exact number: the sum of epsilons where that is the proof, else what its double means."""
+    return own(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own(charges))
+
+
+def largest(several: list[Charges]) -> list[Charges]:
+    """Charges that cover all of these: those that no other one exceeds; the largest of each, if these are too many."""
+    if len(several) == 1:
+        return several
+    tables = sorted(((_numbers(c), c) for c in several), key=lambda pair: -sum(pair[0].values()))
+    front: list[tuple[Mapping[object, Fraction], Charges]] = []
+    for numbers, charges in tables:
+        if not any(all(other.get(k, 0) >= v for k, v in numbers.items()) for other, _ in front):
+            front.append((numbers, charges))
+        if len(front) > _FRONT:
+            return [envelope(several)]
+    return [charges for _, charges in front]
+
+
+def envelope(several: Sequence[Charges]) -> Charges:
+    """The charge of each shape that is the largest among all of these."""
+    found: dict[object, RecordCharge] = {}
+    for charges in several:
+        for key, charge in zip(_numbers(charges), charges, strict=True):
+            if key not in found or charge.own > found[key].own:
+                found[key] = charge
+    return tuple(found.values())
+
+
+def _numbers(charges: Charges) -> dict[object, Fraction]:
+    return {shape(charge): charge.own for charge in charges}
+
+
+def _names(charges: Charges) -> list[str]:
+    """The features that charges speak of."""
+    found: dict[str, None] = {}
+    for charge in charges:
+        if isinstance(charge, Line):
+            found[charge.feature] = None
+        elif isinstance(charge, Cells):
+            found.update(dict.fromkeys(charge.features))
+    return sorted(found)
+
+
+def covers(larger: Charges, smaller: Charges) -> bool:
+    """Whether each charge of `smaller` is at most the one of the same shape in `larger`."""
+    have = _numbers(joined(larger))
+    return all(have.get(key, Fraction(0)) >= amount for key, amount in _numbers(joined(smaller)).items())

@@ -1,0 +1,186 @@
+"""What must hold between the parts of a session's certificate, worked out from its questions and their noise alone.
+
+Which features a question looks at follows from its words; what it charges, from its noise; which laws a record needs,
+from the groups it is in. Nothing that the document states of these is believed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from fugu.data.schema import Schema
+from fugu.documents.disclosure import UNPROTECTED
+from fugu.documents.document import canonical_json
+from fugu.documents.records import Law, RecordsCertificate, Type
+from fugu.errors import CertificateError
+from fugu.priors.record_laws import ASSUMPTIONS, LEAST_ROWS
+from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
+from fugu.queries.noised import OUTSIDE, Noised
+from fugu.queries.session_certificate import features_in, modelled, noised_in
+from fugu.queries.statistic import Question
+from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined
+
+_FEATURES: dict[str, tuple[tuple[type[Feature], ...], ...]] = {
+    **dict.fromkeys(("count", "proportion"), ((Is,),)),
+    **dict.fromkeys(("sum", "mean"), ((Coded,),)),
+    "variance": ((Coded, Squared),),
+    **dict.fromkeys(("histogram", "crosstab", "top"), ((Placed,),)),
+    "quantile": ((Gridded,), (Coded,)),
+}
+"""The functions of one record that each kind of question sums, counts or ranks."""
+
+
+def check_questions(certificate: RecordsCertificate) -> None:
+    """CertificateError unless every question looks at what its words say, each feature once, read by the schema."""
+    schema = Schema.from_json(certificate["reading"])
+    for asked in noised_in(certificate):
+        if asked.kind == OUTSIDE:
+            continue
+        said, columns = Question.parse(asked.query), [feature.columns for feature in asked.features]
+        kinds = tuple(type(feature) for feature in asked.features)
+        if (said.kind, said.by) != (asked.kind, asked.by) or kinds not in _FEATURES[asked.kind]:
+            raise CertificateError(f"the question {asked.query[:80]!r} is answered as if it were another")
+        if any(found != said.columns for found in columns) or not set(said.columns) <= set(schema.fields):
+            raise CertificateError(f"the question {asked.query[:80]!r} looks at other columns than it names")
+        first = asked.features[0]
+        if isinstance(first, Is) and schema.fields[first.column].label(said.equals) != first.label:
+            raise CertificateError(f"the question {asked.query[:80]!r} counts another value than it names")
+        if len({canonical_json(feature.told()) for feature in asked.features}) > 1:
+            raise CertificateError(f"the question {asked.query[:80]!r} has features that do not belong together")
+
+
+def on_their_word(certificate: RecordsCertificate) -> bool:
+    """Whether an epsilon in it is somebody's word: of a mechanism from outside, or of another release of the ledger."""
+    return certificate.elsewhere > 0 or any(asked.kind == OUTSIDE for asked in certificate.questions)
+
+
+def check_charges(certificate: RecordsCertificate) -> None:
+    """CertificateError unless every stated charge is the one that follows from the noise."""
+    known = _modelled(certificate)
+    for asked, stated in zip(noised_in(certificate), certificate.questions, strict=True):
+        for group, listed in stated.charges.items():
+            own = [charge.to_json() for charge in asked.charges(group, known)]
+            if canonical_json(own) != canonical_json(listed):
+                where = f" in group {group[:80]!r}" if group else ""
+                raise CertificateError(f"what {asked.query[:80]!r} is charged{where} does not follow from its noise")
+
+
+def check_types(certificate: RecordsCertificate) -> None:
+    """CertificateError unless every record is in one group of each question, and every group has its records."""
+    types = certificate.types
+    every = set(types[0].groups) if types else set()
+    if not types or any(set(kind.groups) != every for kind in types):
+        raise CertificateError("the types of records in the certificate are not in the same questions' groups")
+    if len({canonical_json(kind.groups) for kind in types}) < len(types):
+        raise CertificateError("a type of records is stated twice")
+    there = {by: {kind.groups[by] for kind in types} for by in every}
+    for asked in certificate.questions:
+        if asked.by is not None and not (asked.by in every and set(asked.rates) <= there[asked.by]):
+            raise CertificateError(f"the question {asked.query[:80]!r} is by groups that no record is in")
+
+
+def loads(certificate: RecordsCertificate) -> list[tuple[Type, tuple[RecordCharge, ...]]]:
+    """What all questions together charge a record, for every type of records."""
+    known, asked, rest = _modelled(certificate), noised_in(certificate), Apart(certificate.elsewhere)
+    return [
+        (kind, joined([*(c for one in asked for c in one.charges(_group(one, kind), known)), rest]))
+        for kind in certificate.types
+    ]
+
+
+def needed(certificate: RecordsCertificate) -> Iterator[tuple[list[int], tuple[RecordCharge, ...]]]:
+    """Laws of one adversary and the load they must be priced at, for every type of records that is not plain.
+
+    There are adversaries who know no group of a record, one of them, and all of them at once. Several laws of one
+    adversary speak of different features; those that speak of all that is charged are listed."""
+    places: dict[str, list[int]] = {}
+    for k, law in enumerate(certificate.laws):
+        for known in law.known:
+            places.setdefault(canonical_json(known), []).append(k)
+    seen = set()
+    for kind, load in loads(certificate):
+        read = charged(load)
+        if kind.plain or not read:
+            continue
+        adversaries: list[Mapping[str, str]] = [{}, *({by: group} for by, group in kind.groups.items()), kind.groups]
+        for known in adversaries:
+            listed = [k for k in places.get(canonical_json(known), ()) if read <= set(certificate.laws[k].states)]
+            if not listed:
+                raise CertificateError(f"{_named(kind)} is not marked as plain, and a law of its records is missing")
+            if (key := (tuple(listed), frozenset(load))) not in seen:
+                seen.add(key)
+                yield listed, load
+
+
+def charged(load: Iterable[RecordCharge]) -> set[str]:
+    """The features that charges read."""
+    found: set[str] = set()
+    for charge in load:
+        found |= {charge.feature} if isinstance(charge, Line) else set(getattr(charge, "features", ()))
+    return found
+
+
+def check_laws(certificate: RecordsCertificate) -> None:
+    """CertificateError unless each law has every secret, enough rows of each, and states within range."""
+    features, secrets = features_in(certificate), set(certificate["secrets"])
+    known, stated = modelled(features, certificate["columns"]), set[tuple[str, ...]]()
+    for law in certificate.laws:
+        if set(law.given) != secrets:
+            raise CertificateError(f"the law of {law.who[:80]} leaves out a secret")
+        if any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
+            raise CertificateError(f"the law of {law.who[:80]} rests on fewer than {LEAST_ROWS} rows of a secret")
+        if not set(law.states) <= known:
+            raise CertificateError(f"the law of {law.who[:80]} speaks of what the reference has no column for")
+        own = {(canonical_json(groups), *sorted(law.states)) for groups in law.known}
+        if own & stated or len(own) < len(law.known):
+            raise CertificateError(f"the law of {law.who[:80]} is stated twice")
+        stated |= own
+        _check_states(law, features)
+
+
+def _check_states(law: Law, features: Mapping[str, Feature]) -> None:
+    for name, column in law.states.items():
+        if int(column.min()) < 0 or int(column.max()) > features[name].top:
+            raise CertificateError(f"the law of {law.who[:80]} has a state beyond the range of its feature")
+
+
+def covers(priced: tuple[RecordCharge, ...], load: tuple[RecordCharge, ...]) -> bool:
+    """Whether what was priced charges at least as much as a load, shape by shape: a proof of it serves both."""
+    found = Counter({_shape(charge): charge.own for charge in priced})
+    return all(charge.own <= found.get(_shape(charge), Fraction(-1)) for charge in load)
+
+
+def check_assumptions(certificate: RecordsCertificate) -> None:
+    """CertificateError if an assumption is left out that the proof rests on."""
+    left_out = [UNPROTECTED + ", ".join(certificate["skipped"])] if certificate["skipped"] else []
+    if missing := set(ASSUMPTIONS).union(left_out) - set(certificate["assumptions"]):
+        raise CertificateError(f"the certificate leaves out assumptions that its proof needs: {min(missing)[:80]!r}")
+
+
+def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    """Whether a certificate charges the questions of a recipe, in any order; it may charge earlier ones of the same
+    ledger too, and numbers of rows are public and in none."""
+    wanted = Counter(str(asked["query"]) for asked in recipe["questions"] if Question.parse(asked["query"]).columns)
+    found = Counter(str(asked["query"]) for asked in body["questions"])
+    named = (recipe["protect"], recipe["unit"]) == (body["protect"], body["unit"])
+    return wanted <= found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
+
+
+def _shape(charge: RecordCharge) -> tuple[object, ...]:
+    if isinstance(charge, Line):
+        return "line", charge.feature, charge.most
+    return ("cells", frozenset(charge.features)) if isinstance(charge, Cells) else ("apart",)
+
+
+def _modelled(certificate: RecordsCertificate) -> frozenset[str]:
+    return modelled(features_in(certificate), certificate["columns"])
+
+
+def _group(asked: Noised, kind: Type) -> str:
+    return "" if asked.by is None else kind.groups[asked.by]
+
+
+def _named(kind: Type) -> str:
+    return ", ".join(f"{by}={group}"[:80] for by, group in kind.groups.items()) or "the table"

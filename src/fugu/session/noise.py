@@ -1,0 +1,117 @@
+"""How much a question may raise what is spent, and the least noise that stays within that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from fugu.errors import BudgetExceeded
+from fugu.guarantee import Pure
+from fugu.guarantee.numbers import exact, plain
+from fugu.queries.asking import Plan
+from fugu.queries.features import Feature
+from fugu.queries.least_noise import Search
+from fugu.queries.noised import Noised
+from fugu.queries.pricing import Pricing, Types
+from fugu.queries.table_belief import Asked
+from fugu.session.books import Books, exceeded
+from fugu.translation.records.charges import RecordCharge
+
+_TENTH = Fraction(1, 10)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What was asked so far, and how far all of it may go together with new questions: `target`."""
+
+    asked: Asked
+    pricing: Pricing
+    types: Types
+    before: Fraction
+    target: Fraction
+    budget: Pure
+
+    def search(self, plans: Sequence[tuple[Plan, Fraction]], beside: Sequence[Noised] = ()) -> Search:
+        """The search for the largest scale e at which each plan has e times its share as its own epsilon."""
+
+        def new(scale: Fraction, modelled: Mapping[str, Feature]) -> tuple[RecordCharge, ...]:
+            return tuple(c for plan, share in plans for c in plan.charges(scale * share, modelled))
+
+        features = tuple(feature for plan, _ in plans for feature in plan.features)
+        asked = self.asked.beside(beside)
+        return Search(self.pricing, asked.questions, self.types, features, new, self.before, self.target, asked.apart)
+
+    def worth(self, questions: Sequence[Noised]) -> Fraction:
+        """What these questions and all before them are worth."""
+        asked = self.asked.beside(questions)
+        return self.pricing.worth(asked.questions, self.types, asked.apart).spent
+
+    def refusal(self, what: str) -> BudgetExceeded:
+        """That no noise fits."""
+        asked = Pure(plain(self.target - self.before))
+        return BudgetExceeded(
+            f"nothing is left for {what}: spent {float(self.before):.6g} of {float(self.budget.epsilon):g}, and no "
+            f"noise keeps it within {float(self.target):.6g}. Allow it a larger epsilon, or repeat an earlier "
+            "question, which costs nothing",
+            spent=Pure(plain(self.before)),
+            asked=asked,
+            left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),
+            budget=self.budget,
+        )
+
+
+def room_for(books: Books, by: Sequence[str], epsilon: Fraction | None = None, whole: bool = False) -> Room:
+    """How far new questions by these columns may go; `BudgetExceeded` where the budget does not allow `epsilon`.
+
+    `epsilon`: None is a tenth of the budget, or with `whole` all of it, but no more than is left. A column that is
+    asked by for the first time is public from now on: earlier questions are first priced anew for those who know it."""
+    belief, allowed = books.belief, exact(books.budget.epsilon)
+    asked = belief.read(books.charges())
+    then = asked.beside(public=by)
+    spent = belief.worth(asked).spent
+    before = max(spent, belief.worth(then).spent)
+    if epsilon is None:
+        more = max(allowed - before, Fraction(0))
+        target = before + (more if whole else min(more, allowed * _TENTH))
+    else:
+        target = spent + epsilon
+    if target > allowed and epsilon is not None:
+        raise exceeded(spent, epsilon, target, books.budget)
+    if before > target or before > allowed:
+        raise _public(spent, before, epsilon, books.budget)
+    pricing, types = belief.pricing(then.by), belief.groups.types(then.by)
+    return Room(asked, pricing, types, before, min(target, allowed), books.budget)
+
+
+def groups_of(plans: Sequence[Plan]) -> list[str]:
+    """The columns that plans are asked by."""
+    return [plan.question.by for plan in plans if plan.question.by is not None]
+
+
+def least_noise(books: Books, plan: Plan, epsilon: Fraction | None) -> list[Noised]:
+    """The question with the least noise, group by group, that raises what is spent by at most epsilon."""
+    room = room_for(books, groups_of([plan]), epsilon)
+    search = room.search([(plan, Fraction(1))])
+    by = plan.question.by
+    scales = {"": search.everywhere()} if by is None else search.by_group(by)
+    if not all(scales.values()):
+        raise room.refusal(str(plan.question))
+    return [plan.noised(scales)]
+
+
+def _public(spent: Fraction, before: Fraction, epsilon: Fraction | None, budget: Pure) -> BudgetExceeded:
+    """That earlier answers are worth too much for those who know the groups of a new column."""
+    needed = float(before - spent)
+    allowance = "the budget" if epsilon is None else f"epsilon {float(epsilon):g}"
+    return BudgetExceeded(
+        f"this question makes a column public, and for those who know it the earlier answers alone are worth "
+        f"{float(before):.6g} in place of {float(spent):.6g}: {needed:.6g} more, which {allowance} does not allow. Say "
+        "what is public when a session is opened, public=[...]: then no answer is worth more than it should be",
+        spent=Pure(plain(spent)),
+        asked=Pure(plain(before - spent)),
+        left=Pure(plain(max(exact(budget.epsilon) - spent, Fraction(0)))),
+        budget=budget,
+    )

@@ -1,0 +1,104 @@
+"""From a charged question to its answer: the one place where numbers of the private table meet noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from fugu.data.private import Private
+from fugu.errors import RequestReused
+from fugu.guarantee import Pure
+from fugu.guarantee.numbers import plain
+from fugu.ledger.amounts import left
+from fugu.queries.asking import Plan
+from fugu.queries.cell import Cell
+from fugu.queries.drawing import cells_of, draw
+from fugu.queries.noised import Noised
+from fugu.queries.statistic import Question
+from fugu.queries.table_belief import TableBelief
+from fugu.session.answers import SessionAnswer
+from fugu.session.books import Books, charge_for
+from fugu.session.noise import room_for
+
+PUBLIC = "numbers of rows are public: they are exact and cost nothing"
+RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
+Drawn = dict[str, list[int]]
+_TURNS = 4
+
+
+def released(
+    books: Books,
+    private: Private,
+    request: str,
+    plans: Sequence[Plan],
+    noise: Callable[[], list[Noised]],
+    public: Sequence[str] = (),
+) -> list[SessionAnswer]:
+    """Find the request, or find its noise and charge it; then draw, once, and show what was drawn.
+
+    `public`: columns that become public with it, besides those that it is asked by."""
+    for turn in range(_TURNS):
+        stored, before = books.find(request), books.spent()
+        found = noise() if stored is None else stored
+        try:
+            drawn = books.spend(request, charge_for(found, public), lambda: _drawn(books.belief, private, found))  # noqa: B023
+            break
+        except RequestReused:  # somebody else asked the same between the look and the charge
+            if turn + 1 == _TURNS:
+                raise
+    after = books.spent()
+    cost = Fraction(0) if stored is not None else max(after - before, Fraction(0))
+    most = sum((q.most for q in found), Fraction(0))
+    return [
+        _shown(books, private, plan, asked, values, cost * asked.most / most, after)
+        for plan, asked, values in zip(plans, found, drawn, strict=True)
+    ]
+
+
+def sizes(books: Books, private: Private, asked: Question) -> SessionAnswer:
+    """Numbers of rows, which are public. Who asks for groups declares them known: earlier answers are priced anew for
+    those who know them, and that is entered in the books, at an epsilon of 0."""
+    before = books.spent()
+    if asked.by is not None:
+        found = books.belief.groups.of(asked.by).sizes
+        room_for(books, [asked.by])
+        books.spend(f"sizes by {asked.by}", charge_for([], [asked.by]), lambda: 0)
+    else:
+        found = {"": len(private)}
+    cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
+    after = books.spent()
+    cost = Pure(plain(after - before))
+    return SessionAnswer(asked, cells, cost, Fraction(0), *amounts(after, books.budget), PUBLIC)
+
+
+def amounts(spent: Fraction, budget: Pure) -> tuple[Pure, Pure]:
+    """What is spent, and what remains of the budget."""
+    found = Pure(plain(spent))
+    rest = left(found, budget)
+    assert isinstance(rest, Pure)
+    return found, rest
+
+
+def _drawn(belief: TableBelief, private: Private, questions: Sequence[Noised]) -> list[Drawn]:
+    """What is drawn for questions that are charged, group by group."""
+    found = []
+    for asked in questions:
+        grouping = None if asked.by is None else belief.groups.of(asked.by)
+        names: tuple[str, ...] = ("",) if grouping is None else grouping.names
+        rows = np.zeros(len(private), dtype=np.int64) if grouping is None else grouping.rows
+        found.append(dict(zip(names, draw(asked, belief.reading, private.table, rows, names), strict=True)))
+    return found
+
+
+def _shown(
+    books: Books, private: Private, plan: Plan, asked: Noised, drawn: Drawn, cost: Fraction, after: Fraction
+) -> SessionAnswer:
+    belief = books.belief
+    rows: Mapping[str, int] = {"": len(private)} if asked.by is None else belief.groups.of(asked.by).sizes
+    lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
+    notes = [RANKS] if asked.kind == "quantile" else []
+    notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
+    cells, told = cells_of(asked, drawn, rows), amounts(after, books.budget)
+    return SessionAnswer(plan.question, cells, Pure(plain(cost)), asked.most, *told, "; ".join(notes))

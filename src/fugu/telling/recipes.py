@@ -1,0 +1,46 @@
+"""Whether a certificate is for the question that a recipe states, as far as it says for which."""
+
+from __future__ import annotations
+
+from fugu.documents.disclosure import UNPROTECTED
+from fugu.documents.document import canonical_json
+from fugu.numbers.exact import read_number
+from fugu.queries.record_checks import answers_recipe
+from fugu.visible import Json
+
+
+def answers(recipe: Json, group: str, body: Json) -> bool:
+    """Whether a certificate is for the question of a recipe, as far as it says for which."""
+    about, what = body.get("statistic") or {}, recipe["what"]
+    if what == "statistic":
+        same = (about["query"], about["group"], about["by"]) == (recipe["query"], group, recipe["by"])
+        named = recipe["unit"] is None or recipe["unit"] in body["reading"]["columns"]
+        return same and named and recipe["groups"][group] == about["rows"] and _clips(recipe, about)
+    if what == "column":
+        return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
+    if what == "records":
+        return answers_recipe(recipe, body)
+    part = {"sequence": "query", "training": "model"}[what]
+    of = {"sequence": ("by", "order", "state"), "training": ("target",)}[what]
+    columns = {recipe[name] for name in of} | set(recipe.get("features", ()))
+    return bool(recipe[part] == body[part]) and columns <= set(body["reading"]["columns"])
+
+
+def _clips(recipe: Json, about: Json) -> bool:
+    """Whether the bounds and the step of a recipe are those by which the certificate says that values are summed."""
+    if recipe["step"] is None:
+        return "step" not in about
+    low, step, steps = (read_number(about[part]) for part in ("low", "step", "steps"))
+    return [low, low + step * steps, step] == [read_number(part) for part in (*recipe["bounds"], recipe["step"])]
+
+
+def left_out(body: Json) -> str | None:
+    """The skipped secrets that a certificate names, in one text; None if its kind names none."""
+    if "pufferfish" in body:
+        return ", ".join(body["pufferfish"]["skipped"])
+    if body["kind"] == "records":
+        return ", ".join(body["skipped"])
+    if body.get("statistic") is None:
+        return None
+    lines = [line.removeprefix(UNPROTECTED) for line in body["assumptions"] if line.startswith(UNPROTECTED)]
+    return "".join(lines)

@@ -1,0 +1,65 @@
+"""Many statistics of one table in words: what is drawn for each question, and both promises."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+from fugu.documents.records import RecordsCertificate
+from fugu.numbers.exact import float_up
+from fugu.queries.noised import FLIP, LAPLACE, Noised
+from fugu.queries.session_certificate import noised_in
+from fugu.telling.told import Told, tells
+from fugu.visible import Json
+
+_PROOF = "docs/proofs/metric-charges.md"
+
+
+@tells("records")
+def of_records(certificate: RecordsCertificate) -> Told:
+    """One mechanism for all questions: their charges are added first and translated once."""
+    asked = noised_in(certificate)
+    questions = [question_told(found) for found in asked]
+    spent, any_belief = (float_up(x) for x in (certificate.spent, certificate.any_belief))
+    listed = ", ".join(found.query for found in asked) or "public numbers of rows"
+    return Told(
+        budget=certificate["budget"], unit="one record", secrets=tuple(certificate["secrets"]),
+        pairs=tuple(f"{s} vs {t}" for s, t in combinations(certificate["secrets"], 2)),
+        method=f"{len(asked)} question{'' if len(asked) == 1 else 's'}, charged to each record and translated together",
+        theorem="charges of independent records add as distances, and any plan between two laws bounds their worth",
+        proof=_PROOF,
+        noise={"kind": "records", "questions": questions, "words": _summary(questions)},
+        figures={"epsilon": certificate["spent"], "delta": 0.0, "any belief": any_belief},
+        worst_pair=f"spent {spent:.6g} of the budget; at most {any_belief:.6g} against any belief about one record",
+        assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"], about={"query": listed},
+    )  # fmt: skip
+
+
+def question_told(asked: Noised) -> Json:
+    """One question: what is drawn, with the range of its scales over groups, and its own epsilon."""
+    scales = [1 / float(rates[0]) for rates in asked.rates.values()]
+    low, high = min(scales), max(scales)
+    size = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    where = {LAPLACE: _laplace(asked, size), FLIP: f"a choice by counts blurred at a scale of {size} records"}
+    words = where.get(asked.law, "a mechanism that fugu does not draw, on the word of whoever charged it")
+    return {"query": asked.query, "words": words, "groups": len(asked.rates), "own": str(own_of(asked))}
+
+
+def own_of(asked: Noised) -> Fraction:
+    """The largest epsilon of the question alone, over all groups."""
+    return asked.most
+
+
+def _laplace(asked: Noised, size: str) -> str:
+    what = {"histogram": "every count", "crosstab": "every count", "top": "every count", "count": "the count",
+            "proportion": "the count", "variance": "a sum and a sum of squares, the first"}  # fmt: skip
+    steps = "" if asked.kind in ("histogram", "crosstab", "top", "count", "proportion") else " in steps of the values"
+    return f"Laplace noise of scale {size}{steps} on {what.get(asked.kind, 'the sum')}"
+
+
+def _summary(questions: list[Json]) -> str:
+    if not questions:
+        return "no noise: numbers of rows are public"
+    first = f"{questions[0]['query']}: {questions[0]['words']}"
+    more = len(questions) - 1
+    return first if not more else f"{first}; and {more} more question{'' if more == 1 else 's'}, listed below"

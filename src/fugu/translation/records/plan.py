@@ -1,0 +1,174 @@
+"""Finding a good plan: a graph of near states, a flow along it, its potentials, and the edges that those ask for.
+
+A plan between all pairs of k states has k^2 unknowns. A flow along a few edges for every state comes near it, because a
+long way is many short ones; what an edge is missing for is seen in the potentials: g(x) > e^Lam(x, y) g(y) there. Each
+round solves, adds those edges and takes the potentials as its new scale. The closure of the potentials bounds the price
+from below, the plan from above, so it is known how far from the best a plan can be. Many states start from the
+potentials of fewer, on coarser lines; large distances start from those of half the distances, twice as large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fugu.translation.records.charges import Cells, Line
+from fugu.translation.records.distances import Distances, Floats, distinct
+from fugu.translation.records.flows import Flow, solve
+from fugu.translation.records.paths import Plan, plan_of
+from fugu.translation.records.problem import Ints, Problem
+from fugu.visible import Json
+
+MOST = 40_000
+"""States of the largest problem for which a plan is sought."""
+_EXACT, FEW, _COARSE = 700, 4_000, 1_500
+"""States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
+_WIDE = 6
+"""Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
+_VIOLATED = 1e-12
+_NOTHING = 1e-16
+_POLISHES = 2
+"""Rounds without new edges: the potentials of a solution are a better scale for the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A plan, the potentials h = log g, the bound from below that g gives, and the edges of the graph."""
+
+    plan: Plan | None
+    lower: float
+    h: Floats
+    edges: tuple[Ints, Ints]
+
+
+def proof_of(plan: Plan, digits: int = 15) -> Json:
+    """The plan as plain data, for `checking`: weights with that many digits, each row in parts of its largest."""
+    largest = np.zeros(int(plan.i.max()) + 1)
+    np.maximum.at(largest, plan.i, plan.weight)
+    part = plan.weight / largest[plan.i]
+    order = np.lexsort((plan.j, plan.i))
+    order = order[part[order] > _NOTHING]
+    weights = (float(f"{w:.{digits}g}") for w in part[order].tolist())
+    entries = zip(plan.i[order].tolist(), plan.j[order].tolist(), weights, strict=True)
+    return {"how": "plan", "plan": [list(entry) for entry in entries]}
+
+
+def lower_bound(problem: Problem, h: Floats) -> float:
+    """log p.g / q.g for g = e^h: no price is below it if h is Lipschitz."""
+    g = np.exp(h - h.max())
+    return float(np.log(problem.p @ g) - np.log(problem.q @ g) - np.log(problem.p.sum()) + np.log(problem.q.sum()))
+
+
+def find(problem: Problem, before: Found | None = None, gap: float | None = None) -> Found:
+    """The best plan that a few rounds find.
+
+    Parameters:
+        problem: the laws and the charges.
+        before: what was found for other charges on the same states.
+        gap: between the bounds at which to stop; about 1e-12 for few states and 0.4 % for many if not said.
+    """
+    distances, n = Distances(problem), problem.size
+    inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
+    if before is not None:
+        h, edges = distances.closure(before.h), before.edges
+    else:
+        h, edges = _start(problem, distances)
+    best = Found(None, lower_bound(problem, h), h, edges)
+    if best.lower < 0:
+        best = Found(None, 0.0, np.zeros(n), edges)
+    again = 0
+    for _ in range(12 if n <= FEW else 3):
+        flow = solve(problem, distances, *edges, h, inside=inside)
+        if flow is None:
+            break
+        plan = _best_plan(problem, distances, flow, inside)
+        h, low = _sharper(problem, distances, flow)
+        plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
+        best = Found(plan, max(low, best.lower), h if low >= best.lower else best.h, edges)
+        high = float(np.log(plan.value))
+        if high - best.lower <= (gap if gap is not None else _enough(n, high)):
+            break
+        i, j, slack = distances.steepest(flow.dual)
+        asked = slack < -_VIOLATED
+        again = again + 1 if not asked.any() else 0
+        if again > _POLISHES:
+            break
+        edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
+    return Found(best.plan, best.lower, best.h, edges)
+
+
+def _sharper(problem: Problem, distances: Distances, flow: Flow) -> tuple[Floats, float]:
+    """The better of the Lipschitz functions just below and just above the duals, and its bound from below."""
+    above = -distances.closure(-flow.dual)
+    return max(((h, lower_bound(problem, h)) for h in (flow.h, above)), key=lambda found: found[1])
+
+
+def _enough(size: int, high: float) -> float:
+    return (
+        1e-12 * max(1.0, high)
+        if size <= _EXACT
+        else (1e-4 if size <= _COARSE else 1e-3 if size <= FEW else 0.02) * high
+    )
+
+
+def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float | None) -> Plan:
+    """The plan of a flow. Mass that its rounding leaves astray finds room at an epsilon a little above its value: how
+    little is found by halving."""
+    best = plan_of(problem, distances, flow, flow.value)
+    low = flow.value
+    steps, near = (16, 1e-13) if inside is None else (5, 1e-5)
+    for _ in range(steps):
+        if best.value <= low * (1 + near):
+            break
+        middle = (low + best.value) / 2
+        plan = plan_of(problem, distances, flow, middle)
+        if plan.value < best.value:
+            best = plan
+        if plan.value > middle * (1 + near):
+            low = middle
+    return best
+
+
+def _start(problem: Problem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
+    """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
+    if problem.size <= _COARSE and problem.widest > _WIDE:
+        half = find(replace(problem, charges=tuple(_halved(c) for c in problem.charges)), gap=0.01)
+        return 2 * half.h, half.edges
+    near = distances.neighbours(3 if problem.size <= FEW else 1)
+    coarse = coarser(problem) if problem.size > _COARSE else None
+    if coarse is None:
+        return np.zeros(problem.size), near
+    found = find(coarse, gap=0.01)
+    h = _extended(problem, coarse, found.h)
+    i, j, _ = distances.steepest(h)
+    return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
+
+
+def _halved(charge: Line | Cells) -> Line | Cells:
+    if isinstance(charge, Line):
+        return replace(charge, rate=charge.rate / 2)
+    return replace(charge, epsilon=charge.epsilon / 2)
+
+
+def _extended(problem: Problem, coarse: Problem, h: Floats) -> Floats:
+    """The largest Lipschitz function on the states of the problem below the potentials h of other states."""
+    p, q = np.concatenate([problem.p, coarse.p]), np.concatenate([problem.q, coarse.q])
+    both = replace(problem, p=p, q=q, codes=np.concatenate([problem.codes, coarse.codes], axis=1))
+    return Distances(both).closure(np.concatenate([np.full(problem.size, np.inf), h]))[: problem.size]
+
+
+def coarser(problem: Problem) -> Problem | None:
+    """The same laws on lines of wider steps, with at most `_COARSE` states; None if that takes more than lines."""
+    for width in (2, 4, 8, 16, 32, 64, 128):
+        codes = problem.codes.copy()
+        for row, charge in enumerate(problem.charges):
+            if isinstance(charge, Line):
+                codes[row] = codes[row] // width * width + width // 2
+        merged, where = np.unique(codes, axis=1, return_inverse=True)
+        if merged.shape[1] <= max(_COARSE, problem.size // 3):
+            p, q = np.zeros((2, merged.shape[1]), dtype=np.int64)
+            np.add.at(p, where.ravel(), problem.p)
+            np.add.at(q, where.ravel(), problem.q)
+            return replace(problem, p=p, q=q, codes=merged)
+    return None

@@ -1,0 +1,155 @@
+"""`Pricer`: prices on one pair of laws, again and again, and the largest rate that a price allows.
+
+Proofs: docs/proofs/metric-charges.md#the-price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from fugu.errors import UsageError
+from fugu.numbers.exact import as_fraction
+from fugu.translation.records.charges import RecordCharge, States, shape
+from fugu.translation.records.checking import checked
+from fugu.translation.records.closed import Bound, closed_forms
+from fugu.translation.records.distances import Floats
+from fugu.translation.records.plan import FEW, MOST, Found, coarser, find, proof_of
+from fugu.translation.records.problem import Ints, Problem, counts
+from fugu.translation.records.rates import Bracket
+from fugu.visible import Json
+
+Effort = Literal["best", "quick"]
+_DIGITS = ((700, 15), (4_000, 9))
+"""Digits of the weights of plans on at most so many states; 7 beyond."""
+_AS_OWN = 1e-13
+_MANY = 0.01
+"""The precision of rates for many states, whose plans are not much better."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What releases are worth together in one order of two secrets.
+
+    Parameters:
+        epsilon: the loss is at most this: rounded up, as the decimal that a float means.
+        proof: what `check` reads; plain data.
+        slopes: about how fast epsilon grows with each charge: with the rate of a line, the epsilon of the others.
+        lower: about the least epsilon that any proof could give; in doubles, not a proof.
+    """
+
+    epsilon: float
+    proof: Json
+    slopes: tuple[float, ...] = field(default=(), compare=False)
+    lower: float = field(default=0.0, compare=False)
+
+
+class Pricer:
+    """Prices charges on one pair of laws again and again: a plan for some rates is where the next begins.
+
+    Parameters:
+        states: the value of each feature at each state.
+        p: whole-number counts of the states given s.
+        q: the same given t.
+    """
+
+    def __init__(self, states: States, p: Ints, q: Ints) -> None:
+        self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
+        self._found: dict[object, Found] = {}
+
+    def price(self, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> Priced:
+        """The least epsilon that can be proved for p against q, all charges together.
+
+        Parameters:
+            charges: everything that was released.
+            effort: "best", or "quick" for closed forms only.
+        """
+        if effort not in ("best", "quick"):
+            raise UsageError(f'effort must be "best" or "quick", got {effort!r}')
+        return self._priced(Problem.of(self._states, self._p, self._q, charges), charges, effort)
+
+    def largest(
+        self,
+        charges: Sequence[RecordCharge],
+        new: Callable[[Fraction], RecordCharge],
+        target: Fraction,
+        most: Fraction,
+        *,
+        precision: float = 1e-3,
+    ) -> Fraction:
+        """A rate at which all charges and the new one are proved to cost at most the target; 0 if there is none.
+
+        T rises with the rate, and a plan says how fast. Trials are decimals of six digits; the largest that was proved
+        is returned, and as far as the plans are the best ones no rate is larger by more than `precision`.
+
+        Parameters:
+            charges: everything that was released before.
+            new: the charge for a rate; its own epsilon is proportional to the rate.
+            target: what all charges together may cost.
+            most: the largest rate that is asked for.
+            precision: how near to the target, or to the largest rate, the search may stop, in proportion; at least 1 %
+                for more than 4,000 states.
+        """
+        if target < 0 or most <= 0 or not 0 < precision < 1:
+            raise UsageError("target must not be negative, most must be positive, precision between 0 and 1")
+
+        def tried(problem: Problem) -> Callable[[Fraction], tuple[Fraction, float]]:
+            def at(rate: Fraction) -> tuple[Fraction, float]:
+                together = [*charges, new(rate)]
+                found = self._priced(problem.at(together), together, "best")
+                return as_fraction(found.epsilon), found.slopes[-1]
+
+            return at
+
+        whole = Problem.of(self._states, self._p, self._q, [*charges, new(most)])
+        spent = as_fraction(self.price(charges).epsilon) if charges else Fraction(0)
+        if spent > target:
+            return Fraction(0)
+        search = Bracket(target, low=(target - spent) / new(Fraction(1)).own, high=most, precision=precision)
+        small = coarser(whole) if whole.size > FEW else None
+        if small is not None:
+            search.begin_at(Bracket(target, search.low, most, precision).run(tried(small)))
+            search.precision = max(precision, _MANY)
+        return search.run(tried(whole))
+
+    def _priced(self, problem: Problem, charges: Sequence[RecordCharge], effort: Effort) -> Priced:
+        bound, low = self._bound(problem, effort)
+        epsilon = checked(problem, bound.proof)
+        known = dict(zip(map(shape, problem.charges), bound.slopes.tolist(), strict=True))
+        slopes = tuple(known.get(shape(c), 1.0 if shape(c) == ("apart",) else 0.0) for c in charges)
+        return Priced(epsilon, bound.proof, slopes, min(low + float(problem.apart), epsilon))
+
+    def _bound(self, problem: Problem, effort: Effort) -> tuple[Bound, float]:
+        """The best bound there is, in doubles, and what no bound is below."""
+        known = closed_forms(problem)
+        own, best = known[0], min(known, key=lambda bound: bound.value)
+        exact = [bound.value for bound in known if bound.exact]
+        low = min(exact, default=0.0)
+        if effort == "best" and not exact and problem.charges and problem.size <= MOST:
+            found = self._find(problem)
+            low, plan = found.lower, found.plan
+            if plan is not None and np.log(plan.value) < best.value:
+                digits = next((d for most, d in _DIGITS if problem.size <= most), 7)
+                best = Bound(float(np.log(plan.value)), proof_of(plan, digits), _slopes(problem, found))
+        return (own if best.value >= own.value * (1 - _AS_OWN) else best), low
+
+    def _find(self, problem: Problem) -> Found:
+        """A plan, from the edges and the potentials of the last one for charges of the same shapes."""
+        key = (problem.size, *map(shape, problem.charges))
+        self._found[key] = find(problem, self._found.get(key))
+        return self._found[key]
+
+
+def _slopes(problem: Problem, found: Found) -> Floats:
+    """sum of pi(x, y) g(x) steps(x, y) / p.g for each charge: the derivative of the program at its solution."""
+    plan = found.plan
+    assert plan is not None
+    total = np.bincount(plan.i, plan.weight, minlength=problem.size)
+    g = np.exp(found.h - found.h.max())
+    mass = problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]
+    slopes: Floats = problem.steps(plan.i, plan.j) @ mass / (problem.p @ g)
+    return slopes

@@ -1,0 +1,196 @@
+"""The figures of one published number: its own spread beside the noise, what is kept, and what n rows are worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from fugu.utility.estimates import Estimate, histogram, quantile
+from fugu.utility.joint import Joint, Moved
+from fugu.visible import Json
+
+ROW_BY_ROW, AVERAGES, NOISE, EXACT, UNKNOWN = "row by row", "averages", "mostly noise", "exact", "not known"
+GRADES = (EXACT, ROW_BY_ROW, AVERAGES, NOISE, UNKNOWN)
+"""From the best to the worst; what is not known counts as the worst."""
+CLOSE = 0.9
+"""Row by row: the correlation of a value and what is published of it is at least this (noise below 0.48 spreads)."""
+TENTH = 0.1
+"""Averages: so much of the spread may a mean of published rows be off."""
+Lines = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is published row by row.
+
+    `spread`, `low`, `high`: the standard deviation and the ends of the values; `noise`: the root mean square error of a
+    row, `error` its mean size, `half`: 95 % of rows are off by at most this; `bias`: the mean error. `correlation`: of
+    a value and what is published of it; `order`: the chance that two rows with different values keep their order, a tie
+    counted half. `mean`: how far the mean of `rows` published rows lies from that of the same exact rows (root mean
+    square). `needed`: how many rows bring the mean within a tenth of the spread; None if no number does. `guess`: how
+    far the median of the beliefs, said whatever the row holds, lies from a row on average. `estimates`: quantiles and
+    the histogram."""
+
+    name: str
+    rows: int
+    spread: float
+    low: float
+    high: float
+    noise: float
+    error: float
+    half: float
+    bias: float
+    correlation: float
+    order: float
+    mean: float
+    needed: int | None
+    guess: float
+    estimates: tuple[Estimate, ...]
+
+    @staticmethod
+    def of(joint: Joint, rows: int, half: float, name: str = "") -> Column:
+        """Read off a joint law; `half` as the mechanism states it."""
+        value, published = joint.value, joint.published
+        spread = math.sqrt(value.variance)
+        scatter = max(joint.squared - joint.bias**2, 0.0)
+        levels = (0.25, 0.5, 0.9)
+        ends = (-math.inf, math.inf) if joint.endless else value.ends
+        found = tuple(quantile(level, rows, value, published) for level in levels)
+        return Column(
+            name, rows, spread, *ends, math.sqrt(joint.squared), joint.absolute, half, joint.bias,
+            joint.correlation(), joint.order(), math.sqrt(joint.bias**2 + scatter / rows),
+            rows_for(scatter, joint.bias, TENTH * spread),
+            float(value.shares @ abs(value.points - value.quantile(0.5))), (*found, histogram(rows, value, published)),
+        )  # fmt: skip
+
+    @property
+    def grade(self) -> str:
+        """The rule, in order: no error is exact; correlation of at least 0.9, row by row; noise of at most one spread
+        and a mean of the rows at hand within a tenth of the spread, averages; else mostly noise."""
+        if self.noise == 0:
+            return EXACT
+        if self.correlation >= CLOSE and self.noise <= self.spread:
+            return ROW_BY_ROW
+        reachable = self.needed is not None and self.needed <= self.rows
+        return AVERAGES if self.noise <= self.spread and reachable else NOISE
+
+    @property
+    def verdict(self) -> str:
+        """The grade in a sentence, with the numbers behind it."""
+        size = f"noise of {short(self.noise)} ({short(self.error)} on average)"
+        worse = ", more than a guess that ignores the row" if self.error > self.guess else ""
+        beside = f"{size} beside the column's own spread of {short(self.spread)}{worse}"
+        if self.grade == EXACT:
+            return "exact: nothing is changed"
+        if self.grade == ROW_BY_ROW:
+            return f"usable row by row: {beside}, correlation {self.correlation:.2f}"
+        if self.grade == AVERAGES:
+            return f"usable for averages over about {self.needed:,} rows, not row by row: {beside}"
+        if self.needed is None:
+            return f"mostly noise: {beside}, and averages stay off by {short(abs(self.bias))}"
+        if self.needed <= self.rows:
+            return f"mostly noise: {beside}; only averages over about {self.needed:,} rows come within a tenth of it"
+        return (
+            f"mostly noise: {beside}; even the mean of all {self.rows:,} rows is off by {short(self.mean)}, "
+            f"and about {self.needed:,} rows would bring it within a tenth of the spread"
+        )
+
+    def lines(self) -> Lines:
+        """Every figure as a label and a text."""
+        ends = "anywhere" if math.isinf(self.low) else f"from {short(self.low)} to {short(self.high)}"
+        bias = f", bias {short(self.bias)}" if abs(self.bias) > 1e-9 * self.noise else ""
+        size = f"standard error {short(self.noise)}, average {short(self.error)}, 95 % within ±{short(self.half)}{bias}"
+        order = f"two rows keep their order with probability {self.order:.3f} (0.5 is chance)"
+        listed = [
+            ("values", f"{ends}, spread (standard deviation) {short(self.spread)}"),
+            ("noise", size),
+            ("without any data", f"always saying the middle value is off by {short(self.guess)} on average"),
+            ("kept row by row", f"correlation {self.correlation:.3f}; {order}"),
+            (f"mean of {self.rows:,} rows", f"off by {short(self.mean)} from that of the exact rows"),
+        ]
+        for each in self.estimates[:-1]:
+            text = f"off by {short(each.published)}; of exact rows by {short(each.exact)}"
+            listed.append((f"{each.what} of {self.rows:,} rows", text))
+        cells = self.estimates[-1]
+        wrong = f"{percent(cells.published)} of rows in a wrong cell; of exact rows {percent(cells.exact)}"
+        return (*listed, (cells.what, wrong))
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        return {"kind": "column", **asdict(self), "grade": self.grade, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column of categories without an order. `kept`: the chance that a row goes out as it is; `commonest`: the share
+    of the commonest category, which guessing reaches without any data; `histogram`: as of `Column`."""
+
+    name: str
+    rows: int
+    kept: float
+    commonest: float
+    histogram: Estimate
+
+    @staticmethod
+    def of(joint: Moved, rows: int, name: str = "") -> Names:
+        """Read off a table of chances."""
+        cells = histogram(rows, joint.value, joint.published)
+        return Names(name, rows, joint.unchanged, float(joint.value.shares.max()), cells)
+
+    @property
+    def grade(self) -> str:
+        """Row by row if 90 % of rows are kept; mostly noise if no more are than guessing reaches; else averages."""
+        if self.kept >= 1 - 1e-12:
+            return EXACT
+        if self.kept >= CLOSE:
+            return ROW_BY_ROW
+        return AVERAGES if self.kept > self.commonest else NOISE
+
+    @property
+    def verdict(self) -> str:
+        """The grade in a sentence."""
+        kept, guess = f"{percent(self.kept)} of rows are as they were", percent(self.commonest)
+        return {
+            EXACT: "exact: nothing is changed",
+            ROW_BY_ROW: f"usable row by row: {kept}",
+            AVERAGES: f"usable for shares of categories, not row by row: {kept}",
+            NOISE: f"mostly noise: {kept}, and always saying the commonest category is right for {guess}",
+        }[self.grade]
+
+    def lines(self) -> Lines:
+        """Every figure as a label and a text."""
+        cells = self.histogram
+        wrong = (
+            f"{percent(cells.published)} of {self.rows:,} rows in a wrong cell; of exact rows {percent(cells.exact)}"
+        )
+        guess = f"the commonest category alone is {percent(self.commonest)}"
+        kept = f"{percent(self.kept)} of rows go out as they are; {guess}"
+        return (("kept row by row", kept), (f"histogram of {self.rows:,} rows", wrong))
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        return {"kind": "categories", **asdict(self), "grade": self.grade, "verdict": self.verdict}
+
+
+def rows_for(scatter: float, bias: float, within: float) -> int | None:
+    """The least n with bias^2 + scatter / n <= within^2; None if there is none.
+
+    >>> rows_for(4.0, 0.0, 1.0), rows_for(4.0, 1.0, 1.0)
+    (4, None)
+    """
+    room = within**2 - bias**2
+    if scatter == 0 and room >= 0:
+        return 1
+    return None if room <= 0 else max(1, math.ceil(scatter / room * (1 - 1e-12)))
+
+
+def short(x: float) -> str:
+    """A number in three digits that count; what is below 1e-12 is 0."""
+    if abs(x) < 1e-12:
+        return "0"
+    return f"{x:,.0f}" if 1000 <= abs(x) < 1e15 else f"{x:.3g}"
+
+
+def percent(x: float) -> str:
+    """A share."""
+    return f"{100 * x:.3g} %"

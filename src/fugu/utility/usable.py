@@ -1,0 +1,164 @@
+"""`Usable`: whether what is published can be used, in figures and in words, and what would help."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import final
+
+from fugu.documents.certificate import Certificate
+from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.plain_json import reading
+from fugu.errors import NotProvable
+from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
+from fugu.utility.reading import Figures, read
+from fugu.visible import Json
+
+OWN_TABLE = (
+    "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
+    "beliefs from a reference avoid this"
+)
+HELPS = 0.98
+"""A lever that leaves more than this share of the error does not help."""
+
+
+@final
+@dataclass(frozen=True)
+class Lever:
+    """Something that could be asked otherwise, with its measured effect.
+
+    `what`: in words; `option`: how the command line says it; `error`: the expected absolute error of a row then, what
+    the change itself costs (such as coarser bins) included; `times`: how many times smaller it is than now; `price`:
+    what it gives away, in words."""
+
+    what: str
+    option: str
+    error: float
+    times: float
+    price: str = ""
+
+    @property
+    def told(self) -> str:
+        """One sentence."""
+        option = f" ({self.option})" if self.option else ""
+        price = f"; {self.price}" if self.price else ""
+        if self.error == 0:
+            return f"{self.what}{option}: no error at all{price}"
+        return f"{self.what}{option}: average error {short(self.error)}, {short(self.times)} times less{price}"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Usable:
+    """How usable a release is: worked out on the reference or on the beliefs, never on the private table.
+
+    `figures`: one entry for a column, one for each group of a statistic, one for each number of a vector; empty where
+    nothing is known, and then `why` says why. `basis`: what they were worked out on. `levers`: what would help, the
+    most effective first, each measured; `untried`: what was not tried, and why. `ordinary`: how many times the average
+    error ordinary differential privacy has at the same epsilon, None where that is not known. Prints as a block."""
+
+    figures: tuple[Figures, ...]
+    basis: str
+    levers: tuple[Lever, ...] = ()
+    untried: tuple[str, ...] = ()
+    ordinary: float | None = None
+    why: str = ""
+
+    @staticmethod
+    def of(certificate: Certificate, rows: int | None = None) -> Usable:
+        """Figures and verdict of one certificate, without levers; `rows` as published, if that is known.
+
+        Where the beliefs are the private table's own counts, nothing is shown: it would be exact numbers of it."""
+        if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):
+            return Usable((), "", why=OWN_TABLE)
+        with reading():
+            try:
+                found = read(certificate, rows)
+            except NotProvable as reason:
+                return Usable((), "", why=str(reason))
+        return Usable(found.figures, found.basis, ordinary=_ordinary(certificate, found.figures))
+
+    @property
+    def worst(self) -> Figures | None:
+        """The figures that the verdict is about: those of the worst grade."""
+        return max(self.figures, key=lambda each: GRADES.index(each.grade), default=None)
+
+    @property
+    def grade(self) -> str:
+        """ "exact", "row by row", "averages", "mostly noise" or "not known"."""
+        return UNKNOWN if self.worst is None else self.worst.grade
+
+    @property
+    def verdict(self) -> str:
+        """One sentence; of several groups or numbers, about the worst."""
+        if self.worst is None:
+            return f"not known: {self.why}"
+        if len(self.figures) == 1:
+            return self.worst.verdict
+        alike = sum(each.grade == self.worst.grade for each in self.figures)
+        return f"{self.worst.verdict} ({self.worst.name or 'all'}; {alike} of {len(self.figures)} are no better)"
+
+    def with_levers(self, levers: tuple[Lever, ...], untried: tuple[str, ...]) -> Usable:
+        """The same with what would help, the most effective first; what does not help is left out."""
+        best = sorted((x for x in levers if x.times * HELPS >= 1), key=lambda x: -x.times)
+        return replace(self, levers=tuple(best), untried=untried)
+
+    def lines(self) -> Lines:
+        """The verdict, every figure as a label and a text, and what would help."""
+        several = len(self.figures) > 1
+        listed = [("verdict", self.verdict)]
+        listed += [
+            (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
+            for each in self.figures
+            for label, text in each.lines()
+        ]
+        if self.ordinary is not None:
+            text = f"would have {short(self.ordinary)} times the average error, and use no beliefs"
+            listed.append(("ordinary differential privacy", text))
+        listed += [("would help" if k == 0 else "", lever.told) for k, lever in enumerate(self.levers)]
+        if self.untried:
+            listed.append(("not tried", "; ".join(self.untried)))
+        return tuple(listed)
+
+    def to_json(self) -> Json:
+        """Plain data; infinite numbers as null."""
+        return finite({
+            "verdict": self.verdict,
+            "grade": self.grade,
+            "basis": self.basis,
+            "figures": [each.to_json() for each in self.figures],
+            "ordinary_times": self.ordinary,
+            "levers": [{"what": x.what, "option": x.option, "error": x.error, "times": x.times, "price": x.price}
+                       for x in self.levers],
+            "untried": list(self.untried),
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Usable({self.grade!r}, {len(self.figures)} figures, {len(self.levers)} levers)"
+
+    def __str__(self) -> str:
+        head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"
+        width = max((len(label) for label, _ in self.lines()), default=0)
+        return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
+
+
+def finite(content: Json) -> Json:
+    """The same without numbers that JSON does not have."""
+    return {key: _finite(value) for key, value in content.items()}
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return finite(value)
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
+    """range / epsilon of a bounded column over the average error: what local differential privacy would have."""
+    (first, *others), epsilon = figures, float(certificate.budget.epsilon)
+    if others or not isinstance(first, Column) or certificate.budget.renyi or not 0 < epsilon < math.inf:
+        return None
+    width = first.high - first.low
+    return width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None

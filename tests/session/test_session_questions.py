@@ -1,0 +1,197 @@
+"""What questions mean: their words, their features, their noise, their intervals, and how several share an epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu.data import Schema
+from fugu.errors import BudgetExceeded, UsageError
+from fugu.noise.bits import RngBits
+from fugu.noise.single import draw_one
+from fugu.queries.asking import Options, plan_of
+from fugu.queries.drawing import _ranks, cells_of, draw
+from fugu.queries.features import feature_from
+from fugu.queries.noised import Noised
+from fugu.queries.statistic import Question, Statistic
+
+RNG = np.random.default_rng(2)
+
+
+def made(n, rng, away=1.0):
+    ill = rng.integers(0, 2, n)
+    age = np.clip(rng.normal(40 + 5 * away * ill, 15, n), 0, 100).round().astype(int)
+    return {"ill": np.where(ill, "y", "n").tolist(), "age": age.tolist(), "ward": rng.choice(list("abc"), n).tolist()}
+
+
+REFERENCE, TODAY = made(600, RNG), made(200, RNG)
+AGE = {"bounds": (0, 100), "step": 10}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("count", Question("count")),
+        ("COUNT by ward", Question("count", by="ward")),
+        ("count(job=sold by me) by ward", Question("count", ("job",), "sold by me", by="ward")),
+        ("proportion(income=>50K)", Question("proportion", ("income",), ">50K")),
+        ("median(age) by the ward", Question("quantile", ("age",), at=Fraction(1, 2), by="the ward")),
+        ("quantile(age (years), 0.25)", Question("quantile", ("age (years)",), at=Fraction(1, 4))),
+        ("top(ward, 3)", Question("top", ("ward",), at=Fraction(3))),
+        ("crosstab(a, b) by c", Question("crosstab", ("a", "b"), by="c")),
+    ],
+)
+def test_questions_are_read_and_written(text, found):
+    assert Question.parse(text) == found == Question.parse(str(found))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "mean", "mean()", "mean(a, b)", "count(a)", "top(a, 1.5)", "top(a, 0)", "by a", 7]
+)
+def test_other_texts_are_no_questions(text):
+    with pytest.raises(UsageError):
+        Question.parse(text)
+
+
+def test_the_law_route_reads_what_it_always_read():
+    assert repr(Statistic.parse("count(smoker=yes)")) == "Statistic(kind='count', columns=('smoker',), equals='yes')"
+    for text in ("mean(chol) by ward", "median(chol)", "count"):
+        with pytest.raises(UsageError):
+            Statistic.parse(text)
+
+
+def planned(text, **options):
+    reading = Schema.from_table(REFERENCE)
+    return plan_of(Question.parse(text), reading, reading.read(REFERENCE), Options(**options)), reading
+
+
+ALL = (
+    ("count(ward=a)", {}), ("sum(age)", AGE), ("mean(age)", AGE), ("variance(age)", AGE), ("histogram(ward)", {}),
+    ("crosstab(ward, age)", {"bins": {"age": [0, 50, 100]}}), ("median(age)", AGE), ("top(ward, 2)", {}),
+    ("quantile(age, 0.9)", {"grid": [0, 30, 60, 90]}), ("proportion(ward=b)", {}), ("top(ward, 1)", {}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options"), ALL, ids=[text for text, _ in ALL])
+def test_features_and_noise_survive_their_documents_and_cost_what_they_say(text, options):
+    plan, _ = planned(text, **options)
+    noised = plan.noised({"": Fraction(3, 7)})
+    assert Noised.from_json(noised.to_json()) == noised and noised.own("") == Fraction(3, 7) == noised.most
+    for feature in plan.features:
+        assert feature_from(feature.to_json()) == feature and feature_from(feature.to_json()).name == feature.name
+    assert len({f.name for t, o in ALL for f in planned(t, **o)[0].features}) == 7
+
+
+def test_intervals_hold_as_often_as_they_say():
+    """95 % of 300 draws, less four deviations; half of the width holds far less often."""
+    reading = Schema.from_table(REFERENCE)
+    table, rows = reading.read(TODAY), {"": 200}
+    ages = np.floor(np.array(TODAY["age"]) / 10 + 0.5)
+    truth = {
+        "mean(age)": 10 * ages.mean(),
+        "variance(age)": 100 * ages.var(),
+        "count(ward=a)": TODAY["ward"].count("a"),
+    }
+    source = RngBits(np.random.default_rng(1))
+    for text, exact in truth.items():
+        plan, _ = planned(text, **(AGE if "age" in text else {}))
+        noised = plan.noised({"": Fraction(1, 2)})
+        group = np.zeros(200, dtype=np.int64)
+        cells = [
+            cells_of(noised, {"": draw(noised, reading, table, group, [""], source)[0]}, rows)[0] for _ in range(300)
+        ]
+        held = np.mean([c.low - 1e-9 <= exact <= c.high + 1e-9 for c in cells])
+        half = np.mean([abs(c.value - exact) <= (c.high - c.low) / 8 for c in cells])
+        assert held >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / 300) and half < held
+
+
+def test_one_draw_without_tables_has_the_law_of_lattice_laplace():
+    source, rate, n = RngBits(np.random.default_rng(0)), Fraction(7, 10), 2000
+    found = Counter(draw_one(rate, source) for _ in range(n))
+    q = math.exp(-0.7)
+    laws = {wrong: [(1 - c) / (1 + c) * c ** abs(k) for k in range(-6, 7)] for wrong, c in (("", q), ("wrong", q**1.3))}
+    chi = {
+        w: sum((found[k] - n * m) ** 2 / (n * m) for k, m in zip(range(-6, 7), law, strict=True))
+        for w, law in laws.items()
+    }
+    assert chi[""] < 40 < chi["wrong"]
+
+
+def test_the_utility_of_a_quantile_moves_by_at_most_one_and_is_best_at_the_quantile():
+    noised = planned("median(age)", **AGE)[0].noised({"": Fraction(1)})
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        codes = rng.integers(0, 11, 9)
+        moved = codes.copy()
+        moved[0] = rng.integers(0, 11)
+        one, two = (_ranks(np.bincount(c, minlength=11), noised) for c in (codes, moved))
+        assert max(abs(a - b) for a, b in zip(one, two, strict=True)) <= 1
+        assert one[int(np.median(codes))] == max(one) == 0
+
+
+def relative(answers, session):
+    rows = np.array(REFERENCE["age"], dtype=float)
+    typical = {"mean(age)": rows.mean(), "count(ward=a)": 200 / 3, "histogram(ward)": 200 / 4}
+    return sum(a.cells[0].scale / typical[str(a.question)] for a in answers)
+
+
+def test_several_questions_share_one_epsilon_by_weights_or_by_error():
+    asked = [{"query": "mean(age)", **AGE}, "count(ward=a)", "histogram(ward)", "count"]
+    found = {}
+    for weights in (None, [8, 1, 1], "error"):
+        session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1))
+        answers = session.ask_all(asked[:3] if weights == [8, 1, 1] else asked, 0.05, weights)
+        assert 0 < float(session.spent().epsilon) <= 0.05
+        found[str(weights)] = [float(a.own) for a in answers[:3]], relative(answers[:3], session)
+        again = session.ask_all(asked[:3] if weights == [8, 1, 1] else asked, 0.05, weights)
+        assert [a.cells for a in again] == [a.cells for a in answers]
+    own, _ = found["[8, 1, 1]"]
+    assert own[0] == pytest.approx(8 * own[1]) == pytest.approx(8 * own[2])
+    assert len(set(found["None"][0])) == 1
+    assert found["error"][1] <= found["None"][1] * 1.001  # equal shares are the version that it must not be worse than
+
+
+def test_a_list_that_does_not_fit_is_refused_as_a_whole():
+    session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(0.1))
+    session.ask("mean(age)", 0.1, **AGE)
+    with pytest.raises(BudgetExceeded):
+        session.ask_all(["histogram(ward)", {"query": "median(age)", **AGE}], 0.1)
+    assert len(session.state.questions) == 1
+
+
+BINS = {"age": [0, 50, 100]}
+COARSE = {"bounds": (0, 100), "step": 50}
+
+
+def test_methods_ask_the_same_questions():
+    session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(2))
+    assert session.count().value == 200 and len(session.count(by="ward").cells) == 3
+    pairs = [
+        (session.count(0.01, ward="a"), "count(ward=a)", {}),
+        (session.proportion(0.01, ward="a", by=None), "proportion(ward=a)", {}),
+        (session.sum("age", 0.01, **COARSE), "sum(age)", COARSE),
+        (session.mean("age", 0.01, by="ward", **COARSE), "mean(age) by ward", COARSE),
+        (session.variance("age", 0.01, **COARSE), "variance(age)", COARSE),
+        (session.histogram("ward", 0.01), "histogram(ward)", {}),
+        (session.crosstab("ward", "age", 0.01, bins=BINS), "crosstab(ward, age)", {"bins": BINS}),
+        (session.median("age", 0.01, **COARSE), "median(age)", COARSE),
+        (session.quantile("age", 0.9, 0.01, **COARSE), "quantile(age, 0.9)", COARSE),
+        (session.top("ward", 2, 0.01), "top(ward, 2)", {}),
+    ]  # fmt: skip
+    spent = session.spent()
+    for answer, text, options in pairs:
+        again = session.ask(text, 0.01, **options)
+        assert repr(again.cells) == repr(answer.cells) and again.to_json()["query"] == str(answer.question)
+    assert session.spent() == spent
+
+
+def test_a_mean_has_less_noise_than_ordinary_differential_privacy_at_the_same_epsilon():
+    session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1))
+    found = session.mean("age", 0.2, **AGE)
+    assert found.own > Fraction(1, 2) > Fraction(1, 5)  # plain noise has an epsilon of 0.2 for each record
+    assert found.cells[0].scale < 100 / 200 / 0.5
