@@ -51,6 +51,7 @@ SETS, SETS_SUMMED = "loss/test_sets_pure.py", "loss/test_sets_bounds.py"
 SETS_DOORS = "calibration/test_sets_calibration.py"
 BETWEEN, LIMITS = "translation/test_interval_chain.py", "priors/test_interval_limits.py"
 FITTED, INTERVALS = "priors/test_interval_fit.py", "queries/test_interval_releases.py"
+FIGURES, LEVERS, SPOKEN = "utility/test_usable_figures.py", "utility/test_usable_levers.py", "cli/test_spoken.py"
 SUMS, TWICE = "second/test_second_brute.py", "second/test_second_agrees.py"
 
 LIST: list[list[str] | tuple[str, ...]] = [
@@ -1112,4 +1113,39 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("pairs within the cap", "if problem.cap is None or problem.cap > problem.epsilon:", "if True:"),
     ["documents/optimum_checks.py", DOORS_14],
     ("a channel of any name", '    if certificate.method != ("robust-channel" if problem.robust else "optimal-channel"):', "    if False:"),
+    ["utility/added.py", FIGURES],
+    ("half the variance of the noise", 'return self.noise.expected_error("squared")', 'return self.noise.expected_error("squared") / 2'),
+    ("noise of one row alone turns an order", "noise = np.maximum(_convolved(self._drawn, self._drawn), 0.0)", "noise = self._drawn"),
+    ("ties keep the order", "kept = np.cumsum(noise) - noise / 2", "kept = np.cumsum(noise)"),
+    ["utility/joint.py", FIGURES],
+    ("ties of a table keep the order", "behind = np.cumsum(before, axis=1) - before / 2", "behind = np.cumsum(before, axis=1)"),
+    ("every pair of rows counts", "apart = float((1 - self.value.shares @ self.value.shares) / 2)", "apart = 0.5"),
+    ["utility/estimates.py", FIGURES],
+    ("the next row for a quantile", "k = max(1, math.ceil(level * rows - 1e-9))", "k = max(1, math.ceil(level * rows - 1e-9)) + 1"),
+    ("exact rows in the cells", "found = in_cells(published, edges)", "found = in_cells(value, edges)"),
+    ("one row fewer in a cell", "above = rows * chances * at_least(k - 1, rows - 1, chances)", "above = rows * chances * at_least(k, rows, chances)"),
+    ["utility/figures.py", FIGURES],
+    ("the noise of a mean does not fall", "math.sqrt(joint.bias**2 + scatter / rows)", "math.sqrt(joint.bias**2 + scatter)"),
+    ("averages without the rows for them", "reachable = self.needed is not None and self.needed <= self.rows", "reachable = self.needed is not None"),
+    ("row by row whatever is kept", "if self.correlation >= CLOSE and self.noise <= self.spread:", "if self.noise <= self.spread:"),
+    ["utility/believed.py", FIGURES],
+    ("laws weigh the same, whatever their rows", 'return isinstance(recipe, dict) and recipe.get("prior") == "empirical"', "return False", f"{SPOKEN}::test_the_block_is_of_the_reference_and_never_of_the_private_table"),
+    ["utility/reading.py", FIGURES],
+    ("a record's law is taken for the total", "total, scatter = (centre, variance) if whole else (rows * centre, rows * variance)", "total, scatter = centre, variance"),
+    ["utility/usable.py", FIGURES],
+    ("the private table's own counts are shown", "        if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):", "        if False:"),
+    ("levers in no order", "key=lambda x: -x.times)", "key=lambda x: x.times)", LEVERS),
+    ["calibration/levers.py", LEVERS],
+    ("bins cost nothing themselves", "error = float(mean.shares @ [_offset(made, x) for x in (middles[place] - mean.points).tolist()])", "error = made.expected_error()"),
+    ("every pair but the worst is left out", "rest = [pair for pair in self.pairs if pair.label != worst]", "rest = [pair for pair in self.pairs if pair.label == worst]"),
+    ["calibration/ordinary.py", LEVERS],
+    ("ordinary privacy is released", '"for comparison", released=False,', '"for comparison",'),
+    ("half the range", "width = float(points.max() - points.min())", "width = float(points.max() - points.min()) / 2"),
+    ["calibration/methods/relaxed.py", LEVERS],
+    ("one order of a pair", 'return max(paper_scale(plan, epsilon), form_scale(plan, epsilon, "row+"))', 'return form_scale(plan, epsilon, "row+")'),
+    ["cli/fitting.py", SPOKEN],
+    ("tables are cut", "return table if needed <= console.width else listed(console, table)", "return table"),
+    ["cli/spoken.py", SPOKEN],
+    ("a secret taken for an option", "value and name not in _NUMBERS):", "value and name not in OPTIONS):"),
+    ("quotes are changed", "made += change(text[done : quoted.start()]) + quoted[0]", "made += change(text[done : quoted.end()])"),
 ]  # fmt: skip

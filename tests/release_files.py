@@ -115,7 +115,7 @@ def released(folder, kind, *more, out="out.csv", source=("--reference", "ref.csv
     (folder / "made").mkdir(exist_ok=True)
     if kind == "model":
         target = folder / "made" / "model.json"
-        code, said = command("train", folder / "today.csv", *TRAIN, "-o", target, *more)
+        code, said = command("train", folder / "today.csv", *TRAIN, *books, "-o", target, *more)
     else:
         target = folder / "made" / out
         source = (source[0], *(folder / name for name in source[1:]))

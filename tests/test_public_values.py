@@ -14,6 +14,7 @@ import fugu
 from fugu import iterate
 from fugu.publication.issue import Beliefs, Outgoing, Published, issue
 from fugu.sequences import Histogram, States
+from fugu.training.assessment import of_labels
 
 SECRET = "Zuckerguss"
 MARGIN = 200
@@ -95,6 +96,7 @@ EXAMPLES = {
     "Release, one vector": lambda: fugu.calibrate(fugu.Shifted((1,) * 50), fugu.Pure(1)).release(np.ones(50)),
     "Verdict": lambda: fugu.verify(additive()),
     "Comparison": lambda: fugu.compare(student(), fugu.Pure(1)),
+    "Usable": lambda: fugu.usable(fugu.calibrate(from_table(), fugu.Pure(0.5)), from_table()),
     "Row": lambda: fugu.compare(student(), fugu.Pure(1)).best,
     "Answer": answered,
     "Charge": lambda: fugu.Charge.per_entry(0.1),
@@ -115,6 +117,7 @@ EXAMPLES = {
     "BayesianNetwork": fugu.BayesianNetwork.example,
     "InfluenceCurve": lambda: fugu.influence(chain()),
     "AR1": lambda: iterate.AR1(0.3),
+    "Assessment": lambda: of_labels(np.arange(9.0) - 4, np.arange(9) > 5),
     "Correlated": iterate.Correlated.example,
     "Groups": lambda: iterate.Groups([SECRET, "b"] * 50),
     "Independent": iterate.Independent,
@@ -124,7 +127,9 @@ EXAMPLES = {
     "WorstCase": iterate.WorstCase,
 }
 NO_VALUES = {"Ledger"}
-"""Public classes that are not values: a ledger is a file. scikit-learn sets the attributes of estimators."""
+"""Public classes that are not values: a ledger is a file."""
+SET_BY_OTHERS = {"LinearRegression", "LogisticRegression", "LinearSVC", "DeclaredScaler", "DeclaredOneHotEncoder"}
+"""scikit-learn sets the attributes of estimators and transformers."""
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +141,7 @@ def test_every_public_class_has_an_example(made):
     public = {getattr(m, n) for m in (fugu, iterate) for n in m.__all__ if isinstance(getattr(m, n), type)}
     covered = {kind for thing in made.values() for kind in type(thing).__mro__}
     left = {kind.__name__ for kind in public - covered}
-    assert left == NO_VALUES | {"LinearRegression", "LogisticRegression", "LinearSVC", "TrainingCertificate"}
+    assert left == NO_VALUES | SET_BY_OTHERS | {"TrainingCertificate"}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

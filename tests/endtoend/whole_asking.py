@@ -29,8 +29,8 @@ class Case:
     def command(self) -> list[str]:
         """The whole command line."""
         more = ["-o", str(self.published)]
+        more += ["--no-ledger"] if self.ledger is None else ["--ledger", str(self.ledger)]
         if self.words[0] == "release":
-            more += ["--no-ledger"] if self.ledger is None else ["--ledger", str(self.ledger)]
             more += ["--public-prior"] if self.reference is None else []
         if self.reference is not None:
             more += ["--reference", str(self.reference)]
@@ -119,7 +119,7 @@ def training(rng: random.Random, folder: Path) -> Case:
     words += ["--order", "time", "--prior", rng.choice(("independent", "ar1:0.3", "mixing:0.3", "group"))]
     words += ["--epsilon", rng.choice(("0.5", "2", "8")), "--delta", rng.choice(("1e-5", "1e-3"))]
     words += some(rng, 0.3, "--private", ("features", "target"))
-    return Case(tuple(words), folder, data, folder / "pub" / "model.json")
+    return _kept(rng, Case(tuple(words), folder, data, folder / "pub" / "model.json"))
 
 
 def public_prior(rng: random.Random, folder: Path) -> Case:

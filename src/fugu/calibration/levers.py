@@ -25,6 +25,7 @@ from fugu.guarantee.kinds import Approx, Pure, Renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, families
 from fugu.laws.pair import LawPair
+from fugu.laws.sets import LawSet
 from fugu.mechanism.additive import Additive
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
@@ -33,6 +34,9 @@ from fugu.utility.joint import Law
 from fugu.utility.usable import Lever
 
 _MOST_CELLS = 40_000
+_MORE_ROWS = (
+    "more rows of the reference, which beliefs with confidence gain by: compare with --rows-within says how many"
+)
 _BINS = (10, 5)
 _LARGEST_DELTA = 1e-4
 Found = Iterator[tuple[str, str, float, str]]
@@ -58,7 +62,9 @@ class Levers:
         if now == 0:
             return (), ()
         if not all(isinstance(law, Discrete) and law.dimension == 1 for pair in self.pairs for law in (pair.p, pair.q)):
-            return self._of((self._epsilon,), now)
+            found, untried = self._of((self._epsilon,), now)
+            sets = any(isinstance(law, LawSet) for pair in self.pairs for law in (pair.p, pair.q))
+            return found, (*untried, _MORE_ROWS) if sets else untried
         (family, *more) = families(self.pairs)
         cells = len(family.points) * len(self.pairs)
         if more or cells > _MOST_CELLS:

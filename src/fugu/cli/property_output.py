@@ -11,9 +11,11 @@ from rich.table import Table as Rich
 
 from fugu.auditing import AttackReport
 from fugu.auditing.property_attack import steps_of
+from fugu.calibration.names import called
 from fugu.calibration.offer import Calibrated
-from fugu.cli.console import escape, out, say
+from fugu.cli.console import escape, out, say, usable_table
 from fugu.cli.describing import figures
+from fugu.cli.spoken import spoken
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.mechanism.shares import shares_json
@@ -21,6 +23,7 @@ from fugu.report.property_facts import MethodLine, SwapFigure, best, deviations,
 from fugu.scenario import Scenario
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.swap import model_of
+from fugu.utility.usable import Usable
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +115,7 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
         out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")
+    out.print(usable_table(Usable.of(mechanism.certificate)))
     say(_swapped(found.swap))
     if found.attacks is not None:
         out.print(_attacked(*found.attacks))
@@ -128,7 +132,7 @@ def _methods(found: Found) -> Rich:
         f"share of {found.name} at {found.budget}"
     )
     table = Rich(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("method", no_wrap=True)
+    table.add_column("method")
     for name in ("total noise std", "expected l2 error"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("proven", no_wrap=True)
@@ -138,10 +142,11 @@ def _methods(found: Found) -> Rich:
         name = f"{line.method} ({line.noise})" if methods.count(line.method) > 1 else line.method
         numbers = (f"{x:.6g}" if math.isfinite(x) else "-" for x in (line.deviation, line.error))
         style = "bold green" if line == found.used else ""
-        table.add_row(name, *numbers, "yes" if line.proven else "no", style=style)
+        told = f"{escape(name)}\n[dim]{escape(called(line.method, line.noise))}[/]"
+        table.add_row(told, *numbers, "yes" if line.proven else "no", style=style)
         if line.why:
             remarks.setdefault(line.why, []).append(name)
-    table.caption = "\n".join(escape(f"{', '.join(names)}: {why}") for why, names in remarks.items())
+    table.caption = "\n".join(escape(f"{', '.join(names)}: {spoken(why)}") for why, names in remarks.items())
     return table
 
 

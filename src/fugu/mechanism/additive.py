@@ -38,9 +38,13 @@ class Additive(Mechanism):
     remap: Remap | None = None
     """Where outputs are moved to, if they are: a table that is part of the certificate."""
 
-    @cached_property
+    @property
     def sampler(self) -> Sampler:
-        """The exact sampler of this noise."""
+        """The exact sampler of this noise: its own on atoms, else one for all noise of that scale."""
+        return self._on_atoms if self.noise.on_atoms else self.noise.sampler
+
+    @cached_property
+    def _on_atoms(self) -> Sampler:
         return self.noise.sampler
 
     def expected_error(self, objective: Objective = "absolute") -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -34,7 +33,7 @@ class VectorAdditive(Mechanism):
     support: NDArray[np.float64] | None
     """The atoms of all laws, one per row; None for translates of an unknown law."""
 
-    @cached_property
+    @property
     def sampler(self) -> Sampler:
         """The exact sampler of one coordinate's noise."""
         return self.noise.sampler

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 from typing import ClassVar
 
@@ -72,7 +73,7 @@ class Gaussian(Noise):
     @property
     def sampler(self) -> LatticeGaussianSampler:
         """Independent integers with P(k) ~ exp(-precision k^2)."""
-        return LatticeGaussianSampler(self.precision)
+        return _sampler(self.precision)
 
     @property
     def precision(self) -> Fraction:
@@ -180,3 +181,9 @@ def moment(decay: float, power: int) -> float:
     k: NDArray[np.float64] = np.arange(1, math.ceil(math.sqrt(45 / decay)) + 2, dtype=np.float64)
     mass = np.exp(-decay * k * k)
     return float(2 * (k**power * mass).sum() / (1 + 2 * mass.sum()))
+
+
+@lru_cache(maxsize=64)
+def _sampler(precision: Fraction) -> LatticeGaussianSampler:
+    """One sampler for all noise of one precision: its tables take time, and never change."""
+    return LatticeGaussianSampler(precision)

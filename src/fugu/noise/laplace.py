@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from fugu.errors import BadNoise
@@ -60,7 +61,7 @@ class Laplace(Noise):
     @property
     def sampler(self) -> LatticeLaplaceSampler:
         """Independent integers with P(k) ~ exp(-rate |k|)."""
-        return LatticeLaplaceSampler(self.rate)
+        return _sampler(self.rate)
 
     @property
     def rate(self) -> Fraction:
@@ -116,3 +117,9 @@ class Laplace(Noise):
         k = (math.log(2 / (1 + math.exp(-h))) - math.log1p(-level)) / h - 1
         steps = max(0, math.ceil(k * (1 + 1e-12)))
         return steps * float(self.grid)
+
+
+@lru_cache(maxsize=64)
+def _sampler(rate: Fraction) -> LatticeLaplaceSampler:
+    """One sampler for all noise of one rate: its tables take time, and never change."""
+    return LatticeLaplaceSampler(rate)

@@ -77,10 +77,12 @@ class Prepared:
     def release(self, allow_no_noise: bool = False) -> Answer:
         """Draw every group, once."""
         self.require_noise(allow_no_noise)
-        cells: list[Cell] = []
-        for part in self.parts.values():
+        shown: dict[str, list[Cell]] = {name: [] for name in self.parts}
+        for name in sorted(self.parts, key=lambda group: float(self.parts[group].mechanism.noise.scale)):
+            part = self.parts[name]  # noise of one scale together, since its tables are made once
             drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
-            cells += part.shown(np.asarray(drawn.values, dtype=np.float64))
+            shown[name] = part.shown(np.asarray(drawn.values, dtype=np.float64))
+        cells = [cell for found in shown.values() for cell in found]
         return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, axes=self.axes)
 
 

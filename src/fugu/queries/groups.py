@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Schema
+from fugu.documents.frozen import frozen
 from fugu.guarantee import Approx, Pure
 from fugu.laws import LawPair, Shifted
 from fugu.mechanism import Additive
@@ -81,7 +82,7 @@ class Sums:
 
     @cached_property
     def _reading(self) -> Json:
-        return self.schema.to_json()
+        return frozen(self.schema.to_json())  # type: ignore[no-any-return]
 
     @cached_property
     def _pooled(self) -> RecordLaws:

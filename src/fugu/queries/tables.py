@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration import calibrate
 from fugu.data import Schema
+from fugu.documents.frozen import frozen
 from fugu.guarantee import Approx, Pure
 from fugu.laws import CellLaw, LawPair, Shifted
 from fugu.loss.cells.gaussian import gaussian_delta
@@ -68,7 +69,7 @@ class Tables:
         if key not in self.found:
             self.found[key] = self._calibrated(laws, group)
         found = self.found[key]
-        told = {**self.asked, "by": self.by, "group": name, "rows": len(group.rows)}
+        told = {**self._told, "by": self.by, "group": name, "rows": len(group.rows)}
         sealed = found.certificate.amended(found.context.assumptions, "one record", self._reading, told)
         return replace(found, certificate=sealed, once=Once())
 
@@ -90,8 +91,12 @@ class Tables:
         return self._counts(None)
 
     @cached_property
+    def _told(self) -> Json:
+        return frozen(self.asked)  # type: ignore[no-any-return]
+
+    @cached_property
     def _reading(self) -> Json:
-        return self.schema.to_json()
+        return frozen(self.schema.to_json())  # type: ignore[no-any-return]
 
     def _counts(self, rows: Rows | None) -> dict[str, NDArray[np.int64]] | None:
         """Counts of cells given each secret, among these rows of the reference; None if a secret has too few rows. A

@@ -75,8 +75,11 @@ def half_of(certificate: Certificate) -> float:
 
 
 def _statistic(certificate: Certificate) -> Statistic:
-    stated, unit = certificate.body["statistic"], float(published_unit(certificate))
+    stated = certificate.body["statistic"]
+    if stated.get("rows") is None:
+        raise NotProvable("the certificate, of an earlier version, does not say how many records its group has")
     noise, rows = certificate.number_noise, read_whole(stated["rows"])
+    unit = float(published_unit(certificate))
     half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
     value, chance = _believed_value(certificate, rows)
     most = 2 if "cells" in stated else stated.get("steps")

@@ -8,6 +8,7 @@ from typing import final
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.plain_json import reading
 from fugu.errors import NotProvable
 from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
 from fugu.utility.reading import Figures, read
@@ -41,11 +42,13 @@ class Lever:
         """One sentence."""
         option = f" ({self.option})" if self.option else ""
         price = f"; {self.price}" if self.price else ""
+        if self.error == 0:
+            return f"{self.what}{option}: no error at all{price}"
         return f"{self.what}{option}: average error {short(self.error)}, {short(self.times)} times less{price}"
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Usable:
     """How usable a release is: worked out on the reference or on the beliefs, never on the private table.
 
@@ -68,10 +71,11 @@ class Usable:
         Where the beliefs are the private table's own counts, nothing is shown: it would be exact numbers of it."""
         if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):
             return Usable((), "", why=OWN_TABLE)
-        try:
-            found = read(certificate, rows)
-        except NotProvable as reason:
-            return Usable((), "", why=str(reason))
+        with reading():
+            try:
+                found = read(certificate, rows)
+            except NotProvable as reason:
+                return Usable((), "", why=str(reason))
         return Usable(found.figures, found.basis, ordinary=_ordinary(certificate, found.figures))
 
     @property
@@ -117,8 +121,8 @@ class Usable:
         return tuple(listed)
 
     def to_json(self) -> Json:
-        """Plain data."""
-        return {
+        """Plain data; infinite numbers as null."""
+        return finite({
             "verdict": self.verdict,
             "grade": self.grade,
             "basis": self.basis,
@@ -127,12 +131,28 @@ class Usable:
             "levers": [{"what": x.what, "option": x.option, "error": x.error, "times": x.times, "price": x.price}
                        for x in self.levers],
             "untried": list(self.untried),
-        }  # fmt: skip
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Usable({self.grade!r}, {len(self.figures)} figures, {len(self.levers)} levers)"
 
     def __str__(self) -> str:
         head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"
         width = max((len(label) for label, _ in self.lines()), default=0)
         return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
+
+
+def finite(content: Json) -> Json:
+    """The same without numbers that JSON does not have."""
+    return {key: _finite(value) for key, value in content.items()}
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return finite(value)
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:

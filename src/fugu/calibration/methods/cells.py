@@ -27,7 +27,7 @@ def exact(item: CellFamily, ask: Ratio, kind: Kind) -> Proposal:
     return Proposal(steps, "" if steps else "the beliefs about one record's cell alone suffice: no noise is needed")
 
 
-@method("exact", "not proved", place=100, shapes=_CELLS, finite=True, noises=None)
+@method("exact", "docs/proofs/histograms.md#5-what-is-not-proved", place=100, shapes=_CELLS, finite=True, noises=None)
 def no_orders(item: CellFamily, ask: Divergences, kind: Kind) -> Proposal:  # noqa: ARG001
     """Refused: no divergence of a histogram is proved."""
     raise NotProvable(NO_ORDERS)

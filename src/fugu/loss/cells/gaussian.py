@@ -27,8 +27,8 @@ _WIDEST = 40_000
 """Lattice points of the noise in one cell."""
 WORK = 1e6
 """Sums times values of a cell, over all cells: what a proof takes."""
-_SHARP = 60
-"""Factors beyond e^60 are for noise that hides next to nothing: then delta is that of the laws themselves."""
+_SHARP = 200
+"""Factors beyond e^200 are for noise that hides next to nothing: then delta is that of the laws themselves."""
 _TAIL = 1e-5
 """The part of delta that tails may cost."""
 
@@ -112,7 +112,7 @@ def _positive_part(parts: Tilt, known: Weights, work: float) -> float:
         sums, masses, terms = _added(sums, masses, size * down * (1 - 2 * UNIT), down_chance, grid)
         lost += terms
     total = float(np.dot(masses, np.maximum(sums, 0.0)))
-    return total * (1 + (lost + 2 * len(sums) + 64) * UNIT) + tail + 1e-280
+    return total * (1 + (lost + 2 * len(sums) + 64) * UNIT) + tail + 1e-220
 
 
 def _grid(typical: float, most: float, points: int) -> Floats:

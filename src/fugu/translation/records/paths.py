@@ -1,8 +1,8 @@
 """From a flow to a plan: whose mass went where, and what to do with mass that found no room.
 
 Along edges that are used g(x) = e^Lam(x, y) g(y) > g(y), so in the order of the falling dual all mass of a state is
-there before it is passed on. A state keeps what it has room for, its own first, and passes the rest on as the flow
-does. A parcel is charged for the way from where it started, which is never longer than the path it took.
+there before it is passed on. A state keeps what it has room for, its own first; the rest goes on as the flow does. A
+parcel is charged for the way from where it started, which is never longer than the path it took.
 """
 
 from __future__ import annotations

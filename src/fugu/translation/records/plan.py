@@ -4,7 +4,7 @@ A plan between all pairs of k states has k^2 unknowns. A flow along a few edges 
 long way is many short ones; what an edge is missing for is seen in the potentials: g(x) > e^Lam(x, y) g(y) there. Each
 round solves, adds those edges and takes the potentials as its new scale. The closure of the potentials bounds the price
 from below, the plan from above, so it is known how far from the best a plan can be. Many states start from the
-potentials of fewer, on coarser lines.
+potentials of fewer, on coarser lines; large distances start from those of half the distances, twice as large.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.translation.records.charges import Line
+from fugu.translation.records.charges import Cells, Line
 from fugu.translation.records.distances import Distances, Floats, distinct
 from fugu.translation.records.flows import Flow, solve
 from fugu.translation.records.paths import Plan, plan_of
@@ -24,10 +24,14 @@ MOST = 25_000
 """States of the largest problem for which a plan is sought."""
 _EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
+_WIDE = 6
+"""Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
 _VIOLATED = 1e-12
 _REPAIRS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3)
 """How much more room is tried where mass went astray."""
 _NOTHING = 1e-16
+_POLISHES = 2
+"""Rounds without new edges: the potentials of a solution are a better scale for the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,7 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
     best = Found(None, lower_bound(problem, h), h, edges)
     if best.lower < 0:
         best = Found(None, 0.0, np.zeros(n), edges)
+    again = 0
     for _ in range(12 if n <= FEW else 3):
         flow = solve(problem, distances, *edges, h, inside=inside)
         if flow is None:
@@ -88,7 +93,8 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
             break
         i, j, slack = distances.steepest(flow.dual)
         asked = slack < -_VIOLATED
-        if not asked.any():
+        again = again + 1 if not asked.any() else 0
+        if again > _POLISHES:
             break
         edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
     return Found(best.plan, best.lower, best.h, edges)
@@ -120,7 +126,10 @@ def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float
 
 
 def _start(problem: Problem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
-    """Potentials and edges to begin with: those of coarser lines, if the states are many."""
+    """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
+    if problem.size <= _COARSE and problem.widest > _WIDE:
+        half = find(replace(problem, charges=tuple(_halved(c) for c in problem.charges)), gap=0.01)
+        return 2 * half.h, half.edges
     near = distances.neighbours(3 if problem.size <= FEW else 1)
     coarse = coarser(problem) if problem.size > _COARSE else None
     if coarse is None:
@@ -129,6 +138,12 @@ def _start(problem: Problem, distances: Distances) -> tuple[Floats, tuple[Ints, 
     h = _extended(problem, coarse, found.h)
     i, j, _ = distances.steepest(h)
     return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
+
+
+def _halved(charge: Line | Cells) -> Line | Cells:
+    if isinstance(charge, Line):
+        return replace(charge, rate=charge.rate / 2)
+    return replace(charge, epsilon=charge.epsilon / 2)
 
 
 def _extended(problem: Problem, coarse: Problem, h: Floats) -> Floats:

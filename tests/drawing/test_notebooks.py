@@ -1,0 +1,162 @@
+"""What notebooks show: every text escaped, no private value, figures whose titles stand on their own."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu.drawing import html, plots, sheet
+from fugu.drawing.sheet import MOST, Sheet, shown
+from fugu.drawing.shown import Shown
+from fugu.errors import UsageError
+from fugu.sequences import Count, Histogram, States, TopK
+
+BAD = '<script>alert("1")</script>&\u202e'
+REFERENCE = {"s": [BAD, "b"] * 60, BAD: [0, 1, 2, 3, 1, 2, 5, 4] * 15, "g": [BAD, "y"] * 60}
+PRIVATE = {"s": [BAD, "b"] * 12, BAD: [0, 1, 7318, 3, 1, 2] * 4, "g": ["sentinel-4711", "y"] * 12}
+
+
+def silent():
+    return fugu.calibrate(fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD), fugu.Pure(0.5))
+
+
+@pytest.fixture(scope="module")
+def every():
+    """One of each kind of thing that a notebook shows."""
+    scenario = fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD)
+    mechanism = silent()
+    drawn = [fugu.Discrete([0, 1], [1, 3]), fugu.Discrete([0, 1], [3, 1])]
+    attacked = fugu.calibrate(fugu.LawPair(*drawn, BAD), fugu.Pure(0.5))
+    return {
+        "scenario": scenario,
+        "comparison": fugu.compare(scenario, fugu.Pure(0.5)),
+        "mechanism": mechanism,
+        "certificate": mechanism.certificate,
+        "release": fugu.release_column(mechanism, PRIVATE),
+        "answer": fugu.answer(PRIVATE, "histogram(g)", "s", fugu.Pure(1), reference=REFERENCE),
+        "curve": fugu.influence(fugu.MarkovChain([[0.9, 0.1], [0.2, 0.8]], 20, [0.5, 0.5], ["a", BAD])),
+        "audit": fugu.audit(silent(), draws=1000),
+        "attacks": fugu.attack(attacked, fugu.LawPair(*drawn, BAD), shadow=200, test=200),
+        "sequences": Histogram(States(["a", BAD])).mechanism(1).release(["a", BAD, "a"]),
+        "one count": Count("a", States(["a", BAD])).mechanism(1).release(["a", BAD, "a"]),
+    }
+
+
+NAMES = ("scenario", "comparison", "mechanism", "certificate", "release", "answer", "curve", "audit", "attacks",
+         "sequences", "one count")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_shown_is_markup_of_our_own(every, name):
+    """It parses, holds no element, link or script of anybody else, and is small."""
+    found = every[name]._repr_html_()
+    elements = {element.tag for element in ElementTree.fromstring(found).iter()}
+    assert elements <= {"div", "b", "p", "small", "table", "thead", "tbody", "tr", "th", "td"}
+    assert len(found) < 12_000 and not re.search(r"<script|javascript:|href|src=|\u202e", found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_stand_alone(every, name, tmp_path):
+    figure = every[name].plot()
+    root = ElementTree.fromstring(figure.svg)
+    assert root.tag.endswith("svg") and len(figure.svg) < 40_000
+    assert not re.search(r"<script|javascript:|href|url\(|@import|\u202e", figure.svg)
+    written = " ".join("".join(text.itertext()) for text in root.iter() if text.tag.endswith("text"))
+    words = [word for word in figure.title.split() if word.isalpha()]
+    assert len(words) >= 3 and set(words) <= set(written.split())  # the title is drawn, not only an attribute
+    figure.save(tmp_path / "f.svg")
+    assert (tmp_path / "f.svg").read_text(encoding="utf-8") == figure.svg + "\n"
+    assert figure.svg in figure._repr_html_() and figure.title in eval(repr(figure)[len("Figure(") : -1])
+
+
+def test_styles_reach_nothing_around_a_figure(every):
+    style = re.search(r"<style>(.*?)</style>", every["curve"].plot().svg, re.DOTALL)[1]
+    selectors = [part for rule in re.findall(r"([^{}]+)\{", style) for part in rule.split(",")]
+    assert len(selectors) > 40 and all(part.strip().startswith(".fugu-figure") for part in selectors)
+
+
+@pytest.mark.parametrize("name", ["mechanism", "certificate", "answer", "scenario", "audit"])
+def test_no_private_cell_is_shown(every, name):
+    seen = every[name]._repr_html_() + every[name].plot().svg
+    assert "7318" not in seen and "4711" not in seen
+
+
+def test_a_value_that_is_pasted_would_be_seen(every, monkeypatch):
+    """The wrong version: cells put into the markup as they stand."""
+    monkeypatch.setattr(sheet, "clean", lambda text, most=60: html.Html(text))
+    with pytest.raises((ElementTree.ParseError, AssertionError)):
+        test_what_is_shown_is_markup_of_our_own(every, "scenario")
+
+
+def test_long_tables_are_cut_and_say_so():
+    found = Sheet("t", head=("a",), rows=[(k,) for k in range(MOST + 7)]).html()
+    assert found.count("<tr>") == MOST + 1 and "and 7 more" in found
+    assert [shown(x) for x in (float("inf"), -0.5, False)] == ["inf", "-0.5", "no"]
+    with pytest.raises(NotImplementedError):
+        Shown()._repr_html_()
+
+
+def test_the_curve_of_odds_is_bayes_rule():
+    """p e^eps / (1 - p + p e^eps), and its mirror image: a wrong sign or a missing prior would be seen."""
+    most, least, nothing = plots.odds(1.0, 0.0).drawing.panels[0].marks
+    for p, high, low in zip(most.xs, most.ys, least.ys, strict=True):
+        assert high == pytest.approx(p * np.e / (1 - p + p * np.e)) and low == pytest.approx(p / (p + (1 - p) * np.e))
+    assert nothing.xs == nothing.ys == (0.0, 1.0)
+    assert "2.72" in plots.odds(1.0, 1e-6).title and "10⁻⁶" in plots.odds(1.0, 1e-6).title
+
+
+def test_the_figure_of_a_mechanism_is_its_interval(every):
+    mechanism = every["mechanism"]
+    (line,) = mechanism.plot().drawing.panels[0].marks
+    assert dict(zip(line.xs, line.ys, strict=True))[0.99] == mechanism.interval(0.99)[1]
+
+
+def test_an_answer_is_drawn_with_its_intervals(every):
+    answer = every["answer"]
+    whiskers, points = answer.plot().drawing.panels[0].marks
+    assert points.ys == tuple(cell.value for cell in answer.cells)
+    assert list(zip(whiskers.lows, whiskers.highs, strict=True)) == [(cell.low, cell.high) for cell in answer.cells]
+
+
+def test_a_budget_in_divergences_has_a_figure_and_a_sheet():
+    pair = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2]))
+    certificate = fugu.calibrate(pair, fugu.Renyi(4, 0.5), noise="gaussian").certificate
+    assert "Renyi" in certificate._repr_html_() and "but for a chance of 10⁻⁵" in certificate.plot().title
+
+
+def test_normal_laws_have_densities_and_vectors_none():
+    scenario = fugu.Scenario({"a": fugu.Normal(0, 1), "b": fugu.NormalMixture([0.5, 0.5], [0, 3], [1, 2])})
+    for line in scenario.plot().drawing.panels[0].marks:
+        assert np.trapezoid(line.ys, line.xs) == pytest.approx(1, abs=0.03)
+    flat = fugu.Scenario({"a": fugu.Discrete([[0, 0]]), "b": fugu.Discrete([[1, 1]])})
+    assert "secret" in flat._repr_html_()
+    with pytest.raises(UsageError, match="no picture"):
+        flat.plot()
+
+
+def test_what_has_no_number_has_no_figure():
+    chosen = TopK(1, States(["a", "b"])).mechanism(1).release(["a", "b", "a"])
+    assert "Answer" in chosen._repr_html_()
+    with pytest.raises(fugu.errors.BadNoise, match="no interval"):
+        chosen.plot()
+    calls = (
+        lambda: plots.bars("t", "", [("a", 0.0, None, False)], ("", "")),
+        lambda: plots.intervals("t", "", [], [], []),
+        lambda: plots.curve("t", "", [(1, np.inf)], "", ""),
+        lambda: plots.odds(np.inf, 0),
+        lambda: plots.level_bars("t", "", ["a"], [np.nan], None, ""),
+        lambda: plots.laws("t", "", [], ""),
+    )
+    for call in calls:
+        with pytest.raises(UsageError, match="nothing to draw"):
+            call()
+
+
+def test_weak_budgets_are_loud():
+    mechanism = fugu.calibrate(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2])), fugu.Pure(20))
+    for found in (mechanism, mechanism.certificate, mechanism.release([1])):
+        assert "border-left" in found._repr_html_() and "epsilon" in found._repr_html_()
