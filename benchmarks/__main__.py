@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks import (
     calibration,
     channels,
+    charges,
     covariance,
     gaussian,
     growth,
@@ -62,6 +63,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "ledger": (ledger.charges,),
     "translate": (translate.states, translate.lengths, translate.gain),
     "records": (records.thresholds, records.tables),
+    "charges": (charges.few, charges.many),
     "memory": (memory.peaks,),
     "import": (imports.imports,),
     "growth": (growth.growth,),

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from fugu.errors import NotProvable
 
 Reporter = Callable[[str, int, int], None]
-"""Called with (what, done, total); done never decreases within one `what`."""
+"""Called with (what, done, total); done never decreases within one `what`, and a total of 0 is not known."""
 
 _reporter: ContextVar[Reporter | None] = ContextVar("fugu_progress", default=None)
 _until: ContextVar[float | None] = ContextVar("fugu_until", default=None)
@@ -33,6 +33,11 @@ def report(what: str, done: int, total: int) -> None:
     reporter = _reporter.get()
     if reporter is not None:
         reporter(what, done, total)
+
+
+def stage(what: str) -> None:
+    """Say what is done now, where nobody knows how long it takes."""
+    report(what, 0, 0)
 
 
 @contextmanager

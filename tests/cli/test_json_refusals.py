@@ -41,8 +41,8 @@ REFUSED = {
     "command": (("compar",), 2, "UsageError", "compar"),
     "number": (("compare", "clinic_reference.csv", *COLUMN[:4], "--epsilon", "-1"), 2, "BadBudget", "epsilon"),
     "file": (("compare", "nothing.csv", *COLUMN), 2, "BadTable", "nothing.csv"),
-    "noise": (("release", "clinic_today.csv", *COLUMN[:4], "--epsilon", "9", "--reference", "clinic_reference.csv",
-               "--no-ledger", "-o", "o.csv"), 3, "NoiselessRelease", "exact value"),
+    "prior": (("release", "clinic_reference.csv", *COLUMN, "--reference", "clinic_reference.csv", "--no-ledger", "-o",
+               "o.csv"), 3, "PriorNotPublic", "the very values"),
     "certificate": (("verify", "clinic_today.csv"), 4, "CertificateError", ""),
 }  # fmt: skip
 
@@ -65,17 +65,8 @@ def test_a_refusal_carries_what_the_error_carries(folder, monkeypatch, capsys):
 
 
 def test_what_succeeds_ends_with_0_and_a_verdict_with_4(folder, monkeypatch, capsys):
-    words = (
-        "release",
-        "clinic_today.csv",
-        *COLUMN,
-        "--reference",
-        "clinic_reference.csv",
-        "--no-ledger",
-        "-o",
-        "o.csv",
-    )
-    code, text, _ = run(monkeypatch, capsys, *words, "--json")
+    words = ("clinic_today.csv", *COLUMN, "--reference", "clinic_reference.csv", "--no-ledger", "-o", "o.csv")
+    code, text, _ = run(monkeypatch, capsys, "release", *words, "--json")
     told = json.loads(text)
     assert code == 0 and told["guarantee"] == {"kind": "Pure", "epsilon": 0.5, "delta": 0} and told["grid"] == 5
     (folder / "o.csv").write_text("chol\n1\n")
@@ -97,7 +88,7 @@ def texts(content):
 )  # fmt: skip
 def test_no_number_is_a_text(folder, monkeypatch, capsys, words):
     found = texts(json.loads(run(monkeypatch, capsys, *words, "--json")[1]))
-    spelt = [x for x in found if isinstance(x, str) and re.match(r"[-+]?[\d.]+(/\d+)?$|Pure|Approx|Renyi", x)]
+    spelt = [x for x in found if isinstance(x, str) and re.match(r"[-+]?[\d.]+(/\d+)?$|(Pure|Approx|Renyi)\(", x)]
     assert found and spelt == []
 
 

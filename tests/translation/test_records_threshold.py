@@ -16,8 +16,8 @@ import pytest
 from records_oracle import attained, best_loss, inverse, mp, over_all_sets, real, stick, whole_tables
 
 from fugu.errors import BadBudget, BadLaw
+from fugu.loss.cells.threshold import hockey_stick, largest, worth
 from fugu.numbers.exact import as_fraction
-from fugu.translation.records.threshold import hockey_stick, largest, worth
 from hunting import search
 
 VECTORS = json.loads((Path(__file__).parent / "records_vectors.json").read_text(encoding="utf-8"))

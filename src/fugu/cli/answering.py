@@ -76,7 +76,7 @@ def release_query(
     pages: Pages,
 ) -> None:  # fmt: skip
     """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
-    with progress():
+    with progress("fitting beliefs, and the least noise"):
         prepared = asked.prepared()
         going = Outgoing(
             certificates={group: found.certificate for group, found in prepared.mechanisms.items()},

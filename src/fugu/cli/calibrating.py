@@ -23,6 +23,7 @@ from fugu.cli.route_errors import compare_statistics
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
+from fugu.progress import stage
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.scenario import Scenario
 
@@ -97,11 +98,12 @@ def compare(
     budget = options.budget(epsilon, delta, alpha)
     if figure is not None:
         options.target(figure, table)
-    with progress():
+    with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
+        stage("every method's noise")
         found = wanted.beside(fugu.compare(scenario, budget, grid=grid), scenario, budget)
         _ = found.beside, found.ordinary, found.usable  # worked out while progress is shown
         said = weaknesses(budget, scenario.report.rows)
@@ -166,11 +168,12 @@ def plan(
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     wanted = Wanted(mechanism=mechanism, loss=loss, cap=cap)
-    with progress():
+    with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
+        stage("the least epsilon")
         found = plan_channel(scenario, error, wanted.asked) if wanted.optimal else fugu.plan(scenario, error)
         made = wanted.made(scenario, found)
     figures = {"epsilon": float(found.epsilon), "scale": _scale(made), "error": made.expected_error()}
@@ -230,11 +233,12 @@ def calibrate(
         options.certificate(output, table)
     if report is not None:
         options.target(report, table, output)
-    with progress():
+    with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
+        stage("the least noise")
         made = After(clip, round_).applied(wanted.made(scenario, options.budget(epsilon, delta, alpha)))
         if report is not None or attack:
             Pages(report, attack).before(_going(scenario, made, table), as_json)

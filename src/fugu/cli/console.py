@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import markup
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -48,6 +49,8 @@ class Screen(Console):
         super().print(*(fitted(self, x) if isinstance(x, Table) else x for x in objects), **how)
 
 
+BLINK = 0.4
+"""Seconds of work before progress is shown."""
 out = Screen(highlight=False, emoji=False)
 err = Screen(stderr=True, highlight=False, emoji=False)
 
@@ -153,26 +156,47 @@ def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> N
 
 
 @contextmanager
-def progress() -> Iterator[None]:
-    """Show the library's progress reports as bars that vanish when done; on a terminal only."""
+def progress(what: str = "working") -> Iterator[None]:
+    """Show the library's progress reports as bars that vanish when done; on a terminal only.
+
+    Work that reports nothing, or only which stage it is at, has a bar that moves and its time, under the name `what`
+    or that of the stage. What is done within a blink shows nothing."""
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[share]}"),
+        TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
-        tasks: dict[str, TaskID] = {}
+    bars = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    stage = bars.add_task(visible(what), total=None, share="")
+    tasks: dict[str, TaskID] = {}
 
-        def show(what: str, done: int, total: int) -> None:
-            if total < 20_000:
-                return  # done before it can be seen
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+    def show(name: str, done: int, total: int) -> None:
+        new = total <= 0 or name not in tasks
+        if total <= 0:
+            bars.update(stage, description=visible(name))
+        else:
+            if new:
+                tasks[name] = bars.add_task(visible(name), total=total, share="")
+            bars.update(tasks[name], completed=done, total=total, share=f"{100 * done / total:>3.0f} %")
+        if new:
+            bars.refresh()
 
+    begin = threading.Timer(BLINK, bars.start)
+    begin.daemon = True
+    if BLINK > 0:
+        begin.start()
+    else:
+        bars.start()
+    try:
         with reporting(show):
             yield
+    finally:
+        begin.cancel()
+        if begin.ident is not None:
+            begin.join()
+        bars.stop()
 
 
 def comparison_table(comparison: Comparison, title: str) -> Table:

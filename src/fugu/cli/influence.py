@@ -17,6 +17,7 @@ from fugu.cli.sequence_reading import Columns
 from fugu.data.sequences import Sequences
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real, as_fraction, float_down
+from fugu.progress import report, stage
 from fugu.queries.sequence_beliefs import chain_of, limits_of
 from fugu.queries.sequence_prior import Chain, chain_json
 
@@ -47,8 +48,10 @@ def influence(
     if plot is not None:
         options.target(plot, table, schema)
     with progress():
+        stage("reading the sequences")
         columns = Columns(by, order, state, schema, not no_header)
         sequences = columns.public(table)[1]
+        stage("fitting the chain")
         chain: Chain
         if level is None:
             chain = chain_of(sequences, state, smoothing, length, start)
@@ -56,8 +59,15 @@ def influence(
             chain = limits_of(sequences, state, length, start, level, columns.told())
         written = chain_json(chain)
         beside = _beside(columns, sequences, length, start, asked) if level is None and not smoothing else None
+        stage("the curve of influence")
         curve = fugu.influence(chain)
-        points = [(b, curve(b)) for b in (*(b for b in _AT if b < chain.length), chain.length)]
+        at = (*(b for b in _AT if b < chain.length), chain.length)
+        points = []
+        for place, b in enumerate(at):
+            report("entries set aside", place, len(at))
+            points.append((b, curve(b)))
+        report("entries set aside", len(at), len(at))
+        stage("the largest epsilon for each entry")
         best = fugu.dp_budget(chain, asked)
         group = as_fraction(asked) / chain.length
     told: dict[str, Any] = {

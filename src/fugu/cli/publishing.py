@@ -18,6 +18,7 @@ from fugu.data import Schema
 from fugu.errors import BadTable
 from fugu.guarantee import Guarantee
 from fugu.mechanism.analysis import Analysis
+from fugu.progress import stage
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
@@ -62,11 +63,13 @@ def publish_column(
     pages: Pages,
 ) -> None:  # fmt: skip
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
-    with progress():
+    with progress("fitting beliefs"):
         scenario = asked.scenario()
+        stage("the least noise")
         mechanism = asked.after.applied(asked.wanted.made(scenario, asked.budget))
         if isinstance(mechanism, Analysis):
             mechanism.release([])  # refused, and says why
+        stage("opening the private table")
         private = open_column(mechanism, asked.table)
         if len(private) == 0:
             raise BadTable(f"{Path(asked.table).name!r} has no rows, so there is nothing to release")
@@ -80,18 +83,21 @@ def publish_column(
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
             beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
         )
+        stage("the page to sign")
         kept = pages.before(going, as_json)
         usable = judged(mechanism, scenario, len(private)) if dry_run else None
     summary = {**figures(mechanism, len(private), usable), "report": asdict(scenario.report), "dry_run": dry_run}
     if not dry_run:
-        drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
-        columns = {asked.publish: drawn.values}
-        if account is None:
-            draft = drafted(files.published, columns)
-        else:
-            draft = drawn_once(account, mechanism, private, drawn, asked.publish, files.published)
-        going = going if account is None else replace(going, ledger=account.entry())
-        publish(files, going, draft, columns, kept.after(files, account))
+        with progress(f"drawing {len(private):,} values"):
+            drawn = release_private(mechanism, private, allow_no_noise=asked.allow_no_noise)  # shown to nobody yet
+            columns = {asked.publish: drawn.values}
+            stage("writing the published file")
+            if account is None:
+                draft = drafted(files.published, columns)
+            else:
+                draft = drawn_once(account, mechanism, private, drawn, asked.publish, files.published)
+            going = going if account is None else replace(going, ledger=account.entry())
+            publish(files, going, draft, columns, kept.after(files, account))
         warn_of_formulas(files.published, columns)
         summary["files"] = files.to_json()
         summary["ledger"] = None if account is None else account.told()

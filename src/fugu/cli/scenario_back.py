@@ -15,11 +15,12 @@ from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import UsageError
 from fugu.numbers.exact import read_number
+from fugu.queries.statistic import Question
 from fugu.verifier.kinds.release import inner
 
 Said = dict[str, Any]
-_QUESTION = ("publish", "query", "by", "bounds", "step", "bins", "missing", "unit", "order", "state", "start",
-             "smoothing", "length", "other")  # fmt: skip
+_QUESTION = ("publish", "query", "weights", "route", "by", "bounds", "step", "bins", "missing", "unit", "order",
+             "state", "start", "smoothing", "length", "other")  # fmt: skip
 _BELIEFS = ("prior", "components", "confidence", "shift", "public_prior")
 _DEFAULTS: Said = {"pairs": "all", "missing": "error", "prior": "empirical", "public_prior": False}
 _NUMBERS = ("bounds", "step", "confidence", "shift")
@@ -31,14 +32,16 @@ def written_back(path: str) -> str:
     document = find(path).document
     recipe, certificate = _parts(document)
     what = recipe.get("what", "column")
-    if what not in ("column", "statistic", "sequence"):
+    if what == "records":
+        recipe = _records(recipe)
+    elif what not in ("column", "statistic", "sequence"):
         raise UsageError(f"a {what} is not asked by a scenario file of this kind; fugu train has options of its own")
     chosen = {
         "data": _data(document),
         "question": _question(recipe),
         "secrets": {key: recipe[key] for key in ("protect", "pairs") if _said(recipe, key)},
         "beliefs": {key: _plain(key, recipe[key]) for key in _BELIEFS if _said(recipe, key)},
-        "budget": _budget(document, certificate),
+        "budget": {"epsilon": _number(recipe["epsilon"])} if what == "records" else _budget(document, certificate),
         "noise": (_noise(certificate) if what == "column" else {}) | _silent(document),
     }
     if isinstance(document, ReleaseDocument) and document["beliefs"]["sha256"] is not None:
@@ -66,6 +69,24 @@ def _parts(document: Document) -> tuple[Mapping[str, Any], Document]:
     return recipe, document
 
 
+def _records(recipe: Mapping[str, Any]) -> Said:
+    """Many questions as one list, with what is said of each column; UsageError where two say other things of one."""
+    told: Said = {"query": [asked["query"] for asked in recipe["questions"]], "route": "records"}
+    for asked in recipe["questions"]:
+        for key in ("bounds", "step", "bins"):
+            if asked[key] is None:
+                continue
+            known = told.setdefault(key, {})
+            (column, *_) = Question.parse(asked["query"]).columns
+            found = [_number(x) for x in asked[key]] if isinstance(asked[key], list) else _number(asked[key])
+            if known.setdefault(column, found) != found:
+                raise UsageError(f"two questions read column {column!r} with other {key}, which no option can say")
+    weights = recipe.get("weights")
+    if weights is not None:
+        told["weights"] = weights if isinstance(weights, str) else [_number(weight) for weight in weights]
+    return {**told, **{key: recipe.get(key) for key in ("protect", "unit", "schema", "epsilon")}}
+
+
 def _data(document: Document) -> Said:
     if not isinstance(document, ReleaseDocument):
         return {}
@@ -77,6 +98,8 @@ def _data(document: Document) -> Said:
 
 def _question(recipe: Mapping[str, Any]) -> Said:
     told = {key: _plain(key, recipe[key]) for key in _QUESTION if _said(recipe, key)}
+    if recipe.get("what") == "statistic":
+        told["route"] = "law"
     bins = told.get("bins")
     if isinstance(bins, list) and all(isinstance(x, str) and not isinstance(_number(x), str) for x in bins):
         raise UsageError("the bins are categories that look like numbers, which no option can say")
@@ -142,7 +165,7 @@ def _said(recipe: Mapping[str, Any], key: str) -> bool:
 
 def _plain(key: str, value: Any) -> Any:
     """Numbers that documents write as exact texts, as numbers where a decimal is exact."""
-    if key not in _NUMBERS:
+    if key not in _NUMBERS or isinstance(value, Mapping):
         return value
     return [_number(item) for item in value] if isinstance(value, list) else _number(value)
 

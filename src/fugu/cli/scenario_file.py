@@ -18,7 +18,7 @@ from typing import Any, final
 
 from fugu.data.schema import Schema
 from fugu.errors import UnknownName, UsageError
-from fugu.numbers.checks import is_real
+from fugu.numbers.checks import is_real, is_texts
 
 Values = Mapping[str, Any]
 SCHEMA = "schema"
@@ -41,6 +41,9 @@ _ALONE = {"train": "training", "property": "property"}
 _PATHS = ("reference", "table", "ledger", "output")
 _OTHER_NAMES = {"name": "data", "total": "budget"}
 """Keys that are called otherwise than their option."""
+_CONDITIONS = "protect"
+_BY_COLUMN = ("bounds", "step", "bins")
+"""Keys that may say something of each column."""
 _PRIVATE = ("release", "train")
 """Commands whose TABLE is the private one; of the others it is the reference."""
 
@@ -74,7 +77,7 @@ class ScenarioFile:
                     homes = [name for name, keys in SECTIONS.items() if key in keys]
                     if homes:
                         raise UsageError(f"{key!r} of {place.name!r} belongs to [{homes[0]}], not to [{section}]")
-                    raise UnknownName(f"key in [{section}] of {place.name!r} that is", key, SECTIONS[section])
+                    raise UnknownName(f"key in [{section}] of {place.name!r} called", key, SECTIONS[section])
         if SCHEMA in found:
             Schema.load(place)  # checked now
         return ScenarioFile(place, found)
@@ -116,8 +119,8 @@ class ScenarioFile:
 def as_text(key: str, value: object) -> str:
     """The text of an option: numbers as they are written, lists with commas, pairs with colons, a table as JSON.
 
-    >>> as_text("bounds", [0, 400.5]), as_text("pairs", [["F", "M"], ["F", "X"]])
-    ('0,400.5', 'F:M,F:X')
+    >>> as_text("bounds", [0, 400.5]), as_text("pairs", [["F", "M"], ["F", "X"]]), as_text("bounds", {"age": [0, 110]})
+    ('0,400.5', 'F:M,F:X', 'age:0:110')
     """
     if isinstance(value, str):
         return value
@@ -126,17 +129,30 @@ def as_text(key: str, value: object) -> str:
     if is_real(value):
         return repr(value)
     if isinstance(value, list) and value:
-        items = [":".join(_item(part) for part in item) if isinstance(item, list) else _item(item) for item in value]
-        return ", ".join(items) if key == "query" else ",".join(items)
-    if isinstance(value, dict) and key == "protect":
-        return json.dumps(value, default=str, ensure_ascii=False)
+        return _listed(key, value)
+    if isinstance(value, dict) and value and key in (_CONDITIONS, *_BY_COLUMN):
+        return _tabled(key, value)
     raise UsageError("a text, a number, a truth value or a list of them is expected")
+
+
+def _listed(key: str, value: list[Any]) -> str:
+    if key == "query" and is_texts(value):
+        return ", ".join(value)
+    return ",".join(":".join(map(_item, item)) if isinstance(item, list) else _item(item) for item in value)
+
+
+def _tabled(key: str, value: dict[str, Any]) -> str:
+    """Conditions by secret, as JSON; numbers by column, as "age:0:110,chol:100:400"."""
+    if key == _CONDITIONS:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    parts = ((name, *(x if isinstance(x, list) else [x])) for name, x in value.items())
+    return ",".join(":".join(map(_item, part)) for part in parts)
 
 
 def _item(value: object) -> str:
     text = as_text("", value)
-    if isinstance(value, list) or set(text) & {",", "\n"}:
-        raise UsageError(f"an item of a list cannot have a comma in it: {text[:40]!r}; give one text in its place")
+    if isinstance(value, list) or set(text) & {",", ":", "\n"}:
+        raise UsageError(f"a part of a list cannot have a comma or a colon in it: {text[:40]!r}")
     return text
 
 
@@ -145,4 +161,4 @@ def _refuse_key(place: Path, name: str, value: object) -> None:
     homes = [section for section, keys in SECTIONS.items() if name in keys and section not in _ALONE.values()]
     if homes and not isinstance(value, dict):
         raise UsageError(f"{name!r} of {place.name!r} stands outside a section; put it under [{homes[0]}]")
-    raise UnknownName(f"section of {place.name!r} that is", name, (*SECTIONS, SCHEMA))
+    raise UnknownName(f"section of {place.name!r} called", name, (*SECTIONS, SCHEMA))

@@ -155,7 +155,10 @@ def _(cell: np.datetime64 | np.timedelta64 | timedelta) -> str:  # numpy counts 
 
 @text_of.register
 def _(cell: date | time) -> str:
-    return cell.isoformat()
+    try:
+        return cell.isoformat()
+    except Exception:  # a zone is an object of somebody else's
+        return OTHER
 
 
 @text_of.register

@@ -129,7 +129,8 @@ def written(origin: date, step: Fraction, low: float, days: NDArray[Any]) -> NDA
     start = ((origin - EPOCH).days + int(low)) * DAY
     with np.errstate(over="ignore"):
         places = np.floor((days[known] - low) * DAY / width + 0.5)
-    bounded = np.clip(places, (_FIRST - start) // width + 1, (_LAST - start) // width).astype(np.int64)
+    first, last = -((start - _FIRST) // width), (_LAST - start) // width
+    bounded = np.clip(places, first, last).astype(np.int64)
     moments = (start + bounded * width).astype("datetime64[s]")
     unit: Any = "s" if width % DAY else "D"
     texts = np.full(days.shape, "", dtype="U19" if unit == "s" else "U10")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, distinct
-from fugu.errors import BadTable
+from fugu.errors import BadTable, MissingExtra
 from fugu.numbers.checks import is_iterable
 
 T = TypeVar("T")
@@ -98,6 +98,9 @@ def _from_series(name: str, series: nw.Series[Any]) -> Raw:
         return _from_cells(series.to_list(), lettered)
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
+    except ImportError as error:  # of the whole column, whatever its cells
+        needed = (error.name or "").split(".")[0] or "another package"
+        raise MissingExtra(f"column {name!r} is read with {needed}, which is not installed") from None
     except BaseException:  # an engine that cannot hand over one of its cells, and may quote it: the others it can
         return _from_cells(_each(series, len(series)), lettered)
 

@@ -14,11 +14,11 @@ from fractions import Fraction
 from fugu.errors import NotProvable
 from fugu.guarantee.kinds import Approx
 from fugu.guarantee.numbers import exact, outward
+from fugu.loss.cells.threshold import as_meant, hockey_stick, largest, worth
 from fugu.numbers.exact import Real
 from fugu.priors.record_laws import RecordLaw
 from fugu.translation.records.renyi import divergence
 from fugu.translation.records.screen import limit, settled
-from fugu.translation.records.threshold import as_meant, hockey_stick, largest, worth
 
 Laws = Iterable[RecordLaw]
 _LARGEST = 74.0

@@ -20,15 +20,13 @@ from fugu.translation.records.paths import Plan, plan_of
 from fugu.translation.records.problem import Ints, Problem
 from fugu.visible import Json
 
-MOST = 25_000
+MOST = 40_000
 """States of the largest problem for which a plan is sought."""
 _EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
 _WIDE = 6
 """Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
 _VIOLATED = 1e-12
-_REPAIRS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3)
-"""How much more room is tried where mass went astray."""
 _NOTHING = 1e-16
 _POLISHES = 2
 """Rounds without new edges: the potentials of a solution are a better scale for the next."""
@@ -115,13 +113,20 @@ def _enough(size: int, high: float) -> float:
 
 
 def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float | None) -> Plan:
-    """The plan of a flow; interior points leave a little mass astray, which finds room at a slightly larger epsilon."""
+    """The plan of a flow. Mass that its rounding leaves astray finds room at an epsilon a little above its value: how
+    little is found by halving."""
     best = plan_of(problem, distances, flow, flow.value)
-    for more in () if inside is None else _REPAIRS:
-        if best.value <= flow.value * (1 + more):
+    low = flow.value
+    steps, near = (16, 1e-13) if inside is None else (5, 1e-5)
+    for _ in range(steps):
+        if best.value <= low * (1 + near):
             break
-        plan = plan_of(problem, distances, flow, flow.value * (1 + more))
-        best = plan if plan.value < best.value else best
+        middle = (low + best.value) / 2
+        plan = plan_of(problem, distances, flow, middle)
+        if plan.value < best.value:
+            best = plan
+        if plan.value > middle * (1 + near):
+            low = middle
     return best
 
 
