@@ -18,39 +18,8 @@ FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(
     not FOLDER, reason="FUGU_DATA is not set: the real data sets are not part of the project"
 )
-ADULT = [
-    "age",
-    "work",
-    "weight",
-    "education",
-    "years",
-    "marital",
-    "occupation",
-    "relation",
-    "race",
-    "sex",
-    "gain",
-    "loss",
-    "hours",
-    "country",
-    "income",
-]
-HEART = [
-    "age",
-    "sex",
-    "cp",
-    "trestbps",
-    "chol",
-    "fbs",
-    "restecg",
-    "thalach",
-    "exang",
-    "oldpeak",
-    "slope",
-    "ca",
-    "thal",
-    "num",
-]
+ADULT = {3: "education", 5: "marital", 6: "occupation", 8: "race", 9: "sex", 14: "income"}
+HEART = {2: "cp", 6: "restecg", 13: "num"}
 BOUGHT = [  # table, secret, columns, at .5, at 1
     ("adult", "income", "education", 1.3692948901634123, 2.875533109514292),
     ("adult", "income", "sex", 1.7280751273740587, math.inf),
@@ -83,9 +52,9 @@ def table(name):
     if name == "adult":
         lines = gzip.decompress(data("adult", "adult.data.csv.gz").read_bytes()).decode().splitlines()
         rows = [[cell.strip() for cell in line.split(",")] for line in lines if line.count(",") == 14]
-        return dict(zip(ADULT, map(list, zip(*rows, strict=True)), strict=True))
-    lines = data("heart", "processed.cleveland.data").read_text().splitlines()
-    columns = dict(zip(HEART, map(list, zip(*(line.split(",") for line in lines), strict=True)), strict=True))
+        return {name: [row[place] for row in rows] for place, name in ADULT.items()}
+    rows = [line.split(",") for line in data("heart", "processed.cleveland.data").read_text().splitlines()]
+    columns = {name: [row[place] for row in rows] for place, name in HEART.items()}
     return {**columns, "ill": [x != "0" for x in columns["num"]]}
 
 
