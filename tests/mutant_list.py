@@ -53,10 +53,11 @@ SETS, SETS_SUMMED = "loss/test_sets_pure.py", "loss/test_sets_bounds.py"
 SETS_DOORS = "calibration/test_sets_calibration.py"
 BETWEEN, LIMITS = "translation/test_interval_chain.py", "priors/test_interval_limits.py"
 FITTED, INTERVALS = "priors/test_interval_fit.py", "queries/test_interval_releases.py"
-RECORDS, WORTH, GIVEN = (
+RECORDS, WORTH, GIVEN, SCREENED = (
     "priors/test_records.py",
     "translation/test_records_threshold.py",
     "translation/test_records_guarantees.py",
+    "translation/test_records_screen.py",
 )
 FIGURES, LEVERS, SPOKEN = "utility/test_usable_figures.py", "utility/test_usable_levers.py", "cli/test_spoken.py"
 METRIC, METRIC_CHECK = "translation/test_metric_price.py", "translation/test_metric_check.py"
@@ -990,15 +991,20 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("records: a move costs nothing", "weight = ((order - 1) * arb(rho) / order).exp()", "weight = arb(1)"),
     ("records: above rho", "return min(rho, kept)", "return kept"),
     ("records: no root of the order", "total.log() / (order - 1)", "total.log() / order"),
-    ["translation/records/bounds.py", GIVEN],
-    ("records: delta by the last order", "found = max(found, *(hockey_stick(p, q, epsilon) for _, _, p, q in law.pairs()), 0.0)", "found = [hockey_stick(p, q, epsilon) for _, _, p, q in law.pairs()][-1]"),
-    ("records: T of one order", "found = max(found, *(worth(p, q, epsilon0) for _, _, p, q in law.pairs()), 0.0)", "found = [worth(p, q, epsilon0) for _, _, p, q in law.pairs()][0]", f"{EVERY_PRIOR} {RECORDS}"),
-    ("records: the budget of one order", "found = min(found, *(largest(p, q, epsilon) for _, _, p, q in law.pairs()), math.inf)", "found = [largest(p, q, epsilon) for _, _, p, q in law.pairs()][0]", EVERY_PRIOR),
+    ["translation/records/screen.py", SCREENED],
+    ("records: one order of each pair", "done = np.eye(len(secrets), dtype=bool)", "done = np.tri(len(secrets), dtype=bool)"),
+    ("records: a generous limit", "/ math.expm1(epsilon0) * (1 - _SAFE)", "/ math.expm1(epsilon0) * 1.01"),
+    ("records: sticks from below", ".sum(axis=1) + error", ".sum(axis=1) - 1e-6"),
+    ["translation/records/bounds.py", f"{GIVEN} {SCREENED}"],
+    ("records: the last pair", "lambda p, q, x: max(x, worth(p, q, epsilon0))", "lambda p, q, x: worth(p, q, epsilon0)"),
+    ("records: the dearest pair", "lambda p, q, x: min(x, largest(p, q, epsilon))", "lambda p, q, x: largest(p, q, epsilon)"),
+    ("records: a group without a law costs nothing", "        if law.plain:\n            return most\n", "        if law.plain:\n            continue\n", RECORDS),
     ("records: divergence of one order", "found = max(found, *(divergence(p, q, alpha, rho) for _, _, p, q in law.pairs()), 0.0)", "found = [divergence(p, q, alpha, rho) for _, _, p, q in law.pairs()][0]"),
     ("records: delta is not held to what was asked", "if most is None or exact(left) <= exact(most):", "if True:"),
     ["priors/record_counts.py", RECORDS],
     ("records: laws of few rows", "if rows.sum(axis=1).min() < LEAST_ROWS:", NO),
     ("records: missing cells are the first value", "    return codes + 1, len(distinct) + 1", "    return np.maximum(codes, 0), len(distinct) + 1"),
+    ("records: missing cells are zeros", "codes[column.missing] = 0", "pass"),
     ("records: one layer of secrets", "for layer in layers:", "for layer in layers[:1]:"),
     ["priors/records.py", RECORDS],
     ("records: pooled laws alone", "laws += grouped(read, some, secrets, states)", "pass"),
