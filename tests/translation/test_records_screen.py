@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fugu.translation.records.threshold import hockey_stick, largest, worth
 from records_oracle import mp, real, stick
 
 from fugu.priors.record_laws import RecordLaw
 from fugu.translation.records import bounds, screen
-from fugu.translation.records.threshold import hockey_stick, largest, worth
 from hunting import search
 
 
