@@ -14,6 +14,7 @@ import pytest
 from fugu.translation.records.threshold import hockey_stick, largest, worth
 from records_oracle import mp, real, stick
 
+from fugu.loss.cells.threshold import hockey_stick, largest, worth
 from fugu.priors.record_laws import RecordLaw
 from fugu.translation.records import bounds, screen
 from hunting import search
