@@ -14,7 +14,8 @@ from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells.threshold import largest, worth
 from fugu.queries import tables
 from fugu.queries.answering import prepare
-from fugu.queries.consistent import nearest
+from fugu.queries.cell import Cell
+from fugu.queries.consistent import consistent, nearest
 from fugu.queries.grouped import rows_of
 
 EPSILON = Fraction(1, 2)
@@ -234,6 +235,14 @@ def test_the_nearest_counts_are_the_nearest():
                 assert sum((a - b) ** 2 for a, b in zip(point, values, strict=True)) >= best
         cut = [max(v, Fraction(0)) for v in values]  # the stated wrong version: cut off, and scaled or not
         assert sum(cut) == total or cut != found
+
+
+def test_intervals_hold_the_counts_they_are_about():
+    cells = (Cell("", "x", -9.0, -12.0, -6.0, 1.0), Cell("", "y", 12.0, 9.0, 15.0, 1.0))
+    moved = consistent(cells, (("c", ("x", "y")),), {"": 5}, True, True, None)
+    assert [(cell.low, cell.value, cell.high) for cell in moved] == [(0.0, 0.0, 0.0), (5.0, 5.0, 5.0)]
+    loose = consistent(cells, (("c", ("x", "y")),), {"": 5}, True, False, None)
+    assert [(cell.low, cell.value, cell.high) for cell in loose] == [(-12.0, -8.0, -6.0), (9.0, 13.0, 15.0)]
 
 
 def test_answers_that_fit_together():
