@@ -69,7 +69,7 @@ def test_a_table_of_counts_whose_reference_is_thin_uses_no_beliefs(tmp_path):
     assert code == 0 and lines["reference laws"][0] == "not checked" and "no beliefs" in lines["reference laws"][1]
 
 
-@pytest.mark.parametrize("kind", ["column", "mean", "sequence"])
+@pytest.mark.parametrize("kind", ["column", "mean", "sequence", "many"])
 def test_a_reference_that_lacks_a_column_fails_and_is_no_crash(kind, made, tmp_path):
     (tmp_path / "less.csv").write_text("a,b\n1,2\n3,4\n")
     code, lines = lines_of(made, kind, tmp_path / "less.csv")

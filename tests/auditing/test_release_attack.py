@@ -484,9 +484,9 @@ def test_what_does_not_go_through_files_says_why(answered):
 
 
 def test_histograms_go_through_files(answered, monkeypatch):
-    mechanism = answered("histogram(ward)")
+    mechanism = answered("histogram(smoker)")  # which tells the secret: its laws limit nothing
     found = audited(mechanism, draws=20_000, through_files=2000)
-    assert found.clean and 0.1 < found.through_files.epsilon_lower <= 1
+    assert found.clean and 0.02 < found.through_files.epsilon_lower <= 1
     monkeypatch.setattr(TableRoute, "places", lambda self, table: np.repeat(places_of(self, table), 3))
     found = audited(mechanism, draws=20_000, through_files=2000)  # the mutant: a record counts three times
     assert found.through_files.epsilon_lower > 1 and found.refuted

@@ -13,6 +13,7 @@ from fugu import Discrete, Records
 from fugu.errors import BadLaw, BadTable, ColumnNotFound, MissingValues, RepeatedUnit, UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.record_laws import ASSUMPTIONS, KNOWN_GROUPS, RecordLaw
+from hunting import search
 
 
 def table(n=400, seed=0):
@@ -50,6 +51,32 @@ def test_it_counts_the_joint_law_of_the_columns():
         same_laws(law, counted(columns, *names))
     one_by_one = [fugu.translate(Records(columns, "sex", name), 1.0) for name in ("ill", "age")]
     assert fugu.translate(Records(columns, "sex", ["ill", "age", "ward"]), 1.0) > max(one_by_one), "finer says more"
+
+
+def cells_of(rng, n):
+    """A column of any kind: numbers of every dtype, with gaps, far out, infinite, missing; truth values; text."""
+    kind = rng.integers(9)
+    base = rng.integers(0, int(rng.choice([1, 2, 5])) + 1, n)
+    if kind < 4:
+        return (base * int(rng.choice([1, 7, 10**9, 2**40])) + int(rng.choice([0, -3, 2**50, -(2**52)]))).tolist()
+    if kind == 4:
+        return (base > 0).tolist()
+    if kind == 5:
+        return (base + rng.choice([0.0, 0.5, 0.1])).tolist()
+    if kind == 6:
+        return np.where(base > 1, math.inf, base).tolist()
+    if kind == 7:
+        return [None if x == 1 else float(x) for x in base.tolist()]
+    return [f"c{x}" if x else None for x in base.tolist()]
+
+
+@search("laws of records against counting by hand", quick=40)
+def test_every_kind_of_column_is_counted(rng):
+    n = int(rng.integers(60, 140))
+    columns = {"sex": ["F", "M"] * (n // 2), **{name: cells_of(rng, n // 2 * 2) for name in "abc"}}
+    names = ["a", "b", "c"][: int(rng.integers(1, 4))]
+    (law,) = Records(columns, "sex", names).laws()
+    same_laws(law, counted(columns, *names))
 
 
 def test_a_missing_cell_is_a_value_of_its_own():

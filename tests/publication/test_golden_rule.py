@@ -33,7 +33,7 @@ def rule(seed, folder, edits=6):
     rng = random.Random(seed)
     prepared(folder, seed)
     kind = KINDS[seed % len(KINDS)]
-    own = kind != "model" and rng.random() < 0.25
+    own = kind not in ("model", "many") and rng.random() < 0.25
     more = ("--epsilon", str(rng.choice((0.3, 1, 2.5)))) if kind != "model" else ()
     out = released(folder, kind, *more, **({"source": ("--public-prior",)} if own else {}))
     code, said = command("verify", out.parent, "--data", folder / "today.csv")

@@ -63,6 +63,12 @@ def test_what_is_no_proof_proves_nothing(proof):
         check(STATES, P, Q, CHARGES, proof)
 
 
+@pytest.mark.parametrize(("states", "p"), [({"a": STATES["a"]}, P), (STATES, P[:4]), (STATES, -P), (STATES, P / 10)])
+def test_laws_from_outside_that_are_none_prove_nothing(states, p):
+    with pytest.raises(CertificateError, match="prove nothing"):
+        check(states, p, Q, CHARGES, {"how": "sum"})
+
+
 def test_a_ratio_that_turns_is_not_monotone():
     """Along v the ratio p/q falls and rises again: the closed form would say less than the truth."""
     states, p, q, line = {"v": np.arange(5)}, np.array([4, 1, 4, 1, 4]), np.array([1, 4, 1, 4, 1]), [Line("v", F(1), 4)]

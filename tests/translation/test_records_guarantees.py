@@ -19,8 +19,9 @@ from records_oracle import hockey
 import fugu
 from fugu import Approx, Charge, Ledger, PerEntryDP, Pure, Records, Renyi, RenyiCurve
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable
+from fugu.loss.cells.ratios import Ratios
 from fugu.translation.records.bounds import renyi, share
-from fugu.translation.records.renyi import divergence
+from fugu.translation.records.renyi import balanced, divergence
 from hunting import search
 
 VECTORS = json.loads((Path(__file__).parent / "records_vectors.json").read_text(encoding="utf-8"))
@@ -129,6 +130,15 @@ def test_the_plan_of_a_binary_law_in_both_orders(alpha, rho, forth, back):
     assert divergence(p, q, Fraction(alpha), rho) == pytest.approx(forth, abs=6e-9)
     assert divergence(q, p, Fraction(alpha), rho) == pytest.approx(back, abs=6e-9)
     assert fugu.translate(TILTED, Renyi(alpha, rho)).epsilon == pytest.approx(back, abs=6e-9)
+
+
+def test_a_plan_that_brings_less_than_it_takes_proves_nothing():
+    """(7, 3) / 10 against (4, 6) / 10: cut at 1.3, .18 is taken; .6 l - .3 fills up to l, at e^(1/2)."""
+    ratios = Ratios(counts(7, 3), counts(4, 6))
+    needed = (0.3 + 0.18 * math.exp(0.5)) / 0.6
+    for low, enough in ((0.5, False), (0.81, False), (needed * 0.999, False), (needed * 1.001, True), (1.2, True)):
+        assert balanced(ratios, low, 1.3, Fraction(2), 1.0) is enough
+    assert 0.6 * 0.81 - 0.3 > 0.18, "what comes in costs more than it weighs"
 
 
 def test_a_plan_is_the_best_of_its_kind():

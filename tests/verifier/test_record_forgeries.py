@@ -11,10 +11,11 @@ import pytest
 import fugu
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
+from fugu.queries.noised import OUTSIDE, Noised
 from fugu.queries.session_certificate import certificate_of
 from fugu.second import prove_again
 from fugu.verifier.verify import read
-from record_documents import AGE, JOB, body_of, certificate, parsed, sealed, state
+from record_documents import AGE, JOB, body_of, certificate, parsed, questions, sealed, state
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +219,17 @@ def test_other_releases_of_the_ledger_are_part_of_the_promise(body):
     assert failing(body) and second(body) == "fails"
 
 
+def test_the_word_of_others_is_not_taken_for_proved():
+    """A mechanism from outside is charged its epsilon, and the document cannot show that it is that private."""
+    means, tables = questions()
+    own = {group: (2 * rates[0],) for group, rates in tables.rates.items()}
+    found = certificate_of(state((means, Noised("a library's table", OUTSIDE, "ward", (JOB,), OUTSIDE, own))))
+    verdict = fugu.verify(found)
+    assert not verdict.holds and verdict.checks[-1][1] == "not checked" and "as was said" in verdict.reason
+    assert verdict.epsilon == fugu.verify(certificate()).epsilon
+    assert prove_again(found.body).outcome == "not checked"
+
+
 def test_the_order_of_questions_and_proofs_is_irrelevant(body):
     body["questions"].reverse()
     random.Random(1).shuffle(body["proofs"])
@@ -235,6 +247,18 @@ def test_a_column_that_the_reference_lacks_costs_its_epsilon():
     assert "charges" in failing(body)
 
 
+def test_plain_records_cost_the_sum_of_their_epsilons(body):
+    """Every type plain: no law is used, and what is spent is what the questions cost by themselves."""
+    for kind in body["types"]:
+        kind["plain"] = True
+    assert failing(body) and second(body) == "fails"
+    body["budget"]["epsilon"] = body["any belief"]
+    body["spent"] = body["any belief"]
+    body["laws"], body["proofs"] = [], []
+    verdict = fugu.verify(parsed(body))
+    assert verdict.holds and verdict.epsilon == 1.75 and second(body) == "holds"
+
+
 def test_types_that_do_not_cover_a_group_are_refused(body):
     del body["types"][0]
     assert failing(body) == ["records"]
@@ -246,7 +270,7 @@ def test_hostile_content_never_crashes(body):
     """Every part replaced by what it is not: refused as a certificate, or judged; never another error."""
     odd = [None, True, -1, 1.5, "x", [], {}, [[]], [None], {"a": 1}, 10**30, "1/0", "1e999999999"]
     rng, paths = random.Random(5), list(places(body, ()))
-    for path in rng.sample(paths, 50):
+    for path in rng.sample(paths, 25):
         for value in rng.sample(odd, 2):
             forged = copy.deepcopy(body)
             inside = forged

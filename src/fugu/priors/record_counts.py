@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from fugu.data import Column, Table
 from fugu.data.secrets import Secrets
 from fugu.errors import BadTable
-from fugu.priors.record_laws import LEAST_ROWS, Counts, RecordLaw
+from fugu.laws.cells import Counts
+from fugu.priors.record_laws import LEAST_ROWS, RecordLaw
 
 EVERY = "every record"
 _SPARSE = 4
 _MOST_CELLS = 1 << 27
+_EXACT = 2.0**52
+_FEW = 1 << 16
 
 
 def places(table: Table, columns: Sequence[str]) -> tuple[Counts, int]:
@@ -23,9 +26,23 @@ def places(table: Table, columns: Sequence[str]) -> tuple[Counts, int]:
     Their order is that of the cells, so that the order of the rows does not matter."""
     total, size = np.zeros(len(table), dtype=np.int64), 1
     for name in columns:
-        codes, distinct = table.exact(name).codes(strict=False)
-        total, size = _ranked(total * (len(distinct) + 1) + codes + 1, size * (len(distinct) + 1))
+        codes, many = _coded(table.exact(name))
+        total, size = _ranked(total * many + codes, size * many)
     return total, size
+
+
+def _coded(column: Column) -> tuple[Counts, int]:
+    """A whole number for each cell, 0 where missing, in the order of the cells, and a number above them all."""
+    if column.numeric and len(column):
+        values = column.values.astype(np.int64) if column.values.dtype == bool else column.values
+        low, high = values.min(), values.max()
+        if abs(float(low)) <= _EXACT and float(high) - float(low) <= _SPARSE * len(column):
+            codes = (values - low).astype(np.int64) + 1
+            if values.dtype.kind != "f" or np.array_equal(codes + (low - 1), values):
+                codes[column.missing] = 0
+                return codes, int(high) - int(low) + 2
+    codes, distinct = column.codes(strict=False)
+    return codes + 1, len(distinct) + 1
 
 
 def labels(table: Table, columns: Sequence[str], which: Counts, size: int) -> list[str]:
@@ -45,7 +62,7 @@ def grouped(table: Table, by: Sequence[str], secrets: Secrets, states: Counts) -
     """The laws in each public group, on the states that occur there."""
     which, size = places(table, by)
     named = labels(table, by, which, size)
-    order = np.argsort(which, kind="stable")
+    order = np.argsort(which.astype(np.uint16) if size <= _FEW else which, kind="stable")  # by digits, if they are few
     for group, rows in enumerate(np.split(order, np.cumsum(np.bincount(which, minlength=size))[:-1])):
         own, here = _ranked(states[rows], int(states[rows].max()) + 1)
         yield _law(f"records with {named[group]}", secrets.labels, [layer[rows] for layer in secrets.layers], own, here)

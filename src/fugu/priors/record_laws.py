@@ -13,17 +13,13 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.fixed import Fixed
+from fugu.laws.cells import MOST_ROWS, Counts
 
-Counts = NDArray[np.int64]
-"""A law on k states as whole numbers: p(x) = counts[x] / counts.sum()."""
 LEAST_ROWS = 30
 """A law read off fewer reference rows is not used: the records it speaks of are worth the plain epsilon."""
-MOST_ROWS = 2**53
-"""The numbers of one law sum to less than this, so that sums of them are exact in doubles too."""
 
 INDEPENDENT = (
     "each record is independent of all others, jointly with its secret, under every belief: there is no common unknown "

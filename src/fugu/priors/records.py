@@ -197,7 +197,8 @@ def _whole(secret: str, law: object) -> np.ndarray[tuple[int], np.dtype[np.int64
         raise BadLaw(f"the law given {secret!r} must hold finite numbers") from None
     if min(parts) < 0 or not any(parts) or (any(x.denominator > 1 for x in parts) and sum(parts) != 1):
         raise BadLaw(
-            f"the law given {secret!r} must be whole numbers of at least 0, or probabilities that sum to exactly 1"
+            f"the law given {secret!r} must be whole numbers of at least 0, or probabilities that sum to exactly 1; "
+            "where decimals do not, give Fractions"
         )
     unit = math.lcm(*(x.denominator for x in parts))
     whole = [int(x * unit) for x in parts]

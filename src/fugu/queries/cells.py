@@ -9,9 +9,9 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Schema, Table
+from fugu.data import Schema, Table, private
 from fugu.data.cells import OTHER
-from fugu.data.private import label_of, numbers, places
+from fugu.data.private import label_of
 from fugu.errors import BadTable, UsageError
 
 _MOST = 10_000
@@ -30,8 +30,8 @@ class Axis:
         """The cell of every row, the last one where it is in none."""
         if self.edges is not None:
             inner = np.asarray(self.edges[1:-1], dtype=np.float64)
-            return np.searchsorted(inner, numbers(schema, table, self.column), "right").astype(np.int64)
-        codes = places(schema, table, self.column, self.labels[:-1])
+            return np.searchsorted(inner, private.numbers(schema, table, self.column), "right").astype(np.int64)
+        codes = private.places(schema, table, self.column, self.labels[:-1])
         return np.where(codes < 0, len(self.labels) - 1, codes).astype(np.int64)
 
 

@@ -1,7 +1,7 @@
 """The least noise of a question: the largest epsilon of its own that keeps the session within what it may spend.
 
-The price rises with the question's own epsilon e, and by at most e (marginal cost, theory of records, section 3), so a
-bracketed search finds the largest one. It runs on prices that are proved, so whatever it returns is.
+The price rises with the question's own epsilon e, and by at most e, so a bracketed search finds the largest one. It
+runs on prices that are proved, so whatever it returns is (docs/proofs/metric-charges.md#what-a-new-charge-costs).
 """
 
 from __future__ import annotations

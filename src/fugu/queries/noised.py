@@ -9,8 +9,8 @@
 | outside | whatever is private with epsilon r for each record, from outside | r where the columns differ |
 
 One record that changes moves one count down and one up, so the 2 of histograms is no choice. Neither is that of
-selections: a move across the quantile changes one utility by +1 and another by -1. Proofs: theory of records, section
-3, in docs/proofs/records.md.
+selections: a move across the quantile changes one utility by +1 and another by -1. Proofs:
+docs/proofs/metric-charges.md#charges and docs/proofs/metric-charges.md#sessions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, final
 
 from fugu.errors import CertificateError
@@ -68,6 +69,10 @@ class Noised:
             raise CertificateError("a question without groups has one set of rates, and one with groups names them")
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((self.query, self.by, self.features, tuple(self.rates.items())))
 
     def charges(self, group: str, modelled: Collection[str]) -> tuple[RecordCharge, ...]:
@@ -82,10 +87,11 @@ class Noised:
         """The plain per-record epsilon in this group."""
         return sum((charge.own for charge in self.charges(group, ())), Fraction(0))
 
-    @property
+    @cached_property
     def most(self) -> Fraction:
         """The largest per-record epsilon of all groups."""
-        return max(map(self.own, self.rates), default=Fraction(0))
+        groups = {rates: group for group, rates in self.rates.items()}  # one of each set of rates
+        return max(map(self.own, groups.values()), default=Fraction(0))
 
     def to_json(self) -> Json:
         """The question in JSON types, as ledgers and certificates hold it."""

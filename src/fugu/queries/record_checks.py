@@ -51,6 +51,11 @@ def check_questions(certificate: RecordsCertificate) -> None:
             raise CertificateError(f"the question {asked.query[:80]!r} has features that do not belong together")
 
 
+def on_their_word(certificate: RecordsCertificate) -> bool:
+    """Whether an epsilon in it is somebody's word: of a mechanism from outside, or of another release of the ledger."""
+    return certificate.elsewhere > 0 or any(asked.kind == OUTSIDE for asked in certificate.questions)
+
+
 def check_charges(certificate: RecordsCertificate) -> None:
     """CertificateError unless every stated charge is the one that follows from the noise."""
     known = _modelled(certificate)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import final
 
 import numpy as np
@@ -129,7 +129,7 @@ class TableBelief(Belief):
             epsilon, found = exact(guarantee.epsilon), questions_in(reads)
             public |= {*public_in(reads)}
             if found and sum((q.most for q in found), Fraction(0)) == epsilon and self.knows(found):
-                questions += found * count
+                questions += list(found) * count
             else:
                 apart += epsilon * count
         return Asked(tuple(questions), apart, tuple(sorted(public)))
@@ -168,14 +168,15 @@ class TableBelief(Belief):
         return cls(reading, known, spec, secrets, None, PublicGroups(Schema({}), private, table, secrets))
 
 
-def questions_in(reads: str | None) -> list[Noised]:
+@lru_cache(maxsize=1024)
+def questions_in(reads: str | None) -> tuple[Noised, ...]:
     """The questions that a charge pays for; none if it says nothing, or nothing that fugu wrote."""
     if reads is None:
-        return []
+        return ()
     try:
-        return [Noised.from_json(told) for told in json.loads(reads)["questions"]]
+        return tuple(Noised.from_json(told) for told in json.loads(reads)["questions"])
     except (CertificateError, ValueError, KeyError, TypeError):
-        return []
+        return ()
 
 
 def public_in(reads: str | None) -> list[str]:

@@ -65,7 +65,7 @@ class InMemory(Books):
 
     def find(self, request: str) -> list[Noised] | None:
         charge = self._charged.get(request)
-        return None if charge is None else questions_in(charge.reads)
+        return None if charge is None else list(questions_in(charge.reads))
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         if request not in self._charged:
@@ -110,7 +110,7 @@ class OnDisk(Books):
 
     def find(self, request: str) -> list[Noised] | None:
         charge = self.ledger.charge_of(request)
-        return None if charge is None else questions_in(charge.reads)
+        return None if charge is None else list(questions_in(charge.reads))
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         return self.ledger.spend(request, charge, produce)

@@ -54,7 +54,7 @@ def verdict(gain: float, half: float, measure: str) -> str:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assessment(Shown):
     """Scores of a model on public rows.
 
@@ -69,6 +69,11 @@ class Assessment(Shown):
     auc: float | None
     rows: int
     verdict: str
+
+    def __repr__(self) -> str:
+        area = "" if self.auc is None else f", AUC {self.auc:.3f}"
+        weak = ", NOT clearly better" if self.verdict else ""
+        return f"Assessment({self.measure} {self.score:.3f}{area}, constant guess {self.constant:.3f}{weak})"
 
     def _sheet(self) -> Sheet:
         more = [] if self.auc is None else [("AUC (a constant guess has 0.5)", self.auc)]

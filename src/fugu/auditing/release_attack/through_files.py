@@ -151,7 +151,7 @@ class TableRoute(Route):
             _written(folder / "table.csv", self.column, cells)
             table = self.schema.read(self.schema.open(folder / "table.csv"), [self.column])
             seen = np.bincount(self.places(table), minlength=len(self.labels)).astype(np.float64)
-            drawn = run(mechanism, seen, source).tolist()
+            drawn = run(mechanism, seen, source).reshape(-1).tolist()
             shown = tuple(Cell("", label, x, x, x, 0.0) for label, x in zip(self.labels, drawn, strict=True))
             write_csv(folder / "published.csv", columns_of(shown))
             found[k] = _parsed(folder / "published.csv", "value")

@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from fugu.errors import CertificateError
+from fugu.errors import CertificateError, UsageError
 from fugu.guarantee.numbers import outward
+from fugu.loss.cells.threshold import as_meant, worth
 from fugu.numbers import balls
-from fugu.numbers.exact import as_fraction
 from fugu.translation.records.charges import Line, RecordCharge, States
 from fugu.translation.records.problem import Ints, Problem, unit
-from fugu.translation.records.threshold import worth
 from fugu.visible import Json, brief
 
 _BITS = 128
@@ -46,9 +45,13 @@ def check(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], pro
         p: whole-number counts of the states given s.
         q: the same given t.
         charges: everything that was released.
-        proof: what `price` returned, or anything else: CertificateError if it proves nothing.
+        proof: what `price` returned, or anything else; CertificateError if it, or what stands above, proves nothing.
     """
-    return checked(Problem.of(states, p, q, charges), proof)
+    try:
+        problem = Problem.of(states, p, q, charges)
+    except UsageError as error:
+        raise CertificateError(f"laws or charges that prove nothing: {error}") from None
+    return checked(problem, proof)
 
 
 def checked(problem: Problem, proof: Json) -> float:
@@ -64,8 +67,8 @@ def checked(problem: Problem, proof: Json) -> float:
 
 
 def said(x: Fraction) -> float:
-    """The float nearest to x if it means a number at or above x (0.3 means 3/10), else the next that does."""
-    return nearest if math.isfinite(nearest := float(x)) and as_fraction(nearest) >= x else outward(x)
+    """The float that means x (0.3 means 3/10), if there is one; else one at or above x, as it is and as it is meant."""
+    return as_meant(x, outward(x))
 
 
 def _sum(_: Problem, __: Json) -> float:

@@ -9,6 +9,7 @@ with 1e-10 says anything at all where Lam is large.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +21,8 @@ from fugu.translation.records.problem import Ints, Problem
 
 _STEEPEST = 25.0
 """Exponents beyond this are cut: nothing flows there, and the next potentials know better."""
-_SURE = 1e-11
-"""Duals below this are rounding."""
+_SURE = -25.0
+"""Duals whose logarithm is that far below the largest are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +54,23 @@ def solve(
         h: potentials near the logarithm of the best g.
         inside: None for the simplex method; else interior points without crossover up to this relative gap.
     """
-    n, edges = problem.size, np.arange(i.size)
-    weight = np.exp(np.clip(h - h.max(), -600.0, 0.0))
-    p, q = problem.p / problem.p.sum() * weight, problem.q / problem.q.sum() * weight
-    unit = n / max(float(q.sum()), 1e-290)
-    grown = np.exp(np.minimum(distances.between(i, j) + h[j] - h[i], _STEEPEST))
-    everywhere = np.arange(n)
+    n, edges, everywhere = problem.size, np.arange(i.size), np.arange(problem.size)
+    log_p, log_q = (np.log(np.maximum(law, 1e-300) / law.sum()) + h for law in (problem.p, problem.q))
+    log_p, log_q = (part - np.logaddexp.reduce(log_q) for part in (log_p, log_q))
+    about = min(max(float(np.logaddexp.reduce(log_p)), 0.0), 600.0)  # log E is at least this, and E is measured in it
+    log_q += about
+    scale = np.logaddexp(log_p, log_q)  # of the rows; a flow is measured by the smaller of its two ends
+    small = np.minimum(scale[i], scale[j])
+    grown = np.minimum(distances.between(i, j) + h[j] - h[i], _STEEPEST)
     entries = [
-        (i, edges, np.ones(i.size)),
-        (j, edges, -grown),
-        (everywhere, np.full(n, i.size), q * unit),
+        (i, edges, np.exp(small - scale[i])),
+        (j, edges, -np.exp(grown + small - scale[j])),
+        (everywhere, np.full(n, i.size), np.exp(log_q - scale)),
     ]
     program = Program(
         np.append(np.zeros(i.size), 1.0),
         Matrix.of(entries, n, i.size + 1),
-        p * unit,
+        np.exp(log_p - scale),
         np.full(n, INFINITE),
         np.zeros(i.size + 1),
         np.full(i.size + 1, INFINITE),
@@ -85,11 +88,12 @@ def solve(
     x, y = np.array(solution.col_value), np.array(solution.row_dual)
     if x.size != i.size + 1 or y.size != n or not (np.isfinite(x).all() and np.isfinite(y).all()) or not x[-1] > 0:
         return None
-    known = y > _SURE * max(float(y.max()), 1e-300)
-    if not known.any():
+    with np.errstate(divide="ignore"):
+        dual = np.log(np.maximum(y, 0.0)) - scale
+    known = dual > dual.max() + _SURE
+    if not np.isfinite(dual.max()):
         return None
-    dual = np.full(n, np.inf)
-    dual[known] = np.log(y[known]) + h[known]
+    dual = np.where(known, dual + h, np.inf)
     closed = distances.closure(dual)
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
-    return Flow(i, j, np.maximum(x[:-1], 0.0) / (weight[i] * unit), float(x[-1]), dual, closed)
+    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)

@@ -9,6 +9,7 @@ potentials of fewer, on coarser lines; large distances start from those of half 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,15 +21,13 @@ from fugu.translation.records.paths import Plan, plan_of
 from fugu.translation.records.problem import Ints, Problem
 from fugu.visible import Json
 
-MOST = 25_000
+MOST = 40_000
 """States of the largest problem for which a plan is sought."""
 _EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
 _WIDE = 6
 """Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
 _VIOLATED = 1e-12
-_REPAIRS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3)
-"""How much more room is tried where mass went astray."""
 _NOTHING = 1e-16
 _POLISHES = 2
 """Rounds without new edges: the potentials of a solution are a better scale for the next."""
@@ -36,12 +35,22 @@ _POLISHES = 2
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A plan, the potentials h = log g, the bound from below that g gives, and the edges of the graph."""
+    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, the widest Lam."""
 
     plan: Plan | None
     lower: float
     h: Floats
     edges: tuple[Ints, Ints]
+    widest: float
+
+    @property
+    def high(self) -> float:
+        """What the plan proves, in doubles; infinite without one."""
+        return math.inf if self.plan is None else float(np.log(self.plan.value))
+
+    def within(self, gap: float) -> bool:
+        """Whether the two bounds are that close."""
+        return self.high - self.lower <= gap
 
 
 def proof_of(plan: Plan, digits: int = 15) -> Json:
@@ -58,8 +67,10 @@ def proof_of(plan: Plan, digits: int = 15) -> Json:
 
 def lower_bound(problem: Problem, h: Floats) -> float:
     """log p.g / q.g for g = e^h: no price is below it if h is Lipschitz."""
-    g = np.exp(h - h.max())
-    return float(np.log(problem.p @ g) - np.log(problem.q @ g) - np.log(problem.p.sum()) + np.log(problem.q.sum()))
+    above, below = (
+        float(np.logaddexp.reduce(np.log(law[law > 0] / law.sum()) + h[law > 0])) for law in (problem.p, problem.q)
+    )
+    return above - below
 
 
 def find(problem: Problem, before: Found | None = None, gap: float | None = None) -> Found:
@@ -68,17 +79,25 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
     Parameters:
         problem: the laws and the charges.
         before: what was found for other charges on the same states.
-        gap: between the bounds at which to stop; about 1e-12 for few states and 0.4 % for many if not said.
+        gap: between the bounds at which to stop; about 1e-12 for few states and 2 % for many if not said.
     """
     distances, n = Distances(problem), problem.size
+    if before is None or float(problem.widest) > max(_WIDE, 2 * before.widest):
+        return _rounds(problem, distances, *_start(problem, distances), gap)
+    found = _rounds(problem, distances, distances.closure(before.h), before.edges, gap)
+    if n <= FEW and not found.within(_enough(n, found.high) if gap is None else gap):
+        again = _rounds(problem, distances, *_start(problem, distances), gap)
+        return again if again.high < found.high else found
+    return found
+
+
+def _rounds(problem: Problem, distances: Distances, h: Floats, edges: tuple[Ints, Ints], gap: float | None) -> Found:
+    """Solve, add the edges that the duals ask for, scale anew."""
+    n, widest = problem.size, float(problem.widest)
     inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
-    if before is not None:
-        h, edges = distances.closure(before.h), before.edges
-    else:
-        h, edges = _start(problem, distances)
-    best = Found(None, lower_bound(problem, h), h, edges)
+    best = Found(None, lower_bound(problem, h), h, edges, widest)
     if best.lower < 0:
-        best = Found(None, 0.0, np.zeros(n), edges)
+        best = Found(None, 0.0, np.zeros(n), edges, widest)
     again = 0
     for _ in range(12 if n <= FEW else 3):
         flow = solve(problem, distances, *edges, h, inside=inside)
@@ -87,9 +106,8 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
         plan = _best_plan(problem, distances, flow, inside)
         h, low = _sharper(problem, distances, flow)
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
-        best = Found(plan, max(low, best.lower), h if low >= best.lower else best.h, edges)
-        high = float(np.log(plan.value))
-        if high - best.lower <= (gap if gap is not None else _enough(n, high)):
+        best = Found(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
+        if best.within(_enough(n, best.high) if gap is None else gap):
             break
         i, j, slack = distances.steepest(flow.dual)
         asked = slack < -_VIOLATED
@@ -97,7 +115,7 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
         if again > _POLISHES:
             break
         edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
-    return Found(best.plan, best.lower, best.h, edges)
+    return replace(best, edges=edges)
 
 
 def _sharper(problem: Problem, distances: Distances, flow: Flow) -> tuple[Floats, float]:
@@ -115,13 +133,20 @@ def _enough(size: int, high: float) -> float:
 
 
 def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float | None) -> Plan:
-    """The plan of a flow; interior points leave a little mass astray, which finds room at a slightly larger epsilon."""
+    """The plan of a flow. Mass that its rounding leaves astray finds room at an epsilon a little above its value: how
+    little is found by halving."""
     best = plan_of(problem, distances, flow, flow.value)
-    for more in () if inside is None else _REPAIRS:
-        if best.value <= flow.value * (1 + more):
+    low = flow.value
+    steps, near = (16, 1e-13) if inside is None else (5, 1e-5)
+    for _ in range(steps):
+        if best.value <= low * (1 + near):
             break
-        plan = plan_of(problem, distances, flow, flow.value * (1 + more))
-        best = plan if plan.value < best.value else best
+        middle = (low + best.value) / 2
+        plan = plan_of(problem, distances, flow, middle)
+        if plan.value < best.value:
+            best = plan
+        if plan.value > middle * (1 + near):
+            low = middle
     return best
 
 

@@ -19,10 +19,10 @@ from fractions import Fraction
 
 from flint import arb
 
+from fugu.laws.cells import Counts
+from fugu.loss.cells.ratios import Ratios
 from fugu.numbers import balls
 from fugu.numbers.exact import meant_up
-from fugu.priors.record_laws import Counts
-from fugu.translation.records.ratios import Ratios
 
 _BITS = 160
 _LARGE = 300.0
@@ -48,7 +48,7 @@ def divergence(p: Counts, q: Counts, alpha: Fraction, rho: float) -> float:
         if rho < _LARGE:
             low = ratios.level(float(alpha), rho) * _FILLED
             high = low * math.exp(rho / float(alpha))
-            if _balanced(ratios, low, high, alpha, rho):
+            if balanced(ratios, low, high, alpha, rho):
                 kept = min(kept, _value(ratios, low, high, alpha))
         return min(rho, kept)
 
@@ -65,8 +65,10 @@ def _value(ratios: Ratios, low: float, high: float | None, alpha: Fraction) -> f
     return max(0.0, meant_up(balls.upper(total.log() / (order - 1))))
 
 
-def _balanced(ratios: Ratios, low: float, high: float, alpha: Fraction, rho: float) -> bool:
-    """Whether what is brought covers what is taken: w sum (p - high q)+ <= sum (low q - p)+."""
+def balanced(ratios: Ratios, low: float, high: float, alpha: Fraction, rho: float) -> bool:
+    """Whether the plan that cuts p / q at `high` and fills it up to `low` brings all that it takes, proved.
+
+    w sum (p - high q)+ <= sum (low q - p)+, with w = e^((alpha - 1) rho / alpha)."""
     order = balls.of(alpha)
     weight = ((order - 1) * arb(rho) / order).exp()
     taken, _ = ratios.stick(arb(high) - 1)

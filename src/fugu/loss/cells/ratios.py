@@ -14,14 +14,13 @@ from flint import arb, fmpq, fmpz
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
-from fugu.priors.record_laws import MOST_ROWS, Counts
+from fugu.laws.cells import MOST_ROWS, Counts
 
 Mask = NDArray[np.bool_]
 BEYOND = 2.0**120
 """Above every finite ratio of two laws of numbers below 2^53."""
 _MARGIN = 2.0**-49
 """Sixteen roundings: more than the quotient, the threshold and its conversion to a double make together."""
-_SMALL = 2**31
 
 
 @final
@@ -128,12 +127,11 @@ class Ratios:
         return found * fmpq(int(self._sums[1]), int(self._sums[0]))
 
     def _alike(self, places: NDArray[np.intp]) -> Mask:
-        """Which of the states have exactly the ratio of the first of them."""
+        """Which of the states, all within the margin of one ratio, have exactly the ratio of the first of them.
+
+        The products p q' and q p' differ by less than 2^-47 times 2^106, so they are equal iff they are modulo 2^64."""
         p, q = self._p[places].astype(np.int64), self._q[places].astype(np.int64)
-        if max(p.max(), q.max()) < _SMALL:
-            return np.asarray(p * q[0] == q * p[0])
-        wide = p.astype(object), q.astype(object)
-        return np.asarray(wide[0] * wide[1][0] == wide[1] * wide[0][0], dtype=bool)
+        return np.asarray(p * q[0] == q * p[0])
 
     def _beyond(self, place: int, excess: arb) -> arb:
         """p(x) / q(x) - c for one state with q(x) > 0, so near to c that doubles cannot tell."""
