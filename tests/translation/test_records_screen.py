@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fugu.translation.records.threshold import hockey_stick, largest, worth
 from records_oracle import mp, real, stick
 
 from fugu.loss.cells.threshold import hockey_stick, largest, worth
