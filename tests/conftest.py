@@ -53,6 +53,9 @@ _AT_LENGTH = (
     "test_chain_start.py::test_a_patient_who_may_die_is_protected_while_alive",
     "test_property_shares.py::test_every_two_shares_within_the_tolerance_are_hidden_and_one_",
     "test_training_privacy_attack.py::test_the_loop_of_the_estimators_itself",
+    "test_metric_large.py::test_three_hundred_states_against_a_program_over_all_pairs",
+    "test_metric_large.py::test_thirteen_thousand_states",
+    "test_metric_large.py::test_the_largest_rate_on_many_states",
     "examples/training.py]",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""

@@ -86,7 +86,9 @@ class Distances:
             rows = everywhere[taken]
             inside = np.arange(rows.size)
             block[inside, rows] = np.inf
-            if near:
+            if near == 1:
+                pairs.append((rows, block.argmin(axis=1)))
+            elif near:
                 closest = np.argpartition(block, near - 1, axis=1)[:, :near]
                 pairs.append((np.repeat(rows, near), closest.ravel()))
             for code, line in zip(self.codes, self.line, strict=True):

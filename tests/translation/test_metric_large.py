@@ -1,0 +1,86 @@
+"""Prices on many states: proved, near a bound from below, and quick enough; the longest runs are shown at length."""
+
+from __future__ import annotations
+
+import json
+import time
+from fractions import Fraction
+
+import metric_oracle
+import numpy as np
+import pytest
+
+from fugu.translation.records.charges import Cells, Line
+from fugu.translation.records.checking import check
+from fugu.translation.records.distances import Distances
+from fugu.translation.records.plan import find, lower_bound, proof_of
+from fugu.translation.records.price import Pricer, price
+from fugu.translation.records.problem import Problem
+
+F = Fraction
+
+
+def people(rows, seed=0):
+    """Education, weekly hours and age, each depending on the others and on a secret bit."""
+    rng = np.random.default_rng(seed)
+    bit = rng.integers(0, 2, rows)
+    education = np.clip(rng.normal(8 + 0.5 * bit, 3, rows), 0, 15).astype(int)
+    age = np.clip(rng.gamma(6, 6, rows) + 15 + 2 * bit + 0.3 * education, 17, 90).astype(int)
+    hours = np.clip(rng.normal(38 + 5 * bit + 0.4 * education, 11, rows), 1, 99).astype(int)
+    hours = np.where(rng.random(rows) < 0.35, 40, hours)
+    distinct, where = np.unique(np.stack([education, hours, age]), axis=1, return_inverse=True)
+    p, q = (np.bincount(where.ravel()[bit == side], minlength=distinct.shape[1]) for side in (0, 1))
+    return dict(zip(("education", "hours", "age"), distinct, strict=True)), p, q
+
+
+def charges(share=F(1)):
+    return [Cells(("education",), share), Line("hours", share / 100, 100), Line("age", share / 75, 75)]
+
+
+def compared(states, p, q, asked, within):
+    """A plan, checked from its text, and a Lipschitz function that shows how far it is from the best."""
+    problem = Problem.of(states, p, q, asked)
+    found, distances = find(problem), Distances(problem)
+    proof = json.loads(json.dumps(proof_of(found.plan, 7)))
+    epsilon = check(states, p, q, asked, proof)
+    assert np.all(distances.closure(found.h) >= found.h - 1e-9)  # Lipschitz: it bounds every price from below
+    low = lower_bound(problem, distances.closure(found.h))
+    assert low <= epsilon <= low * (1 + within)
+    return epsilon, proof
+
+
+def test_interior_points_and_coarser_lines():
+    """Enough states for both: within a thousandth of the best, where the scalar bound is several times as large."""
+    states, p, q = people(1850)
+    assert p.size > 1500
+    epsilon, _ = compared(states, p, q, charges(), 2e-3)
+    assert price(states, p, q, charges(), effort="quick").epsilon > 3 * epsilon
+
+
+def test_three_hundred_states_against_a_program_over_all_pairs():
+    states, p, q = people(320, seed=3)
+    for share in (F(1, 2), F(2)):
+        truth = metric_oracle.by_program(metric_oracle.distances(states, charges(share)), p, q)
+        began = time.process_time()
+        found = price(states, p, q, charges(share))
+        assert time.process_time() - began < 2
+        assert truth - 1e-12 <= found.epsilon <= truth + 1e-9
+
+
+def test_thirteen_thousand_states():
+    states, p, q = people(27_000)
+    assert p.size > 12_500
+    began = time.process_time()
+    _, proof = compared(states, p, q, charges(), 0.02)
+    assert time.process_time() - began < 60  # about 20 on a core of its own
+    assert len(proof["plan"]) < 6 * p.size
+
+
+def test_the_largest_rate_on_many_states():
+    states, p, q = people(10_000, seed=1)
+    assert p.size > 4000
+    before, target = charges()[:2], F(1, 4)
+    rate = Pricer(states, p, q).largest(before, lambda r: Line("age", r, 75), target, F(16, 75))
+    assert 0 < rate < F(16, 75)
+    at = price(states, p, q, [*before, Line("age", rate, 75)])
+    assert at.epsilon == pytest.approx(0.25, rel=0.02)
