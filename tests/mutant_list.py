@@ -1009,8 +1009,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("records: laws of few rows", "if rows.sum(axis=1).min() < LEAST_ROWS:", NO),
     ("records: missing cells are the first value", "    return codes + 1, len(distinct) + 1", "    return np.maximum(codes, 0), len(distinct) + 1"),
     ("records: missing cells are zeros", "codes[column.missing] = 0", "pass"),
-    ("records: missing cells are zeros", "codes[column.missing] = 0", "pass"),
-    ("records: missing cells are the first value", "    return codes + 1, len(distinct) + 1", "    return np.maximum(codes, 0), len(distinct) + 1"),
     ("records: one layer of secrets", "for layer in layers:", "for layer in layers[:1]:"),
     ["priors/records.py", RECORDS],
     ("records: pooled laws alone", "laws += grouped(read, some, secrets, states)", "pass"),
