@@ -1360,6 +1360,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("release ignores a key", '                elif command == "release" and key != "error":', "                elif False:"),
     ["cli/scenario_option.py", SCENARIO_FILES],
     ("overriding in silence", 'source.name == "COMMANDLINE":', 'source.name == "NEVER":'),
+    ("letter by letter", "found |= {name: [found[name]] for name in several & set(found)}", "pass"),
     ("both publish and query", "if one in found and other not in found and _given(args, other):", NO),
     ["cli/scenario_back.py", BACK],
     ("pairs are forgotten", 'for key in ("protect", "pairs") if', 'for key in ("protect",) if'),
