@@ -39,6 +39,12 @@ def answered():
     return fugu.answer(clinic, "mean(age)", "sex", fugu.Pure(1), reference=last_year, by="ward", bounds=(0, 100))
 
 
+def session_answer():
+    clinic = {"age": [30, 50, 40, 60] * 10, "ward": [SECRET] * 20 + ["b"] * 20}
+    last_year = {"sex": ["F", "M"] * 40, "age": [35, 50, 40, 60] * 20}
+    return fugu.Session(clinic, last_year, "sex", fugu.Pure(1)).mean("age", 0.1, by="ward", bounds=(0, 100), step=50)
+
+
 def additive(epsilon=0.1):
     return fugu.calibrate(student(), fugu.Pure(epsilon))
 
@@ -99,6 +105,7 @@ EXAMPLES = {
     "Usable": lambda: fugu.usable(fugu.calibrate(from_table(), fugu.Pure(0.5)), from_table()),
     "Row": lambda: fugu.compare(student(), fugu.Pure(1)).best,
     "Answer": answered,
+    "SessionAnswer": session_answer,
     "Charge": lambda: fugu.Charge.per_entry(0.1),
     "PerEntryDP": lambda: fugu.PerEntryDP(sorted, epsilon=0.5),
     "PerEntryRelease": lambda: fugu.PerEntryDP(sorted, epsilon=0.5).release([2, 1] * 500),
@@ -126,8 +133,8 @@ EXAMPLES = {
     "NoisySGD": lambda: iterate.NoisySGD(100, [0.5] * 100, 1, 1, noise=[1.0] * 100),
     "WorstCase": iterate.WorstCase,
 }
-NO_VALUES = {"Ledger"}
-"""Public classes that are not values: a ledger is a file."""
+NO_VALUES = {"Ledger", "Session"}
+"""Public classes that are not values: a ledger is a file, and a session spends."""
 SET_BY_OTHERS = {"LinearRegression", "LogisticRegression", "LinearSVC", "DeclaredScaler", "DeclaredOneHotEncoder"}
 """scikit-learn sets the attributes of estimators and transformers."""
 

@@ -9,8 +9,8 @@
 | outside | whatever is private with epsilon r for each record, from outside | r where the columns differ |
 
 One record that changes moves one count down and one up, so the 2 of histograms is no choice. Neither is that of
-selections: a move across the quantile changes one utility by +1 and another by -1. Proofs: theory of records, section
-3, in docs/proofs/records.md.
+selections: a move across the quantile changes one utility by +1 and another by -1. Proofs:
+docs/proofs/metric-charges.md#charges and docs/proofs/metric-charges.md#sessions.
 """
 
 from __future__ import annotations

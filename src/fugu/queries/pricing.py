@@ -2,7 +2,8 @@
 
 For a record of type z the charges of all questions add to Lam_z. For each adversary about z, each two secrets and both
 orders, `price` proves T(p, q; Lam_z), and the session is worth the maximum: transcript by transcript, so questions may
-depend on earlier answers (theory of records, Theorem 5). A type whose laws are not all known costs the sum of epsilons.
+depend on earlier answers. A type whose laws are not all known costs the sum of epsilons. Proofs:
+docs/proofs/metric-charges.md#sessions.
 
 T rises with the charges, so types are priced at the largest charges among them: where one type is charged no less than
 another by every question, its price covers both.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.queries.cell import Cell
 from fugu.queries.statistic import Question
@@ -34,9 +35,9 @@ class SessionAnswer:
 
     @property
     def value(self) -> float:
-        """The one number of the answer; `ValueError` if there are several."""
+        """The one number of the answer; `UsageError` if there are several."""
         if len(self.cells) != 1:
-            raise ValueError(f"the answer has {len(self.cells)} numbers; look at its cells")
+            raise UsageError(f"the answer has {len(self.cells)} numbers; look at its cells")
         return self.cells[0].value
 
     def to_json(self) -> Json:
