@@ -211,6 +211,19 @@ def test_numbers_that_the_ledger_does_not_keep_are_found(released):
     assert code == 4 and found["ledger answers"][0] == "fails"
 
 
+def test_a_raised_budget_is_found_by_the_ledger(released):
+    """The document is whole and holds, for a weaker promise than was agreed on; the ledger knows which."""
+
+    def raised(body, inside):
+        body["budget"]["epsilon"] = inside["budget"]["epsilon"] = "3"
+
+    before = resealed(released / "many.csv", raised)
+    place = beside(released / "many.csv")
+    alone, found = checks(place), checks(place, "--ledger", released / "many.db")
+    place.write_text(before)
+    assert alone[0] == 0 and found[0] == 4 and "another budget" in found[1]["ledger beliefs"][1]
+
+
 def test_an_audit_says_why_not(released):
     code, said = command("audit", released / "many.certificate.json")
     assert code == 2 and "not attackable, because many statistics" in said and "--twice" in said

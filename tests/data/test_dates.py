@@ -143,6 +143,14 @@ def test_bins_and_missing_of_dates_are_dates():
             scenario(publish="visit", **wrong)
 
 
+def test_dates_that_are_named_count_from_the_declared_origin():
+    schema = fugu.Schema({"visit": {"kind": "time", "origin": "2020-01-01"}})
+    edges = ["2020-01-01", "2020-01-11", "2020-02-10"]
+    found = scenario(publish="visit", bins=edges, missing="2020-01-05", schema=schema)
+    assert found.query.edges == (0, 10, 40) and found.query.missing == 4 and found.recipe["bins"] == edges
+    assert schema.fields["visit"].label("2020-01-05") == "4" and schema.fields["visit"].label("soon") is None
+
+
 SPELT = {
     "sex=M": ("sex = M", "sex != M"),
     "sex != M": ("sex = M", "sex != M"),

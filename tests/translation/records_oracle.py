@@ -18,6 +18,7 @@ from fugu.numbers.exact import as_fraction
 
 mp = MPContext()
 mp.dps = 50
+TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 def real(x):
@@ -82,9 +83,18 @@ def best_loss(given_s, given_t, epsilon0):
         shape=(len(pairs), given_s.size),
     )
     s, t = given_s.ravel(), given_t.ravel()
-    found = linprog(-s, A_ub=above, b_ub=np.zeros(len(pairs)), A_eq=t[None, :], b_eq=[1.0], method="highs")
+    found = linprog(-s, A_ub=above, b_ub=np.zeros(len(pairs)), A_eq=t[None, :], b_eq=[1.0], options=TIGHT)
     f = repaired(np.maximum(found.x, 0), given_s.shape, epsilon0)
     return math.log(float(s @ f) / float(t @ f))
+
+
+def attained(given_s, given_t, epsilon0):
+    """The largest loss of randomised response on a set of values of the first record."""
+    best, first = 0.0, np.indices(given_s.shape)[0]
+    for inside in product([False, True], repeat=given_s.shape[0]):
+        f = np.where(np.array(inside)[first], math.exp(epsilon0), 1.0)
+        best = max(best, math.log(float((given_s * f).sum()) / float((given_t * f).sum())))
+    return best
 
 
 def repaired(f, shape, epsilon0):

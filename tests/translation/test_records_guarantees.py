@@ -19,8 +19,8 @@ from records_oracle import hockey
 import fugu
 from fugu import Approx, Charge, Ledger, PerEntryDP, Pure, Records, Renyi, RenyiCurve
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable
+from fugu.loss.cells.ratios import Ratios
 from fugu.translation.records.bounds import renyi, share
-from fugu.translation.records.ratios import Ratios
 from fugu.translation.records.renyi import balanced, divergence
 from hunting import search
 

@@ -247,6 +247,18 @@ def test_a_column_that_the_reference_lacks_costs_its_epsilon():
     assert "charges" in failing(body)
 
 
+def test_plain_records_cost_the_sum_of_their_epsilons(body):
+    """Every type plain: no law is used, and what is spent is what the questions cost by themselves."""
+    for kind in body["types"]:
+        kind["plain"] = True
+    assert failing(body) and second(body) == "fails"
+    body["budget"]["epsilon"] = body["any belief"]
+    body["spent"] = body["any belief"]
+    body["laws"], body["proofs"] = [], []
+    verdict = fugu.verify(parsed(body))
+    assert verdict.holds and verdict.epsilon == 1.75 and second(body) == "holds"
+
+
 def test_types_that_do_not_cover_a_group_are_refused(body):
     del body["types"][0]
     assert failing(body) == ["records"]

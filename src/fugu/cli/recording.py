@@ -11,7 +11,7 @@ from rich.table import Table as Rich
 
 from fugu.cli import options
 from fugu.cli.charging import Account
-from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
+from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
 from fugu.cli.paging import Pages
 from fugu.cli.questions import Asked, questions_of, weights_of
 from fugu.data import Schema
@@ -26,6 +26,7 @@ from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.session_certificate import certificate_of, noised_in
 from fugu.session import Session, SessionAnswer
 from fugu.telling.records import question_told
+from fugu.telling.usefulness import usable_of_records
 from fugu.visible import Json
 
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
@@ -185,12 +186,13 @@ def _figures(certificate: RecordsCertificate) -> Json:
     budget, spent = exact(certificate.budget.epsilon), certificate.spent
     return {
         "spent": float(spent), "left": float(budget - spent), "budget": float(budget),
-        "any_belief": float(certificate.any_belief),
+        "any_belief": float(certificate.any_belief), "usable": usable_of_records(certificate).to_json(),
     }  # fmt: skip
 
 
 def _say(certificate: RecordsCertificate) -> None:
-    """Both promises and what is left."""
+    """How usable the answers are, both promises, and what is left."""
+    out.print(usable_table(usable_of_records(certificate)))
     told = _figures(certificate)
     say(
         f"spent {told['spent']:.6g} of {told['budget']:g}, left {told['left']:.6g}; against any belief under which "

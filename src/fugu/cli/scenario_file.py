@@ -77,7 +77,7 @@ class ScenarioFile:
                     homes = [name for name, keys in SECTIONS.items() if key in keys]
                     if homes:
                         raise UsageError(f"{key!r} of {place.name!r} belongs to [{homes[0]}], not to [{section}]")
-                    raise UnknownName(f"key in [{section}] of {place.name!r} that is", key, SECTIONS[section])
+                    raise UnknownName(f"key in [{section}] of {place.name!r} called", key, SECTIONS[section])
         if SCHEMA in found:
             Schema.load(place)  # checked now
         return ScenarioFile(place, found)
@@ -95,7 +95,7 @@ class ScenarioFile:
                 name = _OTHER_NAMES.get(key, key)
                 if key in ("table", "reference") and (key == "table") == (command in _PRIVATE):
                     name = "table"
-                elif key == "table" or (key == "output" and command == "calibrate"):
+                elif key == "table" or (section == "data" and key == "output" and command != "release"):
                     continue
                 if name in names:
                     taken[name] = self._value(section, key, value)
@@ -161,4 +161,4 @@ def _refuse_key(place: Path, name: str, value: object) -> None:
     homes = [section for section, keys in SECTIONS.items() if name in keys and section not in _ALONE.values()]
     if homes and not isinstance(value, dict):
         raise UsageError(f"{name!r} of {place.name!r} stands outside a section; put it under [{homes[0]}]")
-    raise UnknownName(f"section of {place.name!r} that is", name, (*SECTIONS, SCHEMA))
+    raise UnknownName(f"section of {place.name!r} called", name, (*SECTIONS, SCHEMA))

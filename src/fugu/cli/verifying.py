@@ -16,6 +16,7 @@ from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, warn
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.guarantee import Pure, weaknesses
@@ -160,6 +161,11 @@ def _(document: ReleaseDocument) -> tuple[str, ...]:
 @warnings_of_document.register
 def _(document: SequenceCertificate) -> tuple[str, ...]:
     return weaknesses(Pure(document.asked))
+
+
+@warnings_of_document.register
+def _(document: RecordsCertificate) -> tuple[str, ...]:
+    return weaknesses(document.budget, sum(kind.rows for kind in document.types))
 
 
 @warnings_of_document.register

@@ -22,6 +22,9 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
 
 Counts = NDArray[np.int64]
+"""A law as whole numbers on states or cells."""
+MOST_ROWS = 2**53
+"""The numbers of a law add up to less than this: then sums are exact in doubles, in any order."""
 
 
 class PairLike(Protocol):
@@ -57,7 +60,7 @@ class CellLaw(Described):
         if np.ndim(given) != 1 or len(given) < 2:  # type: ignore[arg-type]
             raise BadLaw("a law of cells has one weight for each of two cells or more")
         read = masses(given, len(given))
-        if read.parts.dtype != np.int64 or read.total.denominator != 1:
+        if read.parts.dtype != np.int64 or read.total.denominator != 1 or read.total >= MOST_ROWS:
             raise BadLaw("the weights of cells must be counts, or short decimals or Fractions; these are too long")
         object.__setattr__(self, "counts", fixed(read.parts.copy()))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import CertificateError
 from fugu.laws.analytic import Analytic
-from fugu.laws.cells import CellFamily
+from fugu.laws.cells import MOST_ROWS, CellFamily
 from fugu.laws.components import Components
 from fugu.laws.family import Family, distinct
 from fugu.laws.items import Number, Shape
@@ -97,7 +97,7 @@ def cells_from(found: dict[str, Any]) -> CellFamily:
 
 def _cell_counts(parts: list[Any]) -> NDArray[np.int64]:
     whole = [read_whole(part) for part in parts]
-    if any(part < 0 for part in whole) or not 0 < sum(whole) < 2**62:
+    if any(part < 0 for part in whole) or not 0 < sum(whole) < MOST_ROWS:
         raise CertificateError("a law of cells in the certificate is not a probability law")
     return np.array(whole, dtype=np.int64)
 

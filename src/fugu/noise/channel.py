@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, CertificateError
 from fugu.noise.bits import OS, BitSource
+from fugu.noise.selection import uniform_below
 from fugu.numbers.exact import is_whole, read_whole
 from fugu.visible import Json
 
@@ -112,7 +113,9 @@ class Channel:
         ends: dict[int, list[int]] = {}
         for place in np.unique(places).tolist():
             ends[place] = list(accumulate(self.rows[place]))
-        return np.array([bisect_right(ends[x], _below(self.total, source)) for x in places.tolist()], dtype=np.int64)
+        return np.array(
+            [bisect_right(ends[x], uniform_below(self.total, source, 32)) for x in places.tolist()], dtype=np.int64
+        )
 
     def to_json(self) -> Json:
         """The kind and its numbers, exactly: of each row what is above the least of the column, by column number."""
@@ -184,15 +187,3 @@ def _double(x: object) -> float:
     if isinstance(x, bool) or not isinstance(x, int | float):
         raise CertificateError("the channel holds something that is not a number")
     return float(x)
-
-
-def _below(total: int, source: BitSource) -> int:
-    """A uniform integer in [0, total), by rejection."""
-    bits = (total - 1).bit_length()
-    while True:
-        found = 0
-        for start in range(0, bits, 32):
-            width = min(32, bits - start)
-            found = found << width | int(source.words(width, 1)[0])
-        if found < total:
-            return found

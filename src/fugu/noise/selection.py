@@ -26,8 +26,9 @@ from fugu.numbers import balls
 Select = Callable[[Sequence[Fraction], Fraction, BitSource, int], int]
 
 
-def uniform_below(n: int, source: BitSource = OS) -> int:
-    """A uniform integer in 0 .. n-1, exactly: bit strings of the length of n-1 are read until one is below n.
+def uniform_below(n: int, source: BitSource = OS, width: int = 64) -> int:
+    """A uniform integer in 0 .. n-1, exactly: bit strings of the length of n-1 are read until one is below n, `width`
+    bits at a time.
 
     >>> from fugu.noise.bits import TapeBits
     >>> uniform_below(3, TapeBits("1110"))
@@ -38,8 +39,8 @@ def uniform_below(n: int, source: BitSource = OS) -> int:
     length = (n - 1).bit_length()
     while True:
         value = 0
-        for start in range(0, length, 64):
-            bits = min(64, length - start)
+        for start in range(0, length, width):
+            bits = min(width, length - start)
             value = value << bits | int(source.words(bits, 1)[0])
         if value < n:
             return value

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from fugu.data import Column, Table
 from fugu.data.secrets import Secrets
 from fugu.errors import BadTable
-from fugu.priors.record_laws import LEAST_ROWS, Counts, RecordLaw
+from fugu.laws.cells import Counts
+from fugu.priors.record_laws import LEAST_ROWS, RecordLaw
 
 EVERY = "every record"
 _SPARSE = 4

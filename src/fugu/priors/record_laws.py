@@ -13,17 +13,13 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.fixed import Fixed
+from fugu.laws.cells import MOST_ROWS, Counts
 
-Counts = NDArray[np.int64]
-"""A law on k states as whole numbers: p(x) = counts[x] / counts.sum()."""
 LEAST_ROWS = 30
 """A law read off fewer reference rows is not used: the records it speaks of are worth the plain epsilon."""
-MOST_ROWS = 2**53
-"""The numbers of one law sum to less than this, so that sums of them are exact in doubles too."""
 
 INDEPENDENT = (
     "each record is independent of all others, jointly with its secret, under every belief: there is no common unknown "
@@ -42,7 +38,7 @@ KNOWN_BEFORE = (
 )
 WHOLE_DOMAIN = (
     "each release is private for the replacement of one record by any other, on the whole product domain, and reads "
-    "no other columns of it than those that the law is about"
+    "no other columns of it than those that the law is about, and these no finer than the law tells values apart"
 )
 ASSUMPTIONS = (INDEPENDENT, NO_AGGREGATE, REFERENCE, ONE_LAW, OWN_RECORD, KNOWN_BEFORE, WHOLE_DOMAIN)
 """What every belief about independent records takes for granted; each is needed, and has a counterexample."""

@@ -135,10 +135,9 @@ class Silent(Kernel):
         return points, logs[0] - logs[1]
 
 
-class Decaying(Silent):
-    """Laplace noise."""
+class Scaled(Silent):
+    """Noise that falls by the factor e in each of `steps` steps of the lattice."""
 
-    shape = "Laplace noise, a sharp peak at zero with a scale of"
     adds = True
 
     def steps(self, noise: Any) -> float:
@@ -146,6 +145,12 @@ class Decaying(Silent):
 
     def decay(self, noise: Any) -> float:
         return self.steps(noise)
+
+
+class Decaying(Scaled):
+    """Laplace noise."""
+
+    shape = "Laplace noise, a sharp peak at zero with a scale of"
 
     def window(self, noise: Any, level: float = REACH) -> int:
         return Kernel.window(self, noise, level)

@@ -9,24 +9,17 @@ import numpy as np
 from fugu.laws.family import Family
 from fugu.loss.atoms.on_atoms import spread_out
 from fugu.loss.search.on_atoms import fast_atom_delta, log_masses
-from fugu.report.kernels import KERNELS, REACH, Silent
+from fugu.report.kernels import KERNELS, REACH, Scaled
 from fugu.report.sums import Floats, Indices, log_sums
 
 if TYPE_CHECKING:
     from fugu.report.views import View
 
 
-class OnAtoms(Silent):
+class OnAtoms(Scaled):
     """The noised law is a law on the atoms of the noise; a pair may have fewer."""
 
     shape = "Laplace noise between the values that the beliefs know, with a scale of"
-    adds = True
-
-    def steps(self, noise: Any) -> float:
-        return float(1 / noise.rate)
-
-    def decay(self, noise: Any) -> float:
-        return self.steps(noise)
 
     def window(self, noise: Any, level: float = REACH) -> int:
         """Nothing lies beyond the outermost atoms."""

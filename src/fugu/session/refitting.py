@@ -26,12 +26,14 @@ from fugu.queries.type_laws import TypeLaws
 from fugu.session.opening import reading_of
 
 _RECIPE = {"what", "questions", "protect", "unit", "schema", "rows"}
+_SHARED = {"epsilon", "weights"}
+"""How the questions shared epsilon: for whoever asks them again; no law depends on it."""
 
 
 def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], reference: TableLike) -> None:
     """CertificateError, in aggregate, unless this reference gives the reading, the secrets, the features and every law
     of the certificate, to the row."""
-    if set(recipe) != _RECIPE:
+    if not set(recipe) >= _RECIPE or set(recipe) - _RECIPE - _SHARED:
         raise CertificateError(f"the recipe of many statistics has the parts {', '.join(sorted(_RECIPE))}")
     declared = Schema({}) if recipe["schema"] is None else Schema.from_json(recipe["schema"])
     cells = declared.open(reference)

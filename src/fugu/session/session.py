@@ -34,6 +34,8 @@ from fugu.session.rehearsal import Rehearsal, rehearsed
 from fugu.session.releasing import amounts, released, sizes
 from fugu.session.requests import item_of, request_of
 from fugu.session.state import state_of
+from fugu.telling.usefulness import usable_of_records
+from fugu.utility.usable import Usable
 
 
 @final
@@ -186,6 +188,11 @@ class Session(Kinds):
     def certificate(self) -> RecordsCertificate:
         """What all answers so far promise together, with the proof, sealed; `fugu.verify` checks it."""
         return certificate_of(self.state)
+
+    @property
+    def usable(self) -> Usable:
+        """How usable the answers so far are, beside what the reference says of them: see `fugu.usable`."""
+        return usable_of_records(self.certificate)
 
     def rehearse(
         self,

@@ -42,7 +42,7 @@ class Statistic:
         """The rule, in order: no error is exact; within 5 % of the value, or within what chance moves a group of that
         size, usable; within 25 %, rough; else mostly noise."""
         relative = self.relative
-        if self.half == 0:
+        if self.error == 0:
             return EXACT
         if self.chance is not None and self.half <= self.chance:
             return ROW_BY_ROW

@@ -18,6 +18,8 @@ OWN_TABLE = (
     "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
     "beliefs from a reference avoid this"
 )
+_FEW, _SHOWN = 3, 40
+"""So many groups are shown with all their figures; so many of more, with a line each."""
 HELPS = 0.98
 """A lever that leaves more than this share of the error does not help."""
 
@@ -105,13 +107,7 @@ class Usable:
 
     def lines(self) -> Lines:
         """The verdict, every figure as a label and a text, and what would help."""
-        several = len(self.figures) > 1
-        listed = [("verdict", self.verdict)]
-        listed += [
-            (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
-            for each in self.figures
-            for label, text in each.lines()
-        ]
+        listed = [("verdict", self.verdict), *self._figures()]
         if self.ordinary is not None:
             text = f"would have {short(self.ordinary)} times the average error, and use no beliefs"
             listed.append(("ordinary differential privacy", text))
@@ -119,6 +115,19 @@ class Usable:
         if self.untried:
             listed.append(("not tried", "; ".join(self.untried)))
         return tuple(listed)
+
+    def _figures(self) -> Lines:
+        """Every figure of a few groups or numbers; of many, one line each."""
+        if len(self.figures) <= _FEW:
+            several = len(self.figures) > 1
+            return tuple(
+                (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
+                for each in self.figures
+                for label, text in each.lines()
+            )
+        rest = len(self.figures) - _SHOWN
+        more = (("", f"and {rest} more"),) if rest > 0 else ()
+        return (*((each.name or "all", each.verdict) for each in self.figures[:_SHOWN]), *more)
 
     def to_json(self) -> Json:
         """Plain data; infinite numbers as null."""

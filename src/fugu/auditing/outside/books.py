@@ -20,6 +20,7 @@ from fugu.guarantee.numbers import exact
 from fugu.ledger import Books, books
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.store import View
+from fugu.ledger.terms import known_budget
 from fugu.numbers.exact import read_number
 from fugu.queries.session_certificate import noised_in
 from fugu.queries.statistic import Question
@@ -78,6 +79,9 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
         if charge is None:
             raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
         if len(bodies) == 1 and (body := next(iter(bodies.values())))["kind"] == "records":
+            known = known_budget(Path(ledger), stated["data"])
+            if known is None or budget_json(known) != dict(document["budget"]):
+                raise CertificateError(f"the ledger has {stated['data']!r} under another budget than the document says")
             _questions(charge, RecordsCertificate.parse(body), document["question"]["recipe"])
             return
         if charge.kind != LAW:

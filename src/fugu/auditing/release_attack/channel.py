@@ -162,10 +162,10 @@ def channel_of(certificate: Certificate) -> Channel:
         assert certificate.support is not None
         return TableChannel(certificate.channel, certificate.support)
     if (remap := Remap.in_certificate(certificate)) is not None:
-        return on_atoms.TableChannel.remapped(remap)
+        return on_atoms.AtomsChannel.remapped(remap)
     noise = certificate.released_noise
     if isinstance(noise, AtomLaplace) and certificate.lattice is not None and not noise.silent:
-        return on_atoms.TableChannel.on_atoms(noise, certificate.lattice, certificate.support)
+        return on_atoms.AtomsChannel.on_atoms(noise, certificate.lattice, certificate.support)
     added = Laplace(0, noise.grid) if isinstance(noise, AtomLaplace) else certificate.noise  # without noise, the same
     return LatticeChannel(added, certificate.lattice, certificate.support)
 

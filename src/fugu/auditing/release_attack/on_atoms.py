@@ -25,7 +25,7 @@ def ratios_of(certificate: Certificate) -> Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class TableChannel(Channel):
+class AtomsChannel(Channel):
     """Finitely many inputs and outputs: P(output | value) is a table."""
 
     inputs: Floats
@@ -34,20 +34,20 @@ class TableChannel(Channel):
     """One row for each input, one column for each output."""
 
     @staticmethod
-    def on_atoms(noise: AtomLaplace, lattice: Lattice, support: Floats | None) -> TableChannel:
+    def on_atoms(noise: AtomLaplace, lattice: Lattice, support: Floats | None) -> AtomsChannel:
         """Noise on atoms: values in, values out."""
         shown = lattice.value(np.array(noise.atoms, dtype=np.int64))
         shown = shown if support is None else nearest(support, shown)
-        return TableChannel(shown, shown, noise.matrix())
+        return AtomsChannel(shown, shown, noise.matrix())
 
     @staticmethod
-    def remapped(remap: Remap) -> TableChannel:
+    def remapped(remap: Remap) -> AtomsChannel:
         """Outputs that a table moves: those that become the same value are one."""
         to, where = np.unique(remap.to, return_inverse=True)
         chances = np.zeros((len(remap.channel.shown), len(to)))
         for column, chance in zip(where.tolist(), remap.chances().T, strict=True):
             chances[:, column] += chance
-        return TableChannel(remap.channel.shown, to, np.maximum(chances, 0.0))
+        return AtomsChannel(remap.channel.shown, to, np.maximum(chances, 0.0))
 
     @cached_property
     def _logs(self) -> Floats:

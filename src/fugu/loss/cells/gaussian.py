@@ -18,7 +18,8 @@ import numpy as np
 from flint import arb, fmpz
 
 from fugu.errors import OutOfReach
-from fugu.loss.cells.threshold import Counts, hockey_stick
+from fugu.laws.cells import Counts
+from fugu.loss.cells.threshold import hockey_stick
 from fugu.loss.cells.tilt import UNIT, Floats, Tilt, tilt
 from fugu.numbers import balls
 

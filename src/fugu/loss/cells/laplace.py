@@ -14,7 +14,9 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from fugu.loss.cells.threshold import Counts, excess, hockey_stick
+from fugu.laws.cells import Counts
+from fugu.loss.cells.ratios import Ratios
+from fugu.loss.cells.threshold import hockey_stick
 from fugu.loss.cells.tilt import UNIT, Floats, tilt
 from fugu.numbers import balls
 
@@ -34,7 +36,8 @@ def laplace_delta(p: Counts, q: Counts, rate: Fraction, epsilon: Fraction) -> fl
         return bare
     with balls.precision(_BITS):
         r = balls.of(rate)
-        room = balls.upper(excess(p, q, epsilon) - balls.of(epsilon).expm1() / (2 * r).expm1())
+        excess = balls.of(epsilon).expm1()
+        room = balls.upper(Ratios(p, q).stick(excess)[0] - excess / (2 * r).expm1())
         if room <= 0:
             return 0.0
         swing, stay = r.exp() - (-r).exp(), 1 / (1 + (-r).exp())

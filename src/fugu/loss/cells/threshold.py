@@ -1,157 +1,157 @@
-"""Sets of cells that tell two laws apart best, with proofs: the hockey stick, what a per-record epsilon is worth, and
-the per-record epsilon that another allows (docs/proofs/histograms.md).
+"""What an epsilon for each record says of one record's secret: T, its inverse, and the hockey stick.
 
-Laws are whole-number counts p, q on the same cells (int64 arrays; the totals may differ). Sums over sets of cells are
-exact integers; the few cells that doubles cannot place are placed in balls, where e^epsilon is irrational for every
-rational epsilon but 0, so that each sign is decided."""
+For the laws p, q of a record given two secrets, and a = e^epsilon0, all releases that are together epsilon0-private
+for each record are worth at most, in this order of the secrets,
+
+    T(epsilon0; p, q) = max over S of log (1 + (a - 1) p(S)) / (1 + (a - 1) q(S)),
+
+and some such release attains it. The best S is a threshold set {p > c q} with c = e^T. Equivalently T <= epsilon iff
+(a - 1) HS <= e^epsilon - 1 with the hockey stick HS = sum over x of (p(x) - e^epsilon q(x))+, so that the largest
+epsilon0 that an epsilon buys is log(1 + (e^epsilon - 1) / HS): no search.
+
+Searches are in doubles; sets are decided exactly (`Ratios.above`), sums are whole numbers, the rest is in balls. What
+is returned is rounded to the safe side, also as the decimal that a float means. The time is that of a few passes over
+the states.
+
+Proofs: docs/proofs/records.md#one-epsilon-for-each-record, docs/proofs/records.md#the-inverse.
+"""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
+from fugu.guarantee.numbers import check_epsilon, exact, outward
+from fugu.laws.cells import Counts
+from fugu.loss.cells.ratios import BEYOND, Mask, Ratios
 from fugu.numbers import balls
-from fugu.numbers.exact import float_down, float_up
+from fugu.numbers.exact import Real, as_fraction, meant_up
 
-Counts = NDArray[np.int64]
-_BITS = 192
-_NEAR = 2.0**-44
-"""Cells whose p and e^epsilon q agree to this are placed in balls: far more than doubles err."""
-_NUDGES = (0.0, 4e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)
-_ROUNDS = 200
+_BITS = 160
+_HUGE = 10**6
+"""Beyond it, T is as good as its limit log max p / q; where that is infinite, epsilon0 is less than 37 above T."""
 
 
-def hockey_stick(p: Counts, q: Counts, epsilon: Fraction) -> float:
-    """sum over cells of (p - e^epsilon q)_+ as a double at or above it; 0.0 if and only if it is 0.
+def hockey_stick(p: Counts, q: Counts, epsilon: Real) -> float:
+    """sum over x of (p(x) - e^epsilon q(x))+, rounded up; 0 only where it is 0.
 
-    `p`, `q`: counts on the same cells. `epsilon`: a rational >= 0."""
+    Parameters: `p`, `q` are laws as whole numbers on the same states; `epsilon` is at least 0, or inf.
+
+    >>> import numpy as np
+    >>> round(hockey_stick(np.array([7, 3]), np.array([4, 6]), 0.1), 9)
+    0.257931633
+    """
+    check_epsilon(epsilon)
     with balls.precision(_BITS):
-        return max(0.0, balls.upper(excess(p, q, epsilon)))
+        return min(1.0, meant_up(balls.upper(Ratios(p, q).stick(_excess(epsilon))[0])))
 
 
-def excess(p: Counts, q: Counts, epsilon: Fraction) -> arb:
-    """The same as a ball: the exact P(S) - e^epsilon Q(S) of S = {p > e^epsilon q}; the ball 0 if S is empty."""
-    inside = above(p, q, epsilon)
-    if not inside.any():
-        return arb(0)
-    grown = balls.of(epsilon).exp()
-    return balls.of(share(p, inside)) - grown * balls.of(share(q, inside))
+def worth(p: Counts, q: Counts, epsilon0: Real) -> float:
+    """T(epsilon0; p, q), rounded up, never above epsilon0: what epsilon0 for each record says of s (law p) against t.
 
+    Parameters: `p`, `q` are laws as whole numbers on the same states; `epsilon0` is at least 0. inf stands for records
+    that are published as they are: log max p / q. This is one order of the secrets; a guarantee is the larger of both.
 
-def above(p: Counts, q: Counts, epsilon: Fraction) -> NDArray[np.bool_]:
-    """The cells with p > e^epsilon q, each decided."""
-    with balls.precision(_BITS):
-        grown = balls.of(epsilon).exp()
-        least = float(grown.mid()) if grown < 1e300 else math.inf
-        mine, other = p / float(p.sum()), q / float(q.sum())
-        with np.errstate(invalid="ignore", over="ignore"):
-            weighed = np.where(q > 0, least * other, 0.0)
-            inside = mine > weighed
-            near = np.flatnonzero((np.abs(mine - weighed) <= _NEAR * mine) & (p > 0) & (q > 0))
-        if len(near):
-            whole, other_whole = int(p.sum()), int(q.sum())
-            for x in near.tolist():
-                inside[x] = _exceeds(int(p[x]) * other_whole, int(q[x]) * whole, epsilon)
-    return np.asarray(inside, dtype=np.bool_)
-
-
-def worth(p: Counts, q: Counts, epsilon: Fraction) -> float:
-    """The most that any release loses of p against q if it loses at most `epsilon` when one record is replaced, up:
-
-        T = max over sets S of ln (P(S) + t) / (Q(S) + t),  t = 1 / (e^epsilon - 1);  never above `epsilon`.
-
-    Found in doubles by Dinkelbach's iteration on S = {p > e^T q}; proved by T' <= x if (e^epsilon - 1) HS_x <= e^x - 1
-    (`holds`), which is monotone in x. One order: take the larger of the two."""
-    most = float_up(epsilon)
-    if epsilon <= 0 or np.array_equal(p, q):
+    >>> import numpy as np
+    >>> p, q = np.array([7, 3]), np.array([4, 6])
+    >>> round(worth(p, q, 1), 8), round(worth(q, p, 1), 8)
+    (0.26659088, 0.29277785)
+    """
+    check_epsilon(epsilon0)
+    ratios, own = Ratios(p, q), exact(epsilon0)
+    if own == 0:
         return 0.0
-    found = _search(p, q, epsilon)
-    for nudge in _NUDGES:
-        x = found * (1 + nudge) + 5e-324
-        if x >= most:
-            break
-        if holds(p, q, epsilon, Fraction(x)):
-            return x
-    return most
-
-
-def holds(p: Counts, q: Counts, epsilon: Fraction, claimed: Fraction) -> bool:
-    """Whether surely (e^epsilon - 1) HS_claimed(p||q) <= e^claimed - 1, which is: T(epsilon; p, q) <= claimed."""
-    if claimed >= epsilon:
-        return True
-    with balls.precision(_BITS + _more(epsilon)):
-        stick = excess(p, q, claimed)
-        return bool(stick == 0 or balls.of(epsilon).expm1() * stick <= balls.of(claimed).expm1())
-
-
-def largest(p: Counts, q: Counts, epsilon: Fraction) -> float:
-    """The largest per-record epsilon whose worth is at most `epsilon`, down: ln(1 + (e^epsilon - 1) / HS); inf if the
-    hockey stick is 0. One order: take the smaller of the two."""
+    most = math.inf if math.isinf(epsilon0) else as_meant(own, outward(own))
     with balls.precision(_BITS):
-        stick = excess(p, q, epsilon)
-        if stick == 0:
-            return math.inf
-        # T <= epsilon_0 always: the quotient may be rounded below that, never has to be
-        return max(float_down(epsilon), balls.lower((1 + balls.of(epsilon).expm1() / stick).log()))
+        if own > _HUGE:
+            top = ratios.largest()
+            return most if top is None else min(most, meant_up(balls.upper(arb(top).log())))
+        found = _best(ratios, ratios.search(_offset(own)), own)
+        return min(most, max(0.0, meant_up(balls.upper(found))))
 
 
-def divergence(p: Counts, q: Counts) -> float:
-    """ln max p / q without any noise, up; inf where q = 0 < p."""
-    there = p > 0
-    if np.any(q[there] == 0):
+def largest(p: Counts, q: Counts, epsilon: Real) -> float:
+    """The largest epsilon0 with T(epsilon0; p, q) <= epsilon, rounded down; inf where HS = 0: publish as it is.
+
+    Parameters: `p`, `q` are laws as whole numbers on the same states; `epsilon` is at least 0.
+    `worth(p, q, largest(p, q, epsilon)) <= epsilon` holds as computed, and the answer is never below epsilon.
+
+    >>> import numpy as np
+    >>> round(largest(np.array([7, 3]), np.array([4, 6]), 0.1), 8)
+    0.34199074
+    """
+    check_epsilon(epsilon)
+    if math.isinf(epsilon):
         return math.inf
-    ratio = p[there] / q[there]
-    near = np.flatnonzero(ratio >= ratio.max() * (1 - _NEAR))
-    mine, other = p[there][near].tolist(), q[there][near].tolist()
-    top = max(Fraction(a, b) for a, b in zip(mine, other, strict=True)) * Fraction(int(q.sum()), int(p.sum()))
+    wanted = exact(epsilon)
+    least, found, step = as_meant(wanted, -outward(-wanted)), _inverse(Ratios(p, q), epsilon), 2.0**-52
+    while found > least and exact(worth(p, q, found)) > wanted:  # the two roundings may meet in the last digit
+        found, step = min(found * (1 - step), math.nextafter(found, 0)), 2 * step
+    return max(found, least) + 0.0
+
+
+def holds(p: Counts, q: Counts, epsilon0: Fraction, epsilon: Fraction) -> bool:
+    """Whether T(epsilon0; p, q) <= epsilon, proved: (a - 1) HS <= e^epsilon - 1, or epsilon0 <= epsilon.
+
+    Parameters: `p`, `q` are laws as whole numbers on the same states; `epsilon0`, `epsilon` are rationals >= 0."""
+    if epsilon0 <= epsilon:
+        return True
     with balls.precision(_BITS):
-        return max(0.0, balls.upper(balls.of(top).log()))
+        excess = balls.of(epsilon).expm1()
+        return bool(balls.of(epsilon0).expm1() * Ratios(p, q).stick(excess)[0] <= excess)
 
 
-def share(p: Counts, inside: NDArray[np.bool_]) -> Fraction:
-    """P(S), exactly."""
-    return Fraction(int(p[inside].sum()), int(p.sum()))
+def as_meant(x: Fraction, rounded: float) -> float:
+    """The float that means x, if there is one; otherwise `rounded`: what is asked for again is not refused.
+
+    >>> as_meant(Fraction(3, 10), outward(Fraction(3, 10)))
+    0.3
+    """
+    nearest = float(x) if abs(x) < 2**1000 else math.inf
+    return nearest if math.isfinite(nearest) and as_fraction(nearest) == x else rounded
 
 
-def _search(p: Counts, q: Counts, epsilon: Fraction) -> float:
-    """T in doubles. Each round exchanges S for the best one at the present ratio: the ratio only rises, and there are
-    finitely many sets."""
-    large = float(min(epsilon, Fraction(10**6)))
-    t = 1 / math.expm1(large) if large < 700 else math.exp(-min(large, 745.0))
-    mine, other = p / float(p.sum()), q / float(q.sum())
-    only = (p > 0) & (q == 0)
-    gain = 0.0  # e^T - 1
-    for _ in range(_ROUNDS):
-        with np.errstate(invalid="ignore", over="ignore"):
-            inside = (mine > (1 + gain) * other) | only
-        apart, down = float((mine[inside] - other[inside]).sum()), float(other[inside].sum()) + t
-        if down == 0:
-            return large
-        if not apart / down > gain * (1 + 1e-15):
-            break
-        gain = apart / down
-    return math.log1p(gain)
+def _inverse(ratios: Ratios, epsilon: Real) -> float:
+    """log(1 + (e^epsilon - 1) / HS), rounded down: HS from above, the numerator from below."""
+    with balls.precision(_BITS):
+        stick = ratios.stick(_excess(epsilon))[0]
+        if stick <= 0:
+            return math.inf
+        if epsilon > _HUGE:
+            return 0.0
+        bought = (_excess(epsilon) / stick.upper()).log1p()
+        return -meant_up(balls.upper(-bought))
 
 
-def _exceeds(a: int, b: int, epsilon: Fraction) -> bool:
-    """Whether a > e^epsilon b, for whole a, b > 0."""
-    if epsilon == 0:
-        return a > b
-    bits = _BITS
+def _excess(epsilon: Real) -> arb:
+    """e^epsilon - 1; far out a number beyond every finite ratio, which selects the same states."""
+    return arb(BEYOND) if epsilon > _HUGE else balls.of(exact(epsilon)).expm1()
+
+
+def _best(ratios: Ratios, chosen: Mask, epsilon0: Fraction) -> arb:
+    """log max over S of (b + p(S)) / (b + q(S)), b = 1 / (a - 1), from above: Dinkelbach's iteration from a good S.
+
+    Let D be the states that are surely above c, the others having p <= (c + slack) q, and let the value of D be at most
+    c. Then b + p(S) - c (b + q(S)) is at most 0 + slack q(S) for every S: no set has a value above c + slack. As long
+    as the value of D is above c, it takes the place of c."""
+    offset = 1 / balls.of(epsilon0).expm1()
+    best = _value(ratios, chosen, offset)
     while True:
-        with balls.precision(bits):
-            grown = balls.of(epsilon).exp() * balls.of(b)
-            if balls.of(a) > grown:
-                return True
-            if balls.of(a) <= grown:
-                return False
-        bits *= 2
+        chosen, slack = ratios.above(best)
+        further = _value(ratios, chosen, offset)
+        if not further > best:
+            return (best.max(further) + slack).log1p()
+        best = further
 
 
-def _more(epsilon: Fraction) -> int:
-    """Bits that e^epsilon takes before the point."""
-    return min(20_000, math.ceil(epsilon * 3 / 2))
+def _value(ratios: Ratios, chosen: Mask, offset: arb) -> arb:
+    """(b + p(S)) / (b + q(S)) - 1."""
+    p, q = ratios.mass(chosen)
+    return arb(p - q) / (offset + arb(q))
+
+
+def _offset(epsilon0: Fraction) -> float:
+    """1 / (a - 1) in doubles."""
+    return 0.0 if epsilon0 > 700 else 1 / max(math.expm1(float(epsilon0)), 1e-300)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.loss.cells.threshold import Counts
+from fugu.laws.cells import Counts
 
 Floats = NDArray[np.float64]
 UNIT = 2.0**-53

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
@@ -9,7 +10,7 @@ from typing import TypeVar
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws.cells import CellFamily, Counts
-from fugu.loss.cells.threshold import divergence, hockey_stick
+from fugu.loss.cells.threshold import hockey_stick, worth
 from fugu.loss.leakage import Leakage, PairLoss
 from fugu.noise import Gaussian, Laplace
 from fugu.numbers.exact import Real, as_fraction
@@ -49,7 +50,7 @@ class Cells(Leakage[CellFamily, OnLattice]):
 
     def bare_pure(self, item: CellFamily) -> list[PairLoss]:
         """Without noise: what the laws do not lose, they do not lose after noise either."""
-        return each_pair(item, divergence)
+        return each_pair(item, lambda p, q: worth(p, q, math.inf))
 
     def bare_delta(self, item: CellFamily, epsilon: Fraction) -> list[PairLoss]:
         """Without noise: the hockey stick of the laws."""

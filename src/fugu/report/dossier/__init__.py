@@ -4,6 +4,7 @@ To add a section: a file with a function from a `Dossier` to markup, or None, an
 
 from collections.abc import Callable, Iterable
 
+from fugu.documents.records import RecordsCertificate
 from fugu.drawing.html import Html
 from fugu.report.dossier.books import books
 from fugu.report.dossier.bounds import bounds
@@ -23,6 +24,7 @@ from fugu.report.sections.story import Story
 from fugu.report.sections.sureness import sureness
 from fugu.report.sections.usable import shown, usable_groups
 from fugu.report.shell import whole_page
+from fugu.telling.usefulness import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
 
 
@@ -40,6 +42,9 @@ def _usable(dossier: Dossier) -> Html | None:
     """Whether it can be used; left out, with the reason, where the beliefs are withheld."""
     if dossier.certificates is None:
         return shown(Usable((), "", why=OWN_TABLE))
+    for found in dossier.certificates.values():
+        if isinstance(found, RecordsCertificate):
+            return shown(usable_of_records(found))
     return usable_groups(dossier.laws, dossier.body["data"]["rows"]) if dossier.laws else None
 
 

@@ -12,9 +12,11 @@ from fugu.queries.session_certificate import noised_in
 from fugu.report.html import Html, tag
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.registry import Said, page_of
+from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, row, stacked
 from fugu.report.text import clean, epsilon, factor, least, number
 from fugu.telling.records import question_told
+from fugu.telling.usefulness import usable_of_records
 
 _MOST = 60
 _BELIEVED = (
@@ -36,7 +38,7 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
     most, spent, anybody = (float(x) for x in (budget.epsilon, certificate.spent, certificate.any_belief))
     rows = sum(kind.rows for kind in certificate.types)
     plain_rows = sum(kind.rows for kind in certificate.types if kind.plain)
-    return told(
+    parts = told(
         Promise(
             certificate,
             said.title,
@@ -74,6 +76,8 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
             "The certificate holds every question with its noise, the laws and the plans that prove the promise.",
         )
     )
+    first, *others = parts
+    return [first, shown(usable_of_records(certificate)), *others]
 
 
 def questions_table(certificate: RecordsCertificate) -> Html:

@@ -24,10 +24,10 @@ from flint import arb
 
 from fugu.errors import CertificateError, UsageError
 from fugu.guarantee.numbers import outward
+from fugu.loss.cells.threshold import as_meant, worth
 from fugu.numbers import balls
 from fugu.translation.records.charges import Line, RecordCharge, States
 from fugu.translation.records.problem import Ints, Problem, unit
-from fugu.translation.records.threshold import as_meant, worth
 from fugu.visible import Json, brief
 
 _BITS = 128

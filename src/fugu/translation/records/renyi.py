@@ -19,10 +19,10 @@ from fractions import Fraction
 
 from flint import arb
 
+from fugu.laws.cells import Counts
+from fugu.loss.cells.ratios import Ratios
 from fugu.numbers import balls
 from fugu.numbers.exact import meant_up
-from fugu.priors.record_laws import Counts
-from fugu.translation.records.ratios import Ratios
 
 _BITS = 160
 _LARGE = 300.0

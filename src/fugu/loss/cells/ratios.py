@@ -14,7 +14,7 @@ from flint import arb, fmpq, fmpz
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
-from fugu.priors.record_laws import MOST_ROWS, Counts
+from fugu.laws.cells import MOST_ROWS, Counts
 
 Mask = NDArray[np.bool_]
 BEYOND = 2.0**120

@@ -1,0 +1,91 @@
+"""How usable the answers of a session are, from its certificate alone: noise beside what the laws say of one record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from fugu.documents.plain_json import reading
+from fugu.documents.records import Law, RecordsCertificate
+from fugu.noise.laplace import Laplace
+from fugu.queries.features import Coded, Placed
+from fugu.queries.noised import LAPLACE, Noised
+from fugu.queries.session_certificate import noised_in
+from fugu.utility.numbers import CHANCE, Statistic
+from fugu.utility.usable import Usable
+
+LEVEL = 0.95
+_MOST = 200
+"""Groups, over all questions, that are looked at."""
+_BASIS = "the laws of one record, counted on the reference"
+_SHARES = ("mean", "proportion")
+
+
+def usable_of_records(certificate: RecordsCertificate) -> Usable:
+    """Every question that has Laplace noise, group by group, beside what the laws say of it; choices, variances and
+    mechanisms from outside have no figures.
+
+    Plain differential privacy that promised what is spent would scale every noise by any belief / spent."""
+    with reading():
+        figures = tuple(islice(_figures(certificate), _MOST))
+    spent, anybody = float(certificate.spent), float(certificate.any_belief)
+    times = anybody / spent if 0 < spent < math.inf and math.isfinite(anybody) else None
+    why = "" if figures else "its questions were answered by choices, or by mechanisms from outside"
+    return Usable(figures, _BASIS, ordinary=times if figures else None, why=why)
+
+
+def _figures(certificate: RecordsCertificate) -> Iterator[Statistic]:
+    for asked in noised_in(certificate):
+        if asked.law != LAPLACE or asked.kind == "variance":
+            continue
+        for group, rates in asked.rates.items():
+            rows = rows_in(certificate, asked.by, group)
+            noise = Laplace(1 / rates[0], grid=1)
+            unit = _unit(asked, rows)
+            value, chance = _believed(certificate, asked, group, rows)
+            name = asked.query if asked.by is None else f"{asked.query}, {group}"
+            half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
+            yield Statistic(name, asked.query, rows, half, error, value, chance, None)
+
+
+def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
+    """How many records a group has, which is public."""
+    return sum(kind.rows for kind in certificate.types if by is None or kind.groups.get(by) == group)
+
+
+def _unit(asked: Noised, rows: int) -> float:
+    """What one step of the noise is in the published number."""
+    first = asked.features[0]
+    step = float(first.coding.step) if isinstance(first, Coded) else 1.0
+    return step / max(rows, 1) if asked.kind in _SHARES else step
+
+
+def _believed(
+    certificate: RecordsCertificate, asked: Noised, group: str, rows: int
+) -> tuple[float | None, float | None]:
+    """What the laws say of the number, and how far chance alone moves it; of counts in cells, an even share."""
+    first = asked.features[0]
+    if asked.kind not in ("count", "proportion", "sum", "mean"):
+        return rows / len(first.labels) if isinstance(first, Placed) and first.labels else None, None
+    law = _law_of(certificate, asked.by, group)
+    if law is None or first.name not in law.states:
+        return None, None
+    counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
+    codes, shares = law.states[first.name].astype(np.float64), counts / counts.sum()
+    centre = float(shares @ codes)
+    variance = float(shares @ (codes - centre) ** 2)
+    unit = _unit(asked, rows)
+    low = float(first.coding.low) * (1 if asked.kind == "mean" else rows) if isinstance(first, Coded) else 0.0
+    return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
+
+
+def _law_of(certificate: RecordsCertificate, by: str | None, group: str) -> Law | None:
+    """The law given the group, if there is one; else that of the whole reference."""
+    wanted = {} if by is None else {by: group}
+    laws = certificate.laws
+    return next((law for law in laws if wanted in [dict(known) for known in law.known]), None) or next(
+        (law for law in laws if {} in [dict(known) for known in law.known]), None
+    )
