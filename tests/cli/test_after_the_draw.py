@@ -85,7 +85,7 @@ def test_multiples_are_the_nearest_doubles():
      (None, "0", BadBudget), (None, "inf", BadBudget), (None, "week", BadBudget)],
 )  # fmt: skip
 def test_what_is_asked_wrongly(clip, step, error):
-    with pytest.raises(error):
+    with pytest.raises(error, match="two dates, .*the lower first" if step is None else "--round"):
         After(clip, step).applied(made())
 
 

@@ -66,7 +66,7 @@ def cells_of(rng, n):
     if kind == 6:
         return np.where(base > 1, math.inf, base).tolist()
     if kind == 7:
-        return [None if x == 0 else float(x) for x in base.tolist()]
+        return [None if x == 1 else float(x) for x in base.tolist()]
     return [f"c{x}" if x else None for x in base.tolist()]
 
 

@@ -95,6 +95,20 @@ def test_the_largest_rate(rng):
         assert price(states, p, q, charges).epsilon >= float(target) * (1 - 1e-9)
 
 
+@search("a pricer that knows other rates finds the same prices", quick=8)
+def test_a_warm_start_changes_no_price(rng):
+    states, p, q, _ = case(rng, int(rng.integers(2, 6)), F(1))
+    pricer, seen = Pricer(states, p, q), p + q > 0
+    for _ in range(4):
+        share, rate = (F(int(10 ** rng.uniform(0, 4.5)), 1000) for _ in range(2))
+        charges = [Cells(("a", "b"), share), Line("v", rate / 10, 11), Cells(("w",), F(1, 7))]
+        lam = metric_oracle.distances({k: v[seen] for k, v in states.items()}, charges)
+        truth = metric_oracle.by_trees(lam, p[seen], q[seen])
+        found = pricer.price(charges).epsilon
+        assert truth - 1e-13 * max(1.0, truth) <= found <= truth + TIGHT * max(1.0, truth)
+    return 4
+
+
 # ---- adaptive ledgers, enumerated ------------------------------------------------------------------------------------
 
 

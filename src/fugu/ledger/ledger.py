@@ -149,7 +149,7 @@ class Ledger:
           texts, arrays, lists and dicts of them.
         - `block`: one of the declared `blocks`, parts of the data that are independent of each other, given every
           secret and under every belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`:
-          this request was fixed before any answer was seen; sums of deltas under a prior need it.
+          this request was fixed before any answer was seen; sums of deltas under a prior need it, but for `Records`.
 
         Raises `BudgetExceeded` (spent, asked, left), `NotComposable` (why, advice), `RequestReused`, `Unstorable`."""
         name = checked(request, "request")

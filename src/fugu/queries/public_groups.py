@@ -50,6 +50,7 @@ class PublicGroups:
     reference: Table
     secrets: Secrets
     _found: dict[str, Grouping] = field(default_factory=dict)
+    _types: dict[tuple[str, ...], Types] = field(default_factory=dict)
 
     def of(self, by: str) -> Grouping:
         """The groups of a column; refused if the secret is worked out from it, or if it determines the secret."""
@@ -59,12 +60,15 @@ class PublicGroups:
 
     def types(self, by: tuple[str, ...]) -> Types:
         """The types of records for these columns: all combinations of groups that occur in the private table."""
-        if not by:
-            return Types((), ((),), (len(self.private),))
-        found = [self.of(column) for column in by]
-        joint, counts = np.unique(np.stack([g.rows for g in found], axis=1), axis=0, return_counts=True)
-        named = (tuple(g.names[k] for g, k in zip(found, row, strict=True)) for row in joint.tolist())
-        return Types(by, tuple(named), tuple(counts.tolist()))
+        if by not in self._types:
+            found = [self.of(column) for column in by]
+            codes = np.zeros(len(self.private), dtype=np.int64)
+            for grouping in found:
+                codes = np.unique(codes * len(grouping.names) + grouping.rows, return_inverse=True)[1].reshape(-1)
+            _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+            named = (tuple(g.names[k] for g, k in zip(found, row, strict=True)) for row in _rows(found, first))
+            self._types[by] = Types(by, tuple(named), tuple(counts.tolist()))
+        return self._types[by]
 
     def _read(self, by: str) -> Grouping:
         if by not in self.private.whole.columns:
@@ -85,6 +89,11 @@ class PublicGroups:
         if not all(label.strip() for label in labels):
             raise BadTable(f"column {by!r} groups the rows and has blank cells in the table; fill them in")
         return _joined(codes, labels, there, by)
+
+
+def _rows(found: list[Grouping], rows: Codes) -> list[tuple[int, ...]]:
+    """The places of the groups of some rows."""
+    return [tuple(int(grouping.rows[row]) for grouping in found) for row in rows.tolist()]
 
 
 def _joined(codes: Codes, labels: list[str], there: Table | None, by: str) -> Grouping:

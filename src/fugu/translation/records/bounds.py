@@ -18,6 +18,7 @@ from fugu.loss.cells.threshold import as_meant, hockey_stick, largest, worth
 from fugu.numbers.exact import Real
 from fugu.priors.record_laws import RecordLaw
 from fugu.translation.records.renyi import divergence
+from fugu.translation.records.screen import limit, settled
 
 Laws = Iterable[RecordLaw]
 _LARGEST = 74.0
@@ -33,28 +34,32 @@ def pure(laws: Laws, epsilon0: Real) -> float:
     for law in laws:
         if law.plain:
             return most
-        found = max(found, *(worth(p, q, epsilon0) for _, _, p, q in law.pairs()), 0.0)
+        known, more = lambda x: (x, limit(x, most)), lambda p, q, x: max(x, worth(p, q, epsilon0))
+        found = settled(law, found, known, more)
     return found
 
 
 def budget(laws: Laws, epsilon: Real) -> float:
     """The largest epsilon0 that is worth at most epsilon, rounded down; inf if the columns may go out as they are."""
     wanted = exact(epsilon)
+    least = as_meant(wanted, -outward(-wanted))
     found = math.inf
     for law in laws:
         if law.plain:
-            return as_meant(wanted, -outward(-wanted))
-        found = min(found, *(largest(p, q, epsilon) for _, _, p, q in law.pairs()), math.inf)
+            return least
+        known, less = lambda x: (least, limit(least, x)), lambda p, q, x: min(x, largest(p, q, epsilon))
+        found = settled(law, found, known, less)
     return found
 
 
 def share(laws: Laws, epsilon: Real) -> float:
     """max of the hockey stick at epsilon: which part of a delta for each record is left; all of it without a law."""
-    found = 0.0
+    found, near = 0.0, -outward(-exact(epsilon))
     for law in laws:
         if law.plain:
             return 1.0
-        found = max(found, *(hockey_stick(p, q, epsilon) for _, _, p, q in law.pairs()), 0.0)
+        known, more = lambda x: (near, x), lambda p, q, x: max(x, hockey_stick(p, q, epsilon))
+        found = settled(law, found, known, more)
     return found
 
 
