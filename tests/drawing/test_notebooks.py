@@ -144,6 +144,16 @@ def test_normal_laws_have_densities_and_vectors_none():
         flat.plot()
 
 
+def test_laws_of_the_private_table_are_not_shown():
+    """With a public prior they are its exact counts, and a notebook is handed on."""
+    own = fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD, public_prior=True)
+    shown_of_it = own._repr_html_()
+    assert "mean" not in shown_of_it and shown_of_it.count("not shown") == 2
+    assert "mean 2.5" in fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD)._repr_html_()
+    with pytest.raises(UsageError, match="exact numbers"):
+        own.plot()
+
+
 def test_what_has_no_number_has_no_figure():
     chosen = TopK(1, States(["a", "b"])).mechanism(1).release(["a", "b", "a"])
     assert "Answer" in chosen._repr_html_()

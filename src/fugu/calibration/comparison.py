@@ -136,7 +136,7 @@ class Comparison(Shown):
         }
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
-        """All rows as a frame; `beside` is true of those that `calibrate` does not take by itself, `best` of its choice.
+        """All rows as a frame; `beside` is true of those never taken by `calibrate` itself, `best` of its choice.
 
         `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the first of pandas, polars
         and pyarrow that is installed. Numbers that are not known are NaN."""
