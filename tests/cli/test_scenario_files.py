@@ -145,6 +145,26 @@ def test_the_command_line_overrides_the_file_and_says_so(folder):
     assert json.loads(found.stdout)["query"] == "mean(v)"
 
 
+def test_commands_with_a_section_of_their_own(folder):
+    """Wrong version: an option that may be given more than once takes a text letter by letter."""
+    text = (
+        COLUMN.replace("epsilon = 0.5", "epsilon = 1\ndelta = 0.001")
+        + """
+[property]
+statistics = ["mean(v)", "count(s=a)"]
+hide = "v=2"
+size = 20
+no_attack = true
+"""
+    )
+    told = json.loads(run("property", "--scenario", scenario(folder, text), "--json").stdout)
+    assert told["statistics"] == ["mean(v)", "count(s=a)"] and told["budget"]["epsilon"] == 1
+    file = ScenarioFile.load(folder / "s.toml")
+    assert file.options("train", {"table", "reference", "epsilon", "protect"}) == {
+        "table": str(folder / "today.csv"), "reference": str(folder / "last.csv"), "epsilon": "1",
+    }  # fmt: skip
+
+
 def test_paths_are_relative_to_the_file(folder):
     inner = folder / "inner"
     inner.mkdir()

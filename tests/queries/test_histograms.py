@@ -209,6 +209,14 @@ def test_groups_of_other_sizes_have_noise_of_their_own():
     assert float(found["a"].noise.scale) > float(found["b"].noise.scale)
 
 
+def test_groups_of_one_size_and_one_pooled_law_have_noise_of_their_own():
+    tilted, even = [0] * 80 + [1] * 20 + [0] * 20 + [1] * 80, ([0] * 50 + [1] * 50) * 2
+    known = {"g": ["a"] * 200 + ["b"] * 200, "s": (["no"] * 100 + ["yes"] * 100) * 2, "v": tilted + even}
+    table = {"g": ["a"] * 20 + ["b"] * 20, "s": ["no", "yes"] * 20, "v": [0, 1] * 20}
+    found = prepare(table, "sum(v)", "s", fugu.Pure(0.5), known, by="g", bounds=(0, 1), step=1).mechanisms
+    assert float(found["a"].noise.scale) > 1.1 * float(found["b"].noise.scale)
+
+
 def test_rows_of_groups_are_found_by_sorting_once():
     codes = np.array([2, 0, -1, 2, 0, 1])
     assert [rows.tolist() for rows in rows_of(codes, 4)] == [[1, 4], [5], [0, 3], []]

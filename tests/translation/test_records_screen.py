@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fugu.translation.records.threshold import hockey_stick, largest, worth
 from records_oracle import mp, real, stick
 
 from fugu.loss.cells.threshold import hockey_stick, largest, worth
