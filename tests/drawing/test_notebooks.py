@@ -176,3 +176,18 @@ def test_weak_budgets_are_loud():
     mechanism = fugu.calibrate(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2])), fugu.Pure(20))
     for found in (mechanism, mechanism.certificate, mechanism.release([1])):
         assert "border-left" in found._repr_html_() and "epsilon" in found._repr_html_()
+
+
+def test_answers_of_a_session_are_frames_and_figures():
+    pd = pytest.importorskip("pandas")
+    past = pd.DataFrame({"s": [BAD, "b"] * 60, "v": [0, 1, 2, 3] * 30, "g": [BAD, "y"] * 60})
+    today = pd.DataFrame({"s": [BAD, "b"] * 12, "v": [0, 1, 7318, 3] * 6, "g": [BAD, "y", "y", "y"] * 6})
+    session = fugu.Session(today, past, "s", fugu.Pure(2))
+    one, two = session.ask("histogram(g)", 0.5), session.ask("quantile(v, 0.5)", 0.5, grid=[0, 1, 2, 3])
+    for answer in (one, two):
+        frame = answer.to_frame()
+        assert isinstance(frame, pd.DataFrame) and frame["value"].tolist() == [cell.value for cell in answer.cells]
+        ElementTree.fromstring(answer._repr_html_())
+        ElementTree.fromstring(answer.plot().svg)
+        assert "<script" not in answer._repr_html_() + answer.plot().svg and "7318" not in answer._repr_html_()
+    assert list(session.ask("count").to_frame("dict")) == ["value", "low", "high"]
