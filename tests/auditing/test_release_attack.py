@@ -15,7 +15,7 @@ from fugu import sequences
 from fugu.auditing.bounds import implied_epsilon
 from fugu.auditing.curve import Curve, ceiling, expected
 from fugu.auditing.release_attack import laws as running
-from fugu.auditing.release_attack.contest import contests
+from fugu.auditing.release_attack.contests import contests
 from fugu.auditing.release_attack.divergence import of_coins
 from fugu.auditing.release_attack.entries import drawn_given, neighbours
 from fugu.auditing.release_attack.patterns import contrast, look

@@ -92,6 +92,12 @@ def test_a_value_that_is_pasted_would_be_seen(every, monkeypatch):
         test_what_is_shown_is_markup_of_our_own(every, "scenario")
 
 
+def test_every_part_of_a_sheet_is_escaped():
+    found = Sheet(BAD, [(BAD, BAD)], (BAD,), [(BAD,)], [BAD], [BAD]).html()
+    elements = [element.tag for element in ElementTree.fromstring(found).iter()]
+    assert "script" not in elements and found.count("&lt;script&gt;") == 7 and "\u202e" not in found
+
+
 def test_long_tables_are_cut_and_say_so():
     found = Sheet("t", head=("a",), rows=[(k,) for k in range(MOST + 7)]).html()
     assert found.count("<tr>") == MOST + 1 and "and 7 more" in found

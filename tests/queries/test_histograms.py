@@ -14,7 +14,8 @@ from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells.threshold import largest, worth
 from fugu.queries import tables
 from fugu.queries.answering import prepare
-from fugu.queries.consistent import nearest
+from fugu.queries.cell import Cell
+from fugu.queries.consistent import consistent, nearest
 from fugu.queries.grouped import rows_of
 
 EPSILON = Fraction(1, 2)
@@ -93,10 +94,13 @@ def test_a_thin_group_gets_plain_noise_and_says_so():
 def test_a_secret_that_the_reference_lacks_is_as_protected_as_the_others():
     """Before, tables used no beliefs and left no secret out; a wrong version leaves out what has no row."""
     schema = fugu.Schema({"s": {"kind": "category", "values": ["no", "yes", "maybe"]}})
-    found = prepare(TABLE, "histogram(v)", "s", fugu.Pure(0.5), REFERENCE, schema=schema)
-    assert found.skipped == ()
-    scales = {float(m.noise.scale) for m in found.mechanisms.values()}
-    assert scales == {4.0} or all("maybe" not in m.certificate.worst_pair for m in found.mechanisms.values())
+    conditions = {"first": {"s": "no"}, "second": {"s": "yes"}, "third": {"s": "maybe"}}
+    for protect in ("s", conditions):
+        found = prepare(TABLE, "histogram(v)", protect, fugu.Pure(0.5), REFERENCE, schema=schema)
+        assert found.skipped == () and {float(m.noise.scale) for m in found.mechanisms.values()} == {4.0}
+    declared = fugu.Schema({"s": {"kind": "category", "values": ["yes", "no"]}})
+    (mechanism,) = prepare(TABLE, "histogram(v)", "s", fugu.Pure(0.5), REFERENCE, schema=declared).mechanisms.values()
+    assert float(mechanism.noise.scale) < 4
 
 
 def test_delta_is_allowed_and_saves_noise():
@@ -205,6 +209,14 @@ def test_groups_of_other_sizes_have_noise_of_their_own():
     assert float(found["a"].noise.scale) > float(found["b"].noise.scale)
 
 
+def test_groups_of_one_size_and_one_pooled_law_have_noise_of_their_own():
+    tilted, even = [0] * 80 + [1] * 20 + [0] * 20 + [1] * 80, ([0] * 50 + [1] * 50) * 2
+    known = {"g": ["a"] * 200 + ["b"] * 200, "s": (["no"] * 100 + ["yes"] * 100) * 2, "v": tilted + even}
+    table = {"g": ["a"] * 20 + ["b"] * 20, "s": ["no", "yes"] * 20, "v": [0, 1] * 20}
+    found = prepare(table, "sum(v)", "s", fugu.Pure(0.5), known, by="g", bounds=(0, 1), step=1).mechanisms
+    assert float(found["a"].noise.scale) > 1.1 * float(found["b"].noise.scale)
+
+
 def test_rows_of_groups_are_found_by_sorting_once():
     codes = np.array([2, 0, -1, 2, 0, 1])
     assert [rows.tolist() for rows in rows_of(codes, 4)] == [[1, 4], [5], [0, 3], []]
@@ -231,6 +243,14 @@ def test_the_nearest_counts_are_the_nearest():
                 assert sum((a - b) ** 2 for a, b in zip(point, values, strict=True)) >= best
         cut = [max(v, Fraction(0)) for v in values]  # the stated wrong version: cut off, and scaled or not
         assert sum(cut) == total or cut != found
+
+
+def test_intervals_hold_the_counts_they_are_about():
+    cells = (Cell("", "x", -9.0, -12.0, -6.0, 1.0), Cell("", "y", 12.0, 9.0, 15.0, 1.0))
+    moved = consistent(cells, (("c", ("x", "y")),), {"": 5}, True, True, None)
+    assert [(cell.low, cell.value, cell.high) for cell in moved] == [(0.0, 0.0, 0.0), (5.0, 5.0, 5.0)]
+    loose = consistent(cells, (("c", ("x", "y")),), {"": 5}, True, False, None)
+    assert [(cell.low, cell.value, cell.high) for cell in loose] == [(-12.0, -8.0, -6.0), (9.0, 13.0, 15.0)]
 
 
 def test_answers_that_fit_together():

@@ -27,13 +27,7 @@ from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
 from fugu.laws.cells import CellFamily
-from fugu.laws.encoding import (
-    cells_from,
-    item_from,
-    normal_pair_from,
-    shape_json,
-    vectors_from,
-)
+from fugu.laws.encoding import cells_from, item_from, normal_pair_from, shape_json, vectors_from
 from fugu.laws.family import Family
 from fugu.laws.items import Number, Shape
 from fugu.laws.multinormal import NormalPair

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fugu.data import Schema, Table
+from fugu.data.cells import OTHER
 from fugu.data.field import Field
 from fugu.data.secrets import Protect, ProtectLike, read_protect
 from fugu.data.sources import TableLike
@@ -127,7 +128,16 @@ class Believed:
         told: Json = {"query": str(self.statistic), "cells": self.layout.labels}
         codes = self.layout.places(self.reading, self.known)
         cells = len(self.layout.labels)
-        return Tables(codes, self.masks, cells, budget, self.stated, self.reading, self.asked.by, told)
+        secrets = {**dict.fromkeys(self._declared, np.zeros(len(self.known), dtype=bool)), **self.masks}
+        return Tables(codes, secrets, cells, budget, self.stated, self.reading, self.asked.by, told)
+
+    @property
+    def _declared(self) -> tuple[str, ...]:
+        """The categories of a protected column that the schema declares, whether the reference has them or not."""
+        protect, schema = self.asked.protect, self.asked.schema
+        if schema is None or not isinstance(protect, str) or protect not in schema.fields:
+            return ()
+        return tuple(label for label in schema.fields[protect].values or () if label != OTHER)
 
     def laws(self, groups: Mapping[str, int], budget: Pure | Approx) -> dict[str, Beliefs]:
         """What is believed of the sum of each group, given how many rows it has, or of one record's cell in it."""

@@ -94,7 +94,9 @@ class Search:
         """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""
         unit = joined(self.new(Fraction(1), modelled))
         sure = max(self.target - self.before, Fraction(0)) / own(unit)
-        near = tolerance(len(next(iter(law.given.values())))) * float((self.target - self.before) / self.target)
+        alone = not base and len(unit) == 1
+        finest = tolerance(1 if alone else len(next(iter(law.given.values()))))
+        near = finest * float((self.target - self.before) / self.target)
 
         def job(scale: Fraction) -> Job:
             return Job(law, joined((*base, *self.new(scale, modelled))))
@@ -118,8 +120,8 @@ class Search:
 
 
 def tolerance(states: int) -> float:
-    """How finely the scale is searched: to 1e-4 on small laws, to a half per cent where each price takes long."""
-    return 1e-4 if states <= 64 else 2e-3 if states <= 400 else 5e-3
+    """How finely the scale is searched: nearly exactly on small laws, to less where each price takes long."""
+    return 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3
 
 
 def _amount(charge: RecordCharge) -> float:

@@ -107,8 +107,9 @@ class DeclaredScaler(_Declared):
         parts = []
         for name, rule in zip(names, self.rules_, strict=True):
             low, high = rule.bounds or (-1.0, 1.0)
-            inside = np.clip(opened.numbers(name), low, high)  # a declared "missing" may lie beyond
-            parts.append(np.clip(((inside - low) - (high - inside)) / (high - low), -1.0, 1.0))
+            cells = opened.numbers(name)
+            scaled = ((cells - low) - (high - cells)) / (high - low)
+            parts.append(np.clip(scaled, -1.0, 1.0))  # a declared "missing" may lie beyond the bounds
         return np.column_stack(parts)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:

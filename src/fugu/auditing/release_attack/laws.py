@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.auditing.curve import LIKELY, Curve, ceiling
-from fugu.auditing.release_attack.contest import Contest, contests
+from fugu.auditing.release_attack.contest import Contest
+from fugu.auditing.release_attack.contests import contests
 from fugu.auditing.release_attack.divergence import divergences
 from fugu.auditing.release_attack.outcome import Audit, PairLoss, ThroughFiles
 from fugu.auditing.release_attack.patterns import Naive, contrast, look

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-_DIGITS, _TRIALS, _PATIENCE = 6, 60, 3
+_DIGITS, _TRIALS, _PATIENCE = 9, 60, 3
 """Digits of a trial, how many there are at most, and how many in a row may fail to halve the bracket."""
 _LEAST = 1e-7
 """Rates below this part of the largest one are not worth asking for."""
@@ -78,6 +78,6 @@ class Bracket:
 
 
 def _short(x: float) -> Fraction:
-    """The decimal of six digits at or below x."""
+    """The decimal of nine digits at or below x."""
     unit = Fraction(10) ** (math.floor(math.log10(x)) - _DIGITS + 1) if x > 0 else Fraction(1)
     return math.floor(Fraction(x) / unit) * unit

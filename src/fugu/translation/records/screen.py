@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.priors.record_laws import Counts, RecordLaw
+from fugu.laws.cells import Counts
+from fugu.priors.record_laws import RecordLaw
 
 Known = Callable[[float], tuple[float, float]]
 """What is known so far -> (epsilon, h): a pair whose hockey stick at epsilon is at most h changes nothing."""
