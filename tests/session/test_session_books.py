@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,8 @@ from fugu.errors import (
     RepeatedUnit,
     UsageError,
 )
+from fugu.queries import pricing
+from fugu.queries.least_noise import MOST_OWN
 from fugu.session.books import charge_for
 
 RNG = np.random.default_rng(5)
@@ -247,3 +250,33 @@ def test_what_makes_no_sense_is_refused_before_anything_is_charged(ledger):
     with pytest.raises(UsageError):
         session.ask_all([])
     assert session._books.ledger.charges() == [] and session.spent() == fugu.Pure(0)
+
+
+def test_where_a_search_for_plans_fails_the_last_plan_still_proves_the_marginal_cost(monkeypatch):
+    """A new question raises the price by at most its own epsilon, and the plan of the old ones proves it: a session
+    that took the failed search's word would refuse the question."""
+    session = opened()
+    session.ask("mean(age)", 0.1, **AGE)
+    session.ask("histogram(ward)", 0.05)
+    before = float(session.spent().epsilon)
+    priced = pricing.Pricer.price
+
+    def failed(self, charges, **more):
+        own = sum(float(charge.own) for charge in charges)
+        return replace(priced(self, charges, **more), epsilon=own, proof={"how": "sum"}, slopes=(), lower=0.0)
+
+    monkeypatch.setattr(pricing.Pricer, "price", failed)
+    found = session.ask("mean(age)", 0.101, **AGE)
+    assert found.own > Fraction(9, 100) and float(session.spent().epsilon) <= before + 0.101 + 1e-9
+    assert fugu.verify(session.certificate).holds
+    monkeypatch.setattr(pricing.Pricing, "_again", lambda *_: [])
+    with pytest.raises(BudgetExceeded):
+        session.ask("mean(age)", 0.102, **AGE)
+
+
+def test_more_of_the_same_is_not_given_away():
+    """What costs nothing under the reference is still limited, for the promise against any belief."""
+    rows = {"s": ["0", "1"] * 60, "x": ["u", "u", "v", "v"] * 30}
+    session = fugu.Session({"x": ["u", "v", "v"]}, rows, "s", fugu.Pure(1))
+    one, two = session.ask("histogram(x)", 0.1), session.ask("histogram(x)", 0.2)
+    assert one.own == MOST_OWN and two.own == Fraction(1, 5) and session.spent() == fugu.Pure(0)
