@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     field = fugu.GaussianField(np.eye(3))
     vector = fugu.MultivariateNormal([0, 1], [[2, 0.5], [0.5, 1]])
     joint = fugu.JointTable([[0.25, 0.25], [0, 0.5]], names=["x", "y"])
+    records = fugu.Records(table, "sex", ["age"], by="ward", schema=fugu.Schema({}), unit=None)
+    bare: fugu.Records = fugu.Records.of_laws({"s": [7, 3], "t": [Fraction(2, 5), 0.6]})
+    each: float = fugu.dp_budget(records, 0.5) + fugu.translate([records, bare], 1)
     network = fugu.BayesianNetwork({"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.2, 0.8]]}, {"wet": ["rain"]})
     with fugu.Ledger("ledger.db", fugu.Pure(1), data="visits", prior=chain, fingerprint=table) as ledger:
         stored: fugu.Release = ledger.spend("monday", mechanism, lambda: mechanism.release(1))

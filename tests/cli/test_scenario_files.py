@@ -7,6 +7,7 @@ import shutil
 import tomllib
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import fugu
@@ -145,6 +146,28 @@ def test_the_command_line_overrides_the_file_and_says_so(folder):
     assert json.loads(found.stdout)["query"] == "mean(v)"
 
 
+def test_commands_with_a_section_of_their_own(folder):
+    """Wrong version: an option that may be given more than once takes a text letter by letter."""
+    text = (
+        COLUMN.replace("epsilon = 0.5", "epsilon = 1\ndelta = 0.001")
+        + """
+[property]
+statistics = ["mean(v)"]
+hide = "s=a"
+size = 20
+no_attack = true
+"""
+    )
+    path = str(scenario(folder, text))
+    told = get_command(cli.app).commands["property"].make_context("property", ["--scenario", path]).params
+    assert told["statistics"] == ["mean(v)"] and told["epsilon"] == "1" and told["no_attack"] and told["size"] == 20
+    assert told["table"] == str(folder / "last.csv") and told["output"] is None
+    file = ScenarioFile.load(folder / "s.toml")
+    assert file.options("train", {"table", "reference", "epsilon", "protect"}) == {
+        "table": str(folder / "today.csv"), "reference": str(folder / "last.csv"), "epsilon": "1",
+    }  # fmt: skip
+
+
 def test_paths_are_relative_to_the_file(folder):
     inner = folder / "inner"
     inner.mkdir()
@@ -192,8 +215,6 @@ def test_texts_of_options():
 
 def test_every_key_is_an_option_of_some_command_and_is_explained():
     """A key that no command takes would be accepted and do nothing."""
-    from typer.main import get_command
-
     commands = get_command(cli.app).commands
     taken = {section: set() for section in SECTIONS}
     for name in cli._WITH_SCENARIO:

@@ -61,6 +61,15 @@ def test_columns_that_grow_with_the_answers_are_not_covered_where_there_is_a_del
     assert share(every.laws(), epsilon) * delta0 == delta0
 
 
+def test_a_law_of_bins_says_nothing_of_what_is_read_by_the_year():
+    """Ages 20 or 31 under s, 21 or 30 under t: the bins of ten years have one law, the years tell everything."""
+    years = {"s": [20, 31] * 40, "t": [21, 30] * 40}
+    columns = {"who": ["s"] * 80 + ["t"] * 80, "age": years["s"] + years["t"]}
+    bins = {**columns, "age": [age // 10 for age in columns["age"]]}
+    assert fugu.translate(Records(bins, "who", "age"), 0.5) == 0
+    assert fugu.translate(Records(columns, "who", "age"), 0.5) == 0.5 and "no finer than the law" in WHOLE_DOMAIN
+
+
 def test_privacy_on_possible_tables_alone_proves_nothing():
     """Two records that are always equal have no possible neighbours; on the whole domain they cost 2 epsilon_0."""
     s, t = np.array([[1.0, 0], [0, 0]]), np.array([[0, 0], [0, 1.0]])

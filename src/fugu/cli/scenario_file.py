@@ -95,7 +95,7 @@ class ScenarioFile:
                 name = _OTHER_NAMES.get(key, key)
                 if key in ("table", "reference") and (key == "table") == (command in _PRIVATE):
                     name = "table"
-                elif key == "table" or (key == "output" and command == "calibrate"):
+                elif key == "table" or (section == "data" and key == "output" and command != "release"):
                     continue
                 if name in names:
                     taken[name] = self._value(section, key, value)

@@ -50,6 +50,8 @@ class ScenarioCommand(TyperCommand):
         file = ScenarioFile.load(named)
         shown = {_shown(param): str(param.name) for param in self.params}
         found = {shown[name]: value for name, value in file.options(str(ctx.info_name), shown).items()}
+        several = {str(param.name) for param in self.params if getattr(param, "multiple", False)}
+        found |= {name: [found[name]] for name in several & set(found)}  # options that may be given more than once
         for pair in _EITHER:
             for one, other in (pair, pair[::-1]):
                 if one in found and other not in found and _given(args, other):

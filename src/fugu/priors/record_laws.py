@@ -38,7 +38,7 @@ KNOWN_BEFORE = (
 )
 WHOLE_DOMAIN = (
     "each release is private for the replacement of one record by any other, on the whole product domain, and reads "
-    "no other columns of it than those that the law is about"
+    "no other columns of it than those that the law is about, and these no finer than the law tells values apart"
 )
 ASSUMPTIONS = (INDEPENDENT, NO_AGGREGATE, REFERENCE, ONE_LAW, OWN_RECORD, KNOWN_BEFORE, WHOLE_DOMAIN)
 """What every belief about independent records takes for granted; each is needed, and has a counterexample."""

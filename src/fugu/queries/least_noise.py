@@ -21,8 +21,9 @@ from fugu.queries.session_state import KnownLaw
 from fugu.translation.records.charges import Line, RecordCharge, joined, shape
 from fugu.translation.records.rates import Bracket
 
-MOST_OWN = Fraction(16)
-"""No question is answered with a larger epsilon of its own: nothing is ever exact, whatever the beliefs."""
+MOST_OWN = Fraction(8)
+"""No question, and no number of questions about the same features, is given a larger epsilon of its own for nothing:
+no answer is exact, whatever the beliefs."""
 LEAST_OWN = Fraction(1, 10**6)
 """Below this an answer would be noise."""
 _DIGITS = 9
@@ -71,7 +72,7 @@ class Search:
         wanted: dict[int, tuple[KnownLaw, dict[Charges, set[str]]]] = {}
         for groups, _, base in self.pricing.charged(self.questions, self.types, modelled, self.apart):
             group = "" if place is None else groups[place]
-            scales.setdefault(group, self.most)
+            scales[group] = min(scales.get(group, self.most), self._most(base, modelled))
             laws = self.pricing.laws_of(self.types, groups, (*base, *self.new(Fraction(1), modelled)), modelled)
             if laws is None:
                 scales[group] = min(scales[group], self._plain(base))
@@ -85,6 +86,15 @@ class Search:
                 for group in groups_of:
                     scales[group] = min(scales[group], found)
         return scales
+
+    def _most(self, base: Charges, modelled: Mapping[str, Feature]) -> Fraction:
+        """The largest scale that is asked for: what was charged for the same features counts towards `MOST_OWN`.
+
+        Beyond it an answer has next to no noise, and more would only weaken the promise against any belief. What the
+        target surely allows may always be used."""
+        unit, before = joined(self.new(Fraction(1), modelled)), {shape(charge): charge.own for charge in base}
+        rest = min((MOST_OWN - before.get(shape(charge), Fraction(0))) / charge.own for charge in unit)
+        return min(self.most, down(max(rest, (self.target - self.before) / own(unit), LEAST_OWN)))
 
     def _plain(self, base: Charges) -> Fraction:
         """Where nothing is believed, epsilons add."""
@@ -108,9 +118,9 @@ class Search:
             return exact(priced, found.charges), sum(slopes.get(shape(c), 0.0) * _amount(c) for c in unit)
 
         scale = most
-        for pair in permutations(law.given, 2):
+        for turn, pair in enumerate(permutations(law.given, 2)):
             search = Bracket(self.target, sure, scale, max(near, _NEAREST))
-            if scale == self.most and 0 < sure < scale / _AHEAD:
+            if turn == 0 and 0 < sure < scale / _AHEAD:
                 search.begin_at(_AHEAD * sure)
             scale = search.run(partial(cost, pair))
         scale, less = down(scale), Fraction(1, 10_000)

@@ -12,17 +12,20 @@ another by every question, its price covers both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import permutations
 from typing import final
 
+from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
 from fugu.queries.features import Feature
 from fugu.queries.noised import Noised
 from fugu.queries.session_state import KnownLaw, Proved, RecordType
 from fugu.queries.type_laws import Known, TypeLaws
 from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined, shape
+from fugu.translation.records.checking import check
 from fugu.translation.records.pricer import Priced, Pricer
 
 Charges = tuple[RecordCharge, ...]
@@ -76,6 +79,7 @@ class Pricing:
     _proved: dict[tuple[int, Pair, Charges], Priced] = field(default_factory=dict)
     _kept: dict[int, KnownLaw] = field(default_factory=dict)
     _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
+    _last: dict[tuple[int, Pair], dict[tuple[str, ...], Priced]] = field(default_factory=dict)
 
     def worth(self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)) -> Worth:
         """What these questions are worth together.
@@ -160,10 +164,33 @@ class Pricing:
         key = (id(job.law), pair, job.charges)
         if key not in self._proved:
             self._kept[id(job.law)] = job.law
-            p, q = (job.law.given[secret] for secret in pair)
-            pricer = self._pricers.setdefault(key[:2], Pricer(job.law.states, p, q))
-            self._proved[key] = pricer.price(job.charges)
+            found = self._warm(job, pair)
+            if not _near(found):
+                found = min((found, *self._again(job, pair)), key=lambda priced: priced.epsilon)
+            elif found.proof.get("how") == "plan":
+                self._last.setdefault(key[:2], {})[tuple(_names(job.charges))] = found
+            self._proved[key] = found
         return self._proved[key]
+
+    def _warm(self, job: Job, pair: Pair) -> Priced:
+        """Priced from where the last search on this law ended."""
+        key, (p, q) = (id(job.law), pair), (job.law.given[secret] for secret in pair)
+        if key not in self._pricers:
+            self._pricers[key] = Pricer(job.law.states, p, q)
+        return self._pricers[key].price(job.charges)
+
+    def _again(self, job: Job, pair: Pair) -> list[Priced]:
+        """Other ways to a price that a search has missed: from the beginning, and the last plan under these charges.
+
+        A plan for fewer charges is worth at most as much more as the new ones have of their own."""
+        key, (p, q) = (id(job.law), pair), (job.law.given[secret] for secret in pair)
+        self._pricers.pop(key, None)
+        found, last = [self._warm(job, pair)], self._last.get(key, {}).get(tuple(_names(job.charges)))
+        if last is not None:
+            with suppress(CertificateError):
+                epsilon = check(job.law.states, p, q, job.charges, last.proof)
+                found.append(replace(last, epsilon=epsilon, slopes=()))
+        return found
 
     def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[Proved]:
         """All proofs of these jobs; `places`: the place of each law, by its id."""
@@ -177,6 +204,11 @@ class Pricing:
     @staticmethod
     def _own(charges: Charges) -> Fraction:
         return own(charges)
+
+
+def _near(found: Priced) -> bool:
+    """Whether a price is near the least that any proof could give."""
+    return found.epsilon <= found.lower * 1.02 + 1e-6
 
 
 def own(charges: Charges) -> Fraction:

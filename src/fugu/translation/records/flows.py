@@ -19,8 +19,9 @@ from fugu.errors import NotProvable
 from fugu.translation.records.distances import Distances, Floats
 from fugu.translation.records.problem import Ints, Problem
 
-_STEEPEST = 25.0
-"""Exponents beyond this are cut: nothing flows there, and the next potentials know better."""
+_STEEPEST = 22.0
+"""Edges that grow mass by more than e to this are left out, but for the least of each state; those are cut. Nothing
+should flow there, and the next potentials know better."""
 _SURE = -25.0
 """Duals whose logarithm is that far below the largest are rounding."""
 
@@ -54,6 +55,7 @@ def solve(
         h: potentials near the logarithm of the best g.
         inside: None for the simplex method; else interior points without crossover up to this relative gap.
     """
+    i, j, grown = _useful(distances, i, j, h)
     n, edges, everywhere = problem.size, np.arange(i.size), np.arange(problem.size)
     log_p, log_q = (np.log(np.maximum(law, 1e-300) / law.sum()) + h for law in (problem.p, problem.q))
     log_p, log_q = (part - np.logaddexp.reduce(log_q) for part in (log_p, log_q))
@@ -61,16 +63,15 @@ def solve(
     log_q += about
     scale = np.logaddexp(log_p, log_q)  # of the rows; a flow is measured by the smaller of its two ends
     small = np.minimum(scale[i], scale[j])
-    grown = np.minimum(distances.between(i, j) + h[j] - h[i], _STEEPEST)
     entries = [
         (i, edges, np.exp(small - scale[i])),
         (j, edges, -np.exp(grown + small - scale[j])),
-        (everywhere, np.full(n, i.size), np.exp(log_q - scale)),
+        (everywhere, np.full(n, i.size), np.where(problem.q > 0, np.exp(log_q - scale), 0.0)),
     ]
     program = Program(
         np.append(np.zeros(i.size), 1.0),
         Matrix.of(entries, n, i.size + 1),
-        np.exp(log_p - scale),
+        np.where(problem.p > 0, np.exp(log_p - scale), 0.0),
         np.full(n, INFINITE),
         np.zeros(i.size + 1),
         np.full(i.size + 1, INFINITE),
@@ -97,3 +98,12 @@ def solve(
     closed = distances.closure(dual)
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
     return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)
+
+
+def _useful(distances: Distances, i: Ints, j: Ints, h: Floats) -> tuple[Ints, Ints, Floats]:
+    """The edges along which mass may move, and the exponents of their growth in the scale of the potentials."""
+    grown = distances.between(i, j) + h[j] - h[i]
+    least = np.full(h.size, np.inf)
+    np.minimum.at(least, i, grown)
+    kept = grown <= np.maximum(least[i], _STEEPEST)
+    return i[kept], j[kept], np.minimum(grown[kept], _STEEPEST)
