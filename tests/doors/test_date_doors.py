@@ -28,7 +28,8 @@ REFERENCE = {
 }
 TODAY = {name: [cells[(7 * i + 3) % N] for i in range(24)] for name, cells in REFERENCE.items()}
 DATES = (*CELLS[::3], "2020-01-03", "2020-01-03T25:00", "0001-01-01", "9999-12-31T23:59:59+14:00", "0000-00-00",
-         "2020-1-1", np.datetime64("2020-01-01"), np.datetime64(2**62, "Y"), date.min, "2020-01-01T00:00" + "0" * 30)  # fmt: skip
+         "2020-1-1", np.datetime64("2020-01-01"), np.datetime64(2**62, "Y"), date.min,
+         "2020-01-01T00:00" + "0" * 30)  # fmt: skip
 ASKED = (
     {"protect": "s"},
     {"protect": "born<1943-01-01"},
