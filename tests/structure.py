@@ -16,8 +16,6 @@ ROOMS = [
 MAX_LINES, QUESTION = 500, 300
 LONG = {
     "ledger/ledger.py": "the one class behind every ledger, with what it promises written beside it",
-    "auditing/release_attack/contest.py": "one contest for each shape of laws, and how each is entered",
-    "documents/certificate.py": "the one class behind every certificate with laws",
     "scenario/scenario.py": "the one class behind every scenario; each way to make one lists what it takes",
     "translation/contraction/scalar.py": "one recursion with one number for all pairs, with and without a start",
 }

@@ -10,7 +10,7 @@ import pytest
 
 from fugu.data import read_table
 from fugu.documents.document import digest_of
-from release_files import beside, checks, command, document_of
+from release_files import beside, checks, command, document_of, public_part
 
 QUERIES = "count, mean(age), histogram(job) by ward"
 BASE = ("--protect", "sex", "--bounds", "0,50", "--step", "10")
@@ -222,6 +222,31 @@ def test_a_raised_budget_is_found_by_the_ledger(released):
     alone, found = checks(place), checks(place, "--ledger", released / "many.db")
     place.write_text(before)
     assert alone[0] == 0 and found[0] == 4 and "another budget" in found[1]["ledger beliefs"][1]
+
+
+def public_of(folder, out):
+    """What a release shows of itself but for the drawn numbers: the document, the lines of the file, widths."""
+    table = read_table(folder / out)
+    names = [table.exact(name).values.tolist() for name in ("query", "group", "cell")]
+    low, high = (table.exact(name).values for name in ("low", "high"))
+    body = public_part(json.loads(beside(folder / out).read_text()))
+    return body, names, (high - low).round(9).tolist()
+
+
+def test_one_private_cell_changes_nothing_but_drawn_numbers(tables, tmp_path):
+    """Noise, laws, charges, groups and lines are fixed by what is public, whatever one record holds."""
+    (tmp_path / "ref.csv").write_text((tables / "ref.csv").read_text())
+    head, *rows = (tables / "today.csv").read_text().splitlines()
+    shown = []
+    for age, job in (("20", "x"), ("", ""), ("inf", "zz"), ("9" * 60, '"a b"'), ("-7", "X")):
+        sex, _, _, ward = rows[5].split(",")
+        (tmp_path / "today.csv").write_text("\n".join([head, *rows[:5], f"{sex},{age},{job},{ward}", *rows[6:]]) + "\n")
+        code, said = ask(
+            tmp_path, "count by ward, mean(age), histogram(job) by ward, median(age)", "one.csv", "--force"
+        )
+        assert code == 0, said
+        shown.append(public_of(tmp_path, "one.csv"))
+    assert all(each == shown[0] for each in shown[1:])
 
 
 def test_an_audit_says_why_not(released):

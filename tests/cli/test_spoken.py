@@ -78,7 +78,7 @@ def test_every_option_in_the_table_is_one_of_the_command_line():
         ("give bins=[...] from low to high", "give --bins from low to high"),
         ("ask with confidence=0.95", "ask with --confidence 0.95"),
         ("pass public_prior=True if", "pass --public-prior if"),
-        ("the secret unit=1 and the column 'missing=[1]'", "the secret unit=1 and the column 'missing=[1]'"),
+        ("the secret unit=1 and the column 'a missing=[1] b'", "the secret unit=1 and the column 'a missing=[1] b'"),
         ("count(smoker=yes) at Pure(epsilon=0.5)", "count(smoker=yes) at epsilon 0.5"),
         ("Approx(epsilon=1, delta=1e-06): none", "epsilon 1 and delta 1e-06: none"),
         ("a grid of 1/8 does not divide", "a grid of 0.125 does not divide"),

@@ -129,7 +129,7 @@ def test_vectors_get_a_column_for_each_coordinate():
 def test_a_comparison_is_a_frame_with_one_row_taken():
     found = fugu.compare(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2])), fugu.Pure(1))
     frame = found.to_frame()
-    assert len(frame) == len(found.rows) + len(found.beside) and frame["best"].sum() == 1
+    assert len(frame) == len(found.rows) + len(found.beside) + len(found.ordinary) and frame["best"].sum() == 1
     assert frame.loc[frame["best"], "method"].item() == found.best.method
     assert frame.loc[~frame["beside"], "scale"].tolist() == [row.scale for row in found.rows]
 

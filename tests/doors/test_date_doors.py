@@ -27,8 +27,9 @@ REFERENCE = {
     "born": [(date(1940, 1, 1) + timedelta(days=97 * i)).isoformat() for i in range(N)],
 }
 TODAY = {name: [cells[(7 * i + 3) % N] for i in range(24)] for name, cells in REFERENCE.items()}
-DATES = (*CELLS, "2020-01-03", "2020-01-03T25:00", "0001-01-01", "9999-12-31T23:59:59+14:00", "0000-00-00", "2020-1-1",
-         np.datetime64("2020-01-01"), np.datetime64(2**62, "Y"), date.min, "2020-01-01T00:00" + "0" * 30)  # fmt: skip
+DATES = (*CELLS[::3], "2020-01-03", "2020-01-03T25:00", "0001-01-01", "9999-12-31T23:59:59+14:00", "0000-00-00",
+         "2020-1-1", np.datetime64("2020-01-01"), np.datetime64(2**62, "Y"), date.min,
+         "2020-01-01T00:00" + "0" * 30)  # fmt: skip
 ASKED = (
     {"protect": "s"},
     {"protect": "born<1943-01-01"},
@@ -56,11 +57,14 @@ def replaced(cell):
     return {**TODAY, "visit": [*TODAY["visit"][:ROW], cell, *TODAY["visit"][ROW + 1 :]]}
 
 
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("asked", ASKED, ids=lambda a: " ".join(map(str, a.values()))[:30])
-def test_one_date_moves_its_own_row_alone(asked, container, tmp_path):
+ROUTES = [(k, container) for k in range(len(ASKED)) for container in CONTAINERS[k % 3 :: 3]]
+"""Every question with a third of the containers, every container with two questions."""
+
+
+@pytest.mark.parametrize(("k", "container"), ROUTES, ids=lambda x: getattr(x, "__name__", str(x)))
+def test_one_date_moves_its_own_row_alone(k, container, tmp_path):
     """Wrong version: an engine's type, or a day beyond the calendar, changes how the other rows are read."""
-    made = mechanism(**asked)
+    made = mechanism(**ASKED[k])
     base = column_of(made, container(TODAY, tmp_path))
     for cell in DATES:
         table = container(replaced(cell), tmp_path)

@@ -144,6 +144,16 @@ def test_normal_laws_have_densities_and_vectors_none():
         flat.plot()
 
 
+def test_laws_of_the_private_table_are_not_shown():
+    """With a public prior they are its exact counts, and a notebook is handed on."""
+    own = fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD, public_prior=True)
+    shown_of_it = own._repr_html_()
+    assert "mean" not in shown_of_it and shown_of_it.count("not shown") == 2
+    assert "mean 2.5" in fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD)._repr_html_()
+    with pytest.raises(UsageError, match="exact numbers"):
+        own.plot()
+
+
 def test_what_has_no_number_has_no_figure():
     chosen = TopK(1, States(["a", "b"])).mechanism(1).release(["a", "b", "a"])
     assert "Answer" in chosen._repr_html_()
@@ -166,3 +176,18 @@ def test_weak_budgets_are_loud():
     mechanism = fugu.calibrate(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2])), fugu.Pure(20))
     for found in (mechanism, mechanism.certificate, mechanism.release([1])):
         assert "border-left" in found._repr_html_() and "epsilon" in found._repr_html_()
+
+
+def test_answers_of_a_session_are_frames_and_figures():
+    pd = pytest.importorskip("pandas")
+    past = pd.DataFrame({"s": [BAD, "b"] * 60, "v": [0, 1, 2, 3] * 30, "g": [BAD, "y"] * 60})
+    today = pd.DataFrame({"s": [BAD, "b"] * 12, "v": [0, 1, 7318, 3] * 6, "g": [BAD, "y", "y", "y"] * 6})
+    session = fugu.Session(today, past, "s", fugu.Pure(2))
+    one, two = session.ask("histogram(g)", 0.5), session.ask("quantile(v, 0.5)", 0.5, grid=[0, 1, 2, 3])
+    for answer in (one, two):
+        frame = answer.to_frame()
+        assert isinstance(frame, pd.DataFrame) and frame["value"].tolist() == [cell.value for cell in answer.cells]
+        ElementTree.fromstring(answer._repr_html_())
+        ElementTree.fromstring(answer.plot().svg)
+        assert "<script" not in answer._repr_html_() + answer.plot().svg and "7318" not in answer._repr_html_()
+    assert list(session.ask("count").to_frame("dict")) == ["value", "low", "high"]

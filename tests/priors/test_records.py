@@ -179,6 +179,7 @@ def test_dependent_records_are_refused_with_the_counterexample():
         ({"reference": {"sex": [], "ill": []}}, BadTable, "no rows|no columns|fewer"),
         ({"reference": {"sex": ["F", None] * 50, "ill": [1, 0] * 50}}, MissingValues, "decides the secret"),
         ({"unit": "nothing"}, ColumnNotFound, "nothing"),
+        ({"schema": "age"}, UsageError, "fugu.Schema"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused(change, error, words):

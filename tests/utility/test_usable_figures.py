@@ -14,7 +14,7 @@ from fugu.documents.certificate import Certificate
 from fugu.utility.added import Added
 from fugu.utility.believed import believed
 from fugu.utility.estimates import histogram, in_cells, quantile, wrong_share
-from fugu.utility.figures import AVERAGES, EXACT, NOISE, ROW_BY_ROW, Column, Names, rows_for
+from fugu.utility.figures import AVERAGES, EXACT, NOISE, ROUGHLY, ROW_BY_ROW, USABLE, Column, Names, rows_for
 from fugu.utility.joint import Law, Moved
 from fugu.utility.numbers import Statistic
 from fugu.utility.usable import OWN_TABLE, Usable
@@ -206,9 +206,9 @@ def test_the_verdict_follows_the_rule_that_is_documented():
     assert "even the mean of all 30 rows" in column(1.4, rows=30).verdict
     assert Names("n", 10, 0.95, 0.5, histogram(3, *(Law(np.zeros(1), np.ones(1)),) * 2)).grade == ROW_BY_ROW
     assert Names("n", 10, 0.4, 0.5, histogram(3, *(Law(np.zeros(1), np.ones(1)),) * 2)).grade == NOISE
-    assert Statistic("", "mean(x)", 10, 4, 2, 100, None, None).grade == ROW_BY_ROW
-    assert Statistic("", "mean(x)", 10, 20, 2, 100, None, None).grade == AVERAGES
-    assert Statistic("", "mean(x)", 10, 20, 2, 100, 21.0, None).grade == ROW_BY_ROW
+    assert Statistic("", "mean(x)", 10, 4, 2, 100, None, None).grade == USABLE
+    assert Statistic("", "mean(x)", 10, 20, 2, 100, None, None).grade == ROUGHLY
+    assert Statistic("", "mean(x)", 10, 20, 2, 100, 21.0, None).grade == USABLE
     assert Statistic("", "mean(x)", 10, 60, 2, 100, 21.0, None).grade == NOISE
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import fugu
 from fugu.report import page
+from fugu.session.comparing import compare_routes
 from fugu.telling.usefulness import rows_in
-from fugu.utility.figures import EXACT, ROW_BY_ROW
+from fugu.utility.figures import EXACT, USABLE
 from fugu.utility.numbers import Statistic
 
 
@@ -69,7 +70,16 @@ def test_plain_privacy_beside_it_and_the_page(session):
     assert "Is it usable" in page(certificate)
 
 
+def test_routes_are_judged_on_the_reference(tables):
+    reference, _ = tables
+    (found,) = compare_routes(reference, [{"query": "mean(chol) by ward", "bounds": (100, 300), "step": 5}], "sex", 0.3)
+    south = next(each for each in found.figures if each.name.endswith("south"))
+    chol = np.array([c for c, w in zip(reference["chol"], reference["ward"], strict=True) if w == "south"], dtype=float)
+    assert (south.rows, south.value) == (len(chol), pytest.approx(chol.mean(), rel=1e-9))
+    assert max(each.error for each in found.figures) == pytest.approx(found.records, rel=1e-9)
+
+
 def test_a_little_noise_is_not_none():
     nearly = Statistic("", "count(x=1)", 100, 0.0, 1e-6, 50.0, 9.0, None)
-    assert (nearly.grade, nearly.verdict.startswith("usable: ±0")) == (ROW_BY_ROW, True)
+    assert (nearly.grade, nearly.verdict.startswith("usable: ±0")) == (USABLE, True)
     assert Statistic("", "count(x=1)", 100, 0.0, 0.0, 50.0, 9.0, None).grade == EXACT

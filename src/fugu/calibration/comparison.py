@@ -136,7 +136,7 @@ class Comparison(Shown):
         }
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
-        """All rows as a frame, those beside last, where `beside` is true; `best` is what `calibrate` would take.
+        """All rows as a frame; `beside` is true of those never taken by `calibrate` itself, `best` of its choice.
 
         `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the first of pandas, polars
         and pyarrow that is installed. Numbers that are not known are NaN."""
@@ -152,12 +152,12 @@ class Comparison(Shown):
         return to_frame(columns, kind)
 
     def plot(self) -> Figure:
-        """The expected error of each method as bars, its scale as diamonds: a figure for notebooks."""
+        """The expected error of each method, and of ordinary differential privacy, as bars: a figure for notebooks."""
         taken = self._taken
         sizes = [
             (f"{r.method}, {r.noise}" + (" ★" if r is taken else ""), r.expected_absolute, r.scale, r is taken)
-            for r in (*self.rows, *self.beside)
-            if r.proven
+            for r in (*self.rows, *self.beside, *self.ordinary)
+            if r.proven or r in self.ordinary
         ]
         title = f"How far the noise of each method moves a published value on average, for {self.budget!r}"
         return bars(title, "units of the published value", sizes, ("average error", "scale of the noise"))

@@ -7,10 +7,12 @@ from dataclasses import asdict
 from rich.table import Table as Rich
 
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress, say
+from fugu.cli.console import escape, out, print_json, progress, say, usable_table
 from fugu.cli.questions import questions_of, weights_of
 from fugu.data import Schema
+from fugu.utility.usable import Usable
 
+_BASIS, _CHOICES = "the reference, on the records route", "the questions are answered by choices"
 _ROUTES = (
     "records: all questions together, and more can be asked later; law: each alone, and nothing else may be released "
     "of the table; plain: ordinary differential privacy for all of them together, which uses no beliefs"
@@ -30,8 +32,10 @@ def compare_statistics(
         found = compare_routes(
             table, questions, protect, allowed, weights_of(weights, questions), schema=schema, unit=unit
         )
+    usable = Usable(tuple(x for one in found for x in one.figures), _BASIS, why=_CHOICES)
     if as_json:
-        print_json({"epsilon": float(allowed), "questions": [{**asdict(one), "gain": one.gain} for one in found]})
+        told = [{**asdict(one), "gain": one.gain, "figures": [x.to_json() for x in one.figures]} for one in found]
+        print_json({"epsilon": float(allowed), "questions": told, "usable": usable.to_json()})
         return
     title = escape(f"Expected error at epsilon {epsilon}, for a table as large as the reference")
     shown = Rich(title=title, title_justify="left", header_style="bold")
@@ -43,6 +47,7 @@ def compare_statistics(
             escape(one.query), f"{one.records:.4g}", law, f"{one.plain:.4g}", f"{one.gain:.3g} x", escape(one.unit)
         )
     out.print(shown)
+    out.print(usable_table(usable))
     say(_ROUTES)
     for why in dict.fromkeys(one.why for one in found if one.why):
         say(why)

@@ -70,6 +70,8 @@ class Records(Recorded):
         schema: Schema | None = None,
         unit: str | None = None,
     ) -> None:
+        if schema is not None and not isinstance(schema, Schema):
+            raise UsageError(f"schema must be a fugu.Schema, got {type(schema).__name__}")
         reading = schema or Schema({})
         public = reading.open(reference)
         used, groups = _named(columns, "columns"), () if by is None else _named(by, "by")

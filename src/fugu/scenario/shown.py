@@ -1,4 +1,7 @@
-"""A scenario in a notebook: what is secret, what is believed, and the laws as a figure. All of it is public."""
+"""A scenario in a notebook: what is secret, what is believed, and the laws as a figure. All of it is public.
+
+Laws that were fitted on the private table itself (`public_prior=True`) are not shown: they are exact numbers of it, and
+notebooks are handed on."""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 _GRID = 400
+_OWN = "the law in the private table itself, not shown"
 
 
 def sheet_of(scenario: Scenario) -> Sheet:
@@ -29,7 +33,7 @@ def sheet_of(scenario: Scenario) -> Sheet:
     unit = [] if scenario.unit is None else [("one row for each", scenario.unit)]
     several = len(scenario.adversaries) > 1
     rows = [
-        (f"adversary {i}: {secret}" if several else secret, _said(law))
+        (f"adversary {i}: {secret}" if several else secret, _OWN if scenario.public_prior else _said(law))
         for i, beliefs in enumerate(scenario.adversaries, start=1)
         for secret, law in beliefs.items()
     ]
@@ -46,6 +50,8 @@ def sheet_of(scenario: Scenario) -> Sheet:
 
 def figure_of(scenario: Scenario) -> Figure:
     """The laws of the first adversary, before any noise."""
+    if scenario.public_prior:
+        raise UsageError("the beliefs are the table's own counts: a figure of them would show exact numbers of it")
     beliefs = scenario.adversaries[0]
     smooth = any(isinstance(law, Normal | NormalMixture) for law in beliefs.values())
     drawn = _densities(beliefs) if smooth else _masses(beliefs)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
+from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.sources import FrameLike
+from fugu.drawing.figure import Figure
+from fugu.drawing.plots import intervals
+from fugu.drawing.sheet import Sheet
+from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
+from fugu.queries.answered import columns_of
 from fugu.queries.cell import Cell
 from fugu.queries.statistic import Question
 from fugu.visible import Json, brief
@@ -16,14 +23,14 @@ from fugu.visible import Json, brief
 
 @final
 @dataclass(frozen=True, repr=False)
-class SessionAnswer:
+class SessionAnswer(Shown):
     """All released numbers of one question.
 
     `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`; these are
     NaN for quantiles, whose error is one of ranks, and for the top cell, whose count is not released. `cost`: how much
     the question has raised what the session has spent. `own`: its own epsilon for each record, the largest of all
     groups: what it costs against any belief with independent records. `spent`, `remaining`: of the session, after it.
-    `note`: what else is to be said."""
+    `note`: what else is to be said. `came`: of which kind the table was."""
 
     question: Question
     cells: tuple[Cell, ...]
@@ -32,6 +39,7 @@ class SessionAnswer:
     spent: Pure
     remaining: Pure
     note: str = ""
+    came: Kind = field(default=Kind(), compare=False)
 
     @property
     def value(self) -> float:
@@ -39,6 +47,31 @@ class SessionAnswer:
         if len(self.cells) != 1:
             raise UsageError(f"the answer has {len(self.cells)} numbers; look at its cells")
         return self.cells[0].value
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
+        found: FrameLike | dict[str, Column] = self.came.frame(columns_of(self.cells), kind)
+        return found
+
+    def plot(self) -> Figure:
+        """Every released number in the interval that holds the exact one with 95 %: a figure for notebooks.
+
+        A number without an interval (a quantile) is drawn alone. Raises `UsageError` where no number was released."""
+        known = [cell for cell in self.cells if math.isfinite(cell.value)]
+        named = [", ".join(filter(None, (cell.group, cell.cell))) or str(self.question) for cell in known]
+        ends = [(c.value, c.value) if math.isnan(c.low) else (c.low, c.high) for c in known]
+        title = f"{self.question}: published values, each with an interval for the exact one"
+        return intervals(title, str(self.question), named, [cell.value for cell in known], ends)
+
+    def _sheet(self) -> Sheet:
+        columns = columns_of(self.cells)
+        facts = [("asked", str(self.question)), ("cost", repr(self.cost)), ("spent in all", repr(self.spent)),
+                 ("left", repr(self.remaining)), ("own epsilon for each record", f"{float(self.own):.6g}")]  # fmt: skip
+        notes = ["low and high: the exact number lies between them with 95 %", *filter(None, [self.note])]
+        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), notes)
 
     def to_json(self) -> Json:
         """The answer in JSON types; what is not known is null."""

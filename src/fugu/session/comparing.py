@@ -10,7 +10,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import islice
 from typing import final
+
+import numpy as np
 
 from fugu.data import Schema
 from fugu.data.secrets import ProtectLike
@@ -29,6 +33,11 @@ from fugu.session.allocation import allotted, read_weights
 from fugu.session.books import InMemory
 from fugu.session.opening import Opened, open_table
 from fugu.session.requests import item_of
+from fugu.telling.usefulness import OneRecord, statistics
+from fugu.utility.numbers import Statistic
+
+_MOST = 200
+"""Groups of a question whose answers are judged."""
 
 
 @final
@@ -45,6 +54,8 @@ class RouteErrors:
     plain: float
     unit: str
     why: str = ""
+    figures: tuple[Statistic, ...] = ()
+    """How usable the answer of the records route would be, group by group."""
 
     @property
     def gain(self) -> float:
@@ -80,7 +91,8 @@ def compare_routes(
         law, why = _law(reference, asked, options, protect, allowed, schema, unit)
         plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
         errors = (_error(one, opened) for one in (noised, plain))
-        listed.append(RouteErrors(str(asked), next(errors), law, next(errors), _unit(plan), why))
+        figures = tuple(islice(statistics(noised, _sizes(noised, opened), partial(_law_of, noised, opened)), _MOST))
+        listed.append(RouteErrors(str(asked), next(errors), law, next(errors), _unit(plan), why, figures))
     return tuple(listed)
 
 
@@ -105,8 +117,21 @@ def _law(
 
 def _error(noised: Noised, opened: Opened) -> float:
     """E|noise| = 1 / sinh(rate) steps for Laplace noise on whole numbers; of choices, the scale in ranks."""
-    sizes = {"": len(opened.private)} if noised.by is None else opened.belief.groups.of(noised.by).sizes
+    sizes = _sizes(noised, opened)
     return max(_of_group(noised, rates, sizes[group]) for group, rates in noised.rates.items())
+
+
+def _sizes(noised: Noised, opened: Opened) -> dict[str, int]:
+    return {"": len(opened.private)} if noised.by is None else opened.belief.groups.of(noised.by).sizes
+
+
+def _law_of(noised: Noised, opened: Opened, group: str) -> OneRecord:
+    """The codes of the reference's rows in a group, each with the same share; it stands in for the private table."""
+    codes = noised.features[0].of(opened.belief.reading, opened.belief.table).astype(np.float64)
+    if noised.by is not None:
+        found = opened.belief.groups.of(noised.by)
+        codes = codes[found.rows == found.names.index(group)]
+    return codes, np.full(len(codes), 1 / len(codes))
 
 
 def _of_group(noised: Noised, rates: tuple[Fraction, ...], rows: int) -> float:

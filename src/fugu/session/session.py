@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn, Self, final
 
 from fugu.data import Schema
+from fugu.data.kinds import Kind
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.records import RecordsCertificate
@@ -90,7 +92,7 @@ class Session(Kinds):
         if data is not None and ledger is None:
             raise UsageError("data is the name of the table in a ledger; give ledger=FILE too")
         opened = open_table(table, reference, protect, schema, unit)
-        self._private, self._belief = opened.private, opened.belief
+        self._private, self._belief, self._came = opened.private, opened.belief, Kind.of(table)
         self._books: Books = (
             InMemory(opened.belief, allowed)
             if ledger is None
@@ -140,12 +142,12 @@ class Session(Kinds):
         with self._lock:
             self._here()
             if asked.sized:
-                return sizes(self._books, self._private, asked)
+                return self._like(sizes(self._books, self._private, asked))
             plan = self._plan(asked, Options(bounds, step, bins, grid))
             told = None if epsilon is None else number(epsilon, "epsilon")
             request = request_of("ask", [plan], told)
             noise = lambda: least_noise(self._books, plan, told)  # noqa: E731
-            return released(self._books, self._private, request, [plan], noise)[0]
+            return self._like(released(self._books, self._private, request, [plan], noise)[0])
 
     def ask_all(
         self,
@@ -164,7 +166,12 @@ class Session(Kinds):
             plans, public, request, noise = self._together(questions, epsilon, weights)
             each = iter(released(self._books, self._private, request, plans, noise, public) if plans else ())
             asked = [item_of(item)[0] for item in questions]
-            return [sizes(self._books, self._private, one) if one.sized else next(each) for one in asked]
+            told = (sizes(self._books, self._private, one) if one.sized else next(each) for one in asked)
+            return [self._like(answer) for answer in told]
+
+    def _like(self, answer: SessionAnswer) -> SessionAnswer:
+        """The answer, which knows of what kind the table was."""
+        return replace(answer, came=self._came)
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.

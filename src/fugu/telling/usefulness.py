@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.documents.plain_json import reading
 from fugu.documents.records import Law, RecordsCertificate
@@ -18,9 +20,11 @@ from fugu.utility.numbers import CHANCE, Statistic
 from fugu.utility.usable import Usable
 
 LEVEL = 0.95
+OneRecord = tuple[NDArray[np.float64], NDArray[np.float64]] | None
+"""The codes of one record and their shares; None where nothing is believed."""
 _MOST = 200
 """Groups, over all questions, that are looked at."""
-_BASIS = "the laws of one record, counted on the reference"
+BASIS = "the laws of one record, counted on the reference"
 _SHARES = ("mean", "proportion")
 
 
@@ -34,21 +38,29 @@ def usable_of_records(certificate: RecordsCertificate) -> Usable:
     spent, anybody = float(certificate.spent), float(certificate.any_belief)
     times = anybody / spent if 0 < spent < math.inf and math.isfinite(anybody) else None
     why = "" if figures else "its questions were answered by choices, or by mechanisms from outside"
-    return Usable(figures, _BASIS, ordinary=times if figures else None, why=why)
+    return Usable(figures, BASIS, ordinary=times if figures else None, why=why)
 
 
 def _figures(certificate: RecordsCertificate) -> Iterator[Statistic]:
     for asked in noised_in(certificate):
-        if asked.law != LAPLACE or asked.kind == "variance":
-            continue
-        for group, rates in asked.rates.items():
-            rows = rows_in(certificate, asked.by, group)
-            noise = Laplace(1 / rates[0], grid=1)
-            unit = _unit(asked, rows)
-            value, chance = _believed(certificate, asked, group, rows)
-            name = asked.query if asked.by is None else f"{asked.query}, {group}"
-            half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
-            yield Statistic(name, asked.query, rows, half, error, value, chance, None)
+        sizes = {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)}
+        yield from statistics(asked, sizes, partial(_law_in, certificate, asked))
+
+
+def statistics(asked: Noised, sizes: Mapping[str, int], law: Callable[[str], OneRecord]) -> Iterator[Statistic]:
+    """The figures of one question, group by group.
+
+    `asked`: the question with its noise. `sizes`: how many records each group has. `law`: the codes of one record of a
+    group and their shares, or None where nothing is believed of it."""
+    if asked.law != LAPLACE or asked.kind == "variance":
+        return
+    for group, rows in sizes.items():
+        noise = Laplace(1 / asked.rates[group][0], grid=1)
+        unit = _unit(asked, rows)
+        value, chance = _believed(asked, rows, law(group))
+        name = asked.query if asked.by is None else f"{asked.query}, {group}"
+        half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
+        yield Statistic(name, asked.query, rows, half, error, value, chance, None)
 
 
 def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
@@ -63,23 +75,28 @@ def _unit(asked: Noised, rows: int) -> float:
     return step / max(rows, 1) if asked.kind in _SHARES else step
 
 
-def _believed(
-    certificate: RecordsCertificate, asked: Noised, group: str, rows: int
-) -> tuple[float | None, float | None]:
+def _believed(asked: Noised, rows: int, law: OneRecord) -> tuple[float | None, float | None]:
     """What the laws say of the number, and how far chance alone moves it; of counts in cells, an even share."""
     first = asked.features[0]
     if asked.kind not in ("count", "proportion", "sum", "mean"):
         return rows / len(first.labels) if isinstance(first, Placed) and first.labels else None, None
-    law = _law_of(certificate, asked.by, group)
-    if law is None or first.name not in law.states:
+    if law is None:
         return None, None
-    counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
-    codes, shares = law.states[first.name].astype(np.float64), counts / counts.sum()
+    codes, shares = law
     centre = float(shares @ codes)
     variance = float(shares @ (codes - centre) ** 2)
     unit = _unit(asked, rows)
     low = float(first.coding.low) * (1 if asked.kind == "mean" else rows) if isinstance(first, Coded) else 0.0
     return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
+
+
+def _law_in(certificate: RecordsCertificate, asked: Noised, group: str) -> OneRecord:
+    """One record's codes and their shares, pooled over the secrets, as a certificate states them."""
+    law, name = _law_of(certificate, asked.by, group), asked.features[0].name
+    if law is None or name not in law.states:
+        return None
+    counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
+    return law.states[name].astype(np.float64), counts / counts.sum()
 
 
 def _law_of(certificate: RecordsCertificate, by: str | None, group: str) -> Law | None:

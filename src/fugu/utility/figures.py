@@ -10,7 +10,9 @@ from fugu.utility.joint import Joint, Moved
 from fugu.visible import Json
 
 ROW_BY_ROW, AVERAGES, NOISE, EXACT, UNKNOWN = "row by row", "averages", "mostly noise", "exact", "not known"
-GRADES = (EXACT, ROW_BY_ROW, AVERAGES, NOISE, UNKNOWN)
+USABLE, ROUGHLY = "usable", "rough figure"
+"""Of a number that is published once, what row by row and averages are of a column."""
+GRADES = (EXACT, ROW_BY_ROW, USABLE, AVERAGES, ROUGHLY, NOISE, UNKNOWN)
 """From the best to the worst; what is not known counts as the worst."""
 CLOSE = 0.9
 """Row by row: the correlation of a value and what is published of it is at least this (noise below 0.48 spreads)."""

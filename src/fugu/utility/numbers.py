@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from fugu.utility.figures import AVERAGES, CLOSE, EXACT, NOISE, ROW_BY_ROW, UNKNOWN, Lines, percent, short
+from fugu.utility.figures import CLOSE, EXACT, NOISE, ROUGHLY, UNKNOWN, USABLE, Lines, percent, short
 from fugu.visible import Json
 
 GOOD, ROUGH = 0.05, 0.25
@@ -45,10 +45,10 @@ class Statistic:
         if self.error == 0:
             return EXACT
         if self.chance is not None and self.half <= self.chance:
-            return ROW_BY_ROW
+            return USABLE
         if relative is None:
             return UNKNOWN if self.value is None else NOISE
-        return ROW_BY_ROW if relative <= GOOD else AVERAGES if relative <= ROUGH else NOISE
+        return USABLE if relative <= GOOD else ROUGHLY if relative <= ROUGH else NOISE
 
     @property
     def verdict(self) -> str:
@@ -58,8 +58,8 @@ class Statistic:
         by_chance = "" if self.chance is None else f"{group}±{short(self.chance)}"
         return {
             EXACT: "exact: nothing is added",
-            ROW_BY_ROW: f"usable: {within}{by_chance}",
-            AVERAGES: f"usable as a rough figure: {within}{by_chance}",
+            USABLE: f"usable: {within}{by_chance}",
+            ROUGHLY: f"usable as a rough figure: {within}{by_chance}",
             NOISE: f"mostly noise: {within}{by_chance}",
             UNKNOWN: f"not known: {within}, and the beliefs do not say how large the number is",
         }[self.grade]
@@ -104,7 +104,7 @@ class Coordinate:
         """As of a column, without averages: a vector is published once."""
         if self.noise == 0:
             return EXACT
-        return ROW_BY_ROW if self.correlation >= CLOSE else AVERAGES if self.noise <= self.spread else NOISE
+        return USABLE if self.correlation >= CLOSE else ROUGHLY if self.noise <= self.spread else NOISE
 
     @property
     def verdict(self) -> str:
@@ -112,8 +112,8 @@ class Coordinate:
         beside = f"an error of {short(self.noise)} beside a spread of {short(self.spread)} under the beliefs"
         return {
             EXACT: "exact: nothing is added",
-            ROW_BY_ROW: f"usable: {beside}",
-            AVERAGES: f"usable as a rough figure: {beside}",
+            USABLE: f"usable: {beside}",
+            ROUGHLY: f"usable as a rough figure: {beside}",
             NOISE: f"mostly noise: {beside}",
         }[self.grade]
 

@@ -87,7 +87,7 @@ class Usable:
 
     @property
     def grade(self) -> str:
-        """ "exact", "row by row", "averages", "mostly noise" or "not known"."""
+        """One of `fugu.utility.figures.GRADES`, from "exact" to "mostly noise" and "not known"."""
         return UNKNOWN if self.worst is None else self.worst.grade
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fugu.documents.records import RecordsCertificate
-from fugu.report import text
+from fugu.drawing import text
+from fugu.drawing.html import Html, joined, tag
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.html import Html, joined, tag
 from fugu.report.kinds.records import questions_table
 from fugu.report.shell import defined, section
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fugu.documents.records import RecordsCertificate
+from fugu.drawing.html import Html, tag
+from fugu.drawing.text import clean, epsilon, factor, least, number
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
 from fugu.queries.noised import FLIP, LAPLACE, Noised
 from fugu.queries.session_certificate import noised_in
-from fugu.report.html import Html, tag
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, row, stacked
-from fugu.report.text import clean, epsilon, factor, least, number
 from fugu.telling.records import question_told
 from fugu.telling.usefulness import usable_of_records
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fugu.documents.certificate import Certificate
-from fugu.report.html import Html, tag
+from fugu.drawing.html import Html, tag
+from fugu.drawing.text import clean
 from fugu.report.sections.story import Story
 from fugu.report.shell import row, section, table
-from fugu.report.text import clean
 from fugu.utility.usable import Usable
 
 _MOST = 60

@@ -19,9 +19,6 @@ from fugu.errors import NotProvable
 from fugu.translation.records.distances import Distances, Floats
 from fugu.translation.records.problem import Ints, Problem
 
-_STEEPEST = 22.0
-"""Edges that grow mass by more than e to this are left out, but for the least of each state; those are cut. Nothing
-should flow there, and the next potentials know better."""
 _SURE = -25.0
 """Duals whose logarithm is that far below the largest are rounding."""
 
@@ -43,7 +40,14 @@ class Flow:
 
 
 def solve(
-    problem: Problem, distances: Distances, i: Ints, j: Ints, h: Floats, *, inside: float | None = None
+    problem: Problem,
+    distances: Distances,
+    i: Ints,
+    j: Ints,
+    h: Floats,
+    *,
+    inside: float | None = None,
+    steepest: float = 22.0,
 ) -> Flow | None:
     """The best flow along the edges (i, j), or None if the solver has none.
 
@@ -54,8 +58,10 @@ def solve(
         j: where they end.
         h: potentials near the logarithm of the best g.
         inside: None for the simplex method; else interior points without crossover up to this relative gap.
+        steepest: edges that grow mass by more than e to this, in the scale of h, are left out, but for the least of
+            each state; those are cut. Nothing should flow there, and the next potentials know better.
     """
-    i, j, grown = _useful(distances, i, j, h)
+    i, j, grown = _useful(distances, i, j, h, steepest)
     n, edges, everywhere = problem.size, np.arange(i.size), np.arange(problem.size)
     log_p, log_q = (np.log(np.maximum(law, 1e-300) / law.sum()) + h for law in (problem.p, problem.q))
     log_p, log_q = (part - np.logaddexp.reduce(log_q) for part in (log_p, log_q))
@@ -100,10 +106,10 @@ def solve(
     return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)
 
 
-def _useful(distances: Distances, i: Ints, j: Ints, h: Floats) -> tuple[Ints, Ints, Floats]:
+def _useful(distances: Distances, i: Ints, j: Ints, h: Floats, steepest: float) -> tuple[Ints, Ints, Floats]:
     """The edges along which mass may move, and the exponents of their growth in the scale of the potentials."""
     grown = distances.between(i, j) + h[j] - h[i]
     least = np.full(h.size, np.inf)
     np.minimum.at(least, i, grown)
-    kept = grown <= np.maximum(least[i], _STEEPEST)
-    return i[kept], j[kept], np.minimum(grown[kept], _STEEPEST)
+    kept = grown <= np.maximum(least[i], steepest)
+    return i[kept], j[kept], np.minimum(grown[kept], steepest)

@@ -27,6 +27,8 @@ _EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
 _WIDE = 6
 """Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
+_OTHERWISE = (35.0, 12.0)
+"""Steepest edges of further attempts, where distances are so large that the solver loses digits."""
 _VIOLATED = 1e-12
 _NOTHING = 1e-16
 _POLISHES = 2
@@ -48,9 +50,11 @@ class Found:
         """What the plan proves, in doubles; infinite without one."""
         return math.inf if self.plan is None else float(np.log(self.plan.value))
 
-    def within(self, gap: float) -> bool:
-        """Whether the two bounds are that close."""
-        return self.high - self.lower <= gap
+    def near(self, gap: float | None) -> bool:
+        """Whether the two bounds are that close; if nothing is said, as close as can be asked for so many states."""
+        if self.plan is None:
+            return False
+        return self.high - self.lower <= (_enough(self.h.size, self.high) if gap is None else gap)
 
 
 def proof_of(plan: Plan, digits: int = 15) -> Json:
@@ -82,16 +86,27 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
         gap: between the bounds at which to stop; about 1e-12 for few states and 2 % for many if not said.
     """
     distances, n = Distances(problem), problem.size
-    if before is None or float(problem.widest) > max(_WIDE, 2 * before.widest):
-        return _rounds(problem, distances, *_start(problem, distances), gap)
-    found = _rounds(problem, distances, distances.closure(before.h), before.edges, gap)
-    if n <= FEW and not found.within(_enough(n, found.high) if gap is None else gap):
-        again = _rounds(problem, distances, *_start(problem, distances), gap)
-        return again if again.high < found.high else found
-    return found
+    fresh = before is None or float(problem.widest) > max(_WIDE, 2 * before.widest)
+    if before is None or fresh:
+        best = _rounds(problem, distances, *_start(problem, distances), gap)
+    else:
+        best = _rounds(problem, distances, distances.closure(before.h), before.edges, gap)
+        if n <= FEW and not best.near(gap):
+            best = min(best, _rounds(problem, distances, *_start(problem, distances), gap), key=lambda f: f.high)
+    for steepest in _OTHERWISE if n <= _EXACT else ():
+        if not best.near(gap):
+            best = min(best, _rounds(problem, distances, best.h, best.edges, gap, steepest), key=lambda f: f.high)
+    return best
 
 
-def _rounds(problem: Problem, distances: Distances, h: Floats, edges: tuple[Ints, Ints], gap: float | None) -> Found:
+def _rounds(
+    problem: Problem,
+    distances: Distances,
+    h: Floats,
+    edges: tuple[Ints, Ints],
+    gap: float | None,
+    steepest: float = 22.0,
+) -> Found:
     """Solve, add the edges that the duals ask for, scale anew."""
     n, widest = problem.size, float(problem.widest)
     inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
@@ -100,14 +115,14 @@ def _rounds(problem: Problem, distances: Distances, h: Floats, edges: tuple[Ints
         best = Found(None, 0.0, np.zeros(n), edges, widest)
     again = 0
     for _ in range(12 if n <= FEW else 3):
-        flow = solve(problem, distances, *edges, h, inside=inside)
+        flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest)
         if flow is None:
             break
         plan = _best_plan(problem, distances, flow, inside)
         h, low = _sharper(problem, distances, flow)
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
         best = Found(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
-        if best.within(_enough(n, best.high) if gap is None else gap):
+        if best.near(gap):
             break
         i, j, slack = distances.steepest(flow.dual)
         asked = slack < -_VIOLATED
