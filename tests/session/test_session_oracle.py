@@ -69,7 +69,8 @@ def worst(session):
 def test_no_transcript_loses_more_than_is_spent(rng):
     by = bool(rng.integers(2))
     reference, today = world(rng, by)
-    session = fugu.Session(today, reference, "s", fugu.Pure(2))
+    words = fugu.Schema({"w": {"kind": "category", "values": ["u", "v"]}})
+    session = fugu.Session(today, reference, "s", fugu.Pure(2), schema=words)
     said = []
     for _ in range(rng.integers(1, 4)):
         text, options = QUESTIONS[rng.integers(len(QUESTIONS))]
