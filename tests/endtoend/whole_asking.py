@@ -174,14 +174,16 @@ def some(rng: random.Random, share: float, option: str, values: tuple[str, ...])
 
 
 def asked(
-    rng: random.Random, folder: Path, people: People, words: list[str], sizes: tuple[int, ...] = (1, 5, 20, 60, 150)
-) -> Case:
+    rng: random.Random, folder: Path, people: People, words: list[str], sizes: tuple[int, ...] = (1, 5, 20, 60, 150),
+    plainly: bool = False,
+) -> Case:  # fmt: skip
+    """The case with tables for it; `plainly` without options that only the law route knows."""
     words = ["release", *words]
-    if people.gaps and rng.random() < 0.9:
+    if people.gaps and rng.random() < 0.9 and not plainly:
         drop = () if "--query" in words and rng.random() < 0.9 else ("drop",)
         words += ["--missing", rng.choice((*drop, "0", f"{people.unit:.10g}"))]
     words += ["--unit", people.names[5]] if rng.random() < 0.1 else []
-    words += ["--allow-no-noise"] if rng.random() < 0.8 else []
+    words += ["--allow-no-noise"] if rng.random() < 0.8 and not plainly else []
     words += ["--data", "the táble"] if rng.random() < 0.2 else []
     reference = write(folder / "ref.csv", people.names, people.rows(rng, 2 * rng.choice(sizes), 10**6))
     data = write(folder / "data.csv", people.names, people.rows(rng, rng.choice(sizes)))

@@ -21,7 +21,6 @@ def many(rng: random.Random, folder: Path) -> Case:
     people = People.drawn(rng)
     secret, value, level, group, age, _ = people.names
     top = people.unit * (people.spread + 4)
-    told = f"{value}:0:{top:.10g},{age}:0:100"
     kinds = (
         "count", f"count by {group}", f"mean({value})", f"mean({age})", f"mean({age}) by {group}", f"sum({value})",
         f"histogram({level})", f"histogram({level}) by {group}", f"count({level}={people.levels[0]})", f"median({age})",
@@ -30,10 +29,13 @@ def many(rng: random.Random, folder: Path) -> Case:
     )  # fmt: skip
     queries = rng.sample(kinds, rng.choice((1, 2, 2, 3, 4)))
     words = ["--query", ", ".join(queries), "--protect", secret, "--epsilon", rng.choice(("0.1", "0.5", "1", "2", "5"))]
-    words += ["--bounds", told, "--step", f"{value}:{people.unit:.10g},{age}:20"]
+    told = {value: (f"0:{top:.10g}", f"{people.unit:.10g}"), age: ("0:100", "20")}
+    named = [name for name in told if any(f"({name})" in query for query in queries)]
+    if named and rng.random() < 0.95:
+        words += ["--bounds", ",".join(f"{name}:{told[name][0]}" for name in named)]
+        words += ["--step", ",".join(f"{name}:{told[name][1]}" for name in named)]
     if rng.random() < 0.3:
         words += ["--weights", rng.choice(("error", ",".join("12"[k % 2] for k in range(len(queries)))))]
-    words += ["--budget", "6"] if rng.random() < 0.3 else []
     words += ["--route", "records"] if rng.random() < 0.5 else []
     return asked(rng, folder, people, words, sizes=(2, 40, 120), plainly=True)
 

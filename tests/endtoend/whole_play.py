@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from whole_asking import KINDS as ASKED
 from whole_asking import Case
 from whole_beliefs import KINDS as BELIEVED
+from whole_many import many
 from whole_python import KINDS as MADE
 from whole_python import published
 from whole_tampering import changes
@@ -30,7 +31,7 @@ from fugu.numbers.exact import read_number
 from fugu.verifier.kinds.release import inner
 from fugu.verifier.verdict import Verdict
 
-COMMANDS = {**ASKED, **BELIEVED}
+COMMANDS = {**ASKED, **BELIEVED, "many": many}
 KINDS = (*COMMANDS, *MADE)
 REFUSALS = (2, 3, 4)
 ATTACKED, DRAWS, FEWER = 10, 20_000, 2_000
@@ -153,7 +154,7 @@ def second(verdict: Verdict) -> str:
 def on_the_steps(certificate: Path, bodies: list[dict[str, Any]]) -> None:
     """Published values are multiples of the step that is stated for their group, and there is no other group."""
     path = certificate.with_name("out.csv")
-    if not path.exists() or bodies[0]["kind"] in ("sequence", "training", "mixed", "channel"):
+    if not path.exists() or bodies[0]["kind"] in ("sequence", "training", "mixed", "channel", "records"):
         return
     with path.open(newline="", encoding="utf-8") as file:
         head, *rows = list(csv.reader(file))

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import whole_many
 from whole_asking import Case
 from whole_beliefs import more_rows, surer
 
@@ -60,6 +61,8 @@ def changes(rng: random.Random, certificate: Path, case: Case | None) -> dict[st
 
 def less_noise(body: Body) -> Body | None:
     """The noise 2 % smaller, and everything else as it was; None where the budget leaves room for that."""
+    if body["kind"] == "records":
+        return whole_many.less_noise(body)
     shrunk = json.loads(json.dumps(body))
     if body["kind"] == "sequence":
         shrunk["epsilon"] = str(Fraction(50, 49) * read_number(body["epsilon"]))
@@ -85,6 +88,8 @@ def tight(body: Body) -> bool:
 
 def less_budget(body: Body) -> Body | None:
     """A budget below what is proved."""
+    if body["kind"] == "records":
+        return whole_many.less_budget(body)
     forged = json.loads(json.dumps(body))
     if body["kind"] == "sequence":
         forged["pufferfish"]["asked"] = str(Fraction(9, 10) * read_number(body["pufferfish"]["asked"]))
@@ -98,6 +103,8 @@ def less_budget(body: Body) -> Body | None:
 
 def less_stated(body: Body) -> Body | None:
     """A loss stated as proved that is smaller than it is."""
+    if body["kind"] == "records":
+        return whole_many.less_stated(body)
     if body["kind"] in ("sequence", "training"):
         return None
     forged, name = json.loads(json.dumps(body)), "delta" if body["proved"]["delta"] else "epsilon"

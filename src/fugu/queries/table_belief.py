@@ -97,7 +97,7 @@ class TableBelief(Belief):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What is taken for granted; see `fugu.queries.session_assumptions`."""
+        """What is taken for granted; see `fugu.priors.record_laws`."""
         return ()
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fugu.documents.disclosure import UNPROTECTED
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
 from fugu.priors.record_laws import ASSUMPTIONS
@@ -25,8 +26,10 @@ def state_of(books: Books, rows: int) -> SessionState:
             known.setdefault(id(law), (law, {}))[1][who] = None
     laws = [replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()]
     places: Mapping[int, int] = {found: k for k, found in enumerate(known)}
+    left_out = (UNPROTECTED + ", ".join(belief.skipped),) if belief.skipped else ()
+    assumptions = (*ASSUMPTIONS, *left_out)
     return SessionState(
         books.budget, Pure(plain(worth.spent)), worth.any_belief, belief.spec.json, tuple(belief.masks),
         belief.skipped, belief.reading, belief.unit, belief.table.columns, rows, worth.types, questions,
-        tuple(laws), tuple(pricing.proofs(worth.jobs, places)), ASSUMPTIONS, apart,
+        tuple(laws), tuple(pricing.proofs(worth.jobs, places)), assumptions, apart,
     )  # fmt: skip
