@@ -53,7 +53,7 @@ def compare(
         str | None, typer.Option(help='Or statistics, on both routes: "mean(chol)", "mean(age), histogram(ward)".')
     ] = None,
     by: Annotated[str | None, typer.Option(help="With --query: the public column that groups the rows.")] = None,
-    bounds: Annotated[str | None, typer.Option(help='With --query: "0,400", or "age:0:110,chol:100:400".')] = None,
+    bounds: Annotated[str | None, typer.Option(help='With --query: "0,400", or "age:0:110,bmi:10:60".')] = None,
     step: Annotated[str | None, typer.Option(help='With --query: "5", or "age:5,chol:10".')] = None,
     weights: Annotated[str | None, typer.Option(help='With --query: "2,1,1", or "error".')] = None,
     delta: options.Delta = "0",

@@ -71,9 +71,9 @@ class Account:
             return
         if records:
             raise BudgetRefused(
-                f"{self.data!r} was released by the law route or as a column, and questions that are charged to each "
-                "record do not compose with that: the other records' randomness is used up. Ask them first, of a table "
-                "of which nothing else was released"
+                f"{self.data!r} was released by the law route, as a column or as a model, and questions that are "
+                "charged to each record do not compose with that: the other records' randomness is used up. Ask them "
+                "first, of a table of which nothing else was released"
             )
         raise BudgetRefused(
             f"{self.data!r} was asked questions that are charged to each record; a law-based release does not compose "

@@ -11,7 +11,7 @@ from rich.table import Table as Rich
 
 from fugu.cli import options
 from fugu.cli.charging import Account
-from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
+from fugu.cli.console import err, escape, out, print_json, progress, say, usable_table, warn_of_formulas
 from fugu.cli.paging import Pages
 from fugu.cli.questions import Asked, questions_of, weights_of
 from fugu.data import Schema
@@ -24,6 +24,7 @@ from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.session_certificate import certificate_of, noised_in
+from fugu.queries.statistic import Question
 from fugu.session import Session, SessionAnswer
 from fugu.telling.records import question_told
 from fugu.telling.usefulness import usable_of_records
@@ -108,6 +109,7 @@ def release_records(
         certificate = certificate_of(rehearsed.state)
         going = _going(asked, certificate, data)
         kept = pages.before(going, as_json)
+    _say_public(asked)
     if dry_run:
         _dry(asked, certificate, as_json)
         return
@@ -125,6 +127,20 @@ def release_records(
     out.print(_shown(answers, f"{len(answers)} answers under {Pure(asked.epsilon)}"))
     _say(certificate)
     say(f"wrote {', '.join(map(str, files.all()))}")
+
+
+def _say_public(asked: RecordsAsked) -> None:
+    """Which columns count as known of everybody: who asks by them says so."""
+    by = dict.fromkeys(
+        q.by for q in map(Question.parse, (str(a["query"]) for a in asked.questions)) if q.by is not None
+    )
+    if by:
+        named = ", ".join(repr(name) for name in by)
+        err.print(
+            f"[bold yellow]note[/]: asked by {escape(named)}, which thereby counts as public: everybody is taken to know "
+            "it of each record, and its exact numbers of rows go out",
+            soft_wrap=True,
+        )
 
 
 def columns_of(answers: Sequence[SessionAnswer]) -> dict[str, list[Any]]:

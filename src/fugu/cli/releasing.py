@@ -35,7 +35,7 @@ def release(
         str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
     ] = None,
     bounds: Annotated[
-        str | None, typer.Option(help='With --query: values are clipped to these, "0,400" or "age:0:110,chol:100:400".')
+        str | None, typer.Option(help='With --query: values are clipped to these, "0,400" or "age:0:110,bmi:10:60".')
     ] = None,
     step: Annotated[
         str | None, typer.Option(help='With --query: values are rounded to this step, "5" or "age:5,chol:10".')

@@ -2,6 +2,7 @@
 
 from fugu.data.column import Column as Column
 from fugu.data.counts import count_pairs as count_pairs
+from fugu.data.files import csv_text as csv_text
 from fugu.data.files import read_table as read_table
 from fugu.data.files import write_csv as write_csv
 from fugu.data.frame import Table as Table

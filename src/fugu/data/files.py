@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
 import re
 import sys
@@ -58,14 +59,24 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, pr
     """Write columns of one length under a header; numbers in shortest exact form, missing as an empty cell.
 
     The file appears whole or not at all (`fugu.files`)."""
-    table = Table(columns)
-    cells = [table.exact(name) for name in table.columns]
     with writing(path, private=private) as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(table.columns)
-        for start in range(0, len(table), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
+        _print(out, Table(columns))
+
+
+def csv_text(columns: Mapping[str, object]) -> str:
+    """What `write_csv` writes."""
+    out = io.StringIO(newline="")
+    _print(out, Table(columns))
+    return out.getvalue()
+
+
+def _print(out: TextIO, table: Table) -> None:
+    cells = [table.exact(name) for name in table.columns]
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    for start in range(0, len(table), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
 
 
 def _printed(column: Column, chunk: slice) -> Iterable[Any]:

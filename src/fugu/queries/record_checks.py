@@ -15,6 +15,7 @@ from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, RecordsCertificate, Type
 from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number
 from fugu.priors.record_laws import ASSUMPTIONS, LEAST_ROWS
 from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
 from fugu.queries.noised import OUTSIDE, Noised
@@ -125,6 +126,8 @@ def charged(load: Iterable[RecordCharge]) -> set[str]:
 def check_laws(certificate: RecordsCertificate) -> None:
     """CertificateError unless each law has every secret, enough rows of each, and states within range."""
     features, secrets = features_in(certificate), set(certificate["secrets"])
+    if _protected(certificate["protect"]) & {by for kind in certificate.types for by in kind.groups}:
+        raise CertificateError("the records are grouped by what the secret is worked out from, which makes it public")
     known, stated = modelled(features, certificate["columns"]), set[tuple[str, ...]]()
     for law in certificate.laws:
         if set(law.given) != secrets:
@@ -138,6 +141,15 @@ def check_laws(certificate: RecordsCertificate) -> None:
             raise CertificateError(f"the law of {law.who[:80]} is stated twice")
         stated |= own
         _check_states(law, features)
+
+
+def _protected(protect: object) -> set[str]:
+    """The columns that a specification of secrets names, where it names them outright."""
+    if isinstance(protect, str):
+        return {protect}
+    if isinstance(protect, Mapping):
+        return {str(name) for condition in protect.values() if isinstance(condition, Mapping) for name in condition}
+    return {str(name) for name in protect} if isinstance(protect, list | tuple) else set()
 
 
 def _check_states(law: Law, features: Mapping[str, Feature]) -> None:
@@ -165,6 +177,9 @@ def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
     wanted = Counter(str(asked["query"]) for asked in recipe["questions"] if Question.parse(asked["query"]).columns)
     found = Counter(str(asked["query"]) for asked in body["questions"])
     named = (recipe["protect"], recipe["unit"]) == (body["protect"], body["unit"])
+    alone = wanted == found and body["elsewhere"] == "0" and "epsilon" in recipe
+    if alone and read_number(body["spent"]) > read_number(recipe["epsilon"]):
+        return False  # what was asked for is at least what all of it cost
     return wanted <= found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
 
 

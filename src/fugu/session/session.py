@@ -142,6 +142,7 @@ class Session(Kinds):
         with self._lock:
             self._here()
             if asked.sized:
+                self._not_the_person(asked)
                 return self._like(sizes(self._books, self._private, asked))
             plan = self._plan(asked, Options(bounds, step, bins, grid))
             told = None if epsilon is None else number(epsilon, "epsilon")
@@ -226,6 +227,8 @@ class Session(Kinds):
         if isinstance(questions, str) or not questions:
             raise UsageError("questions is a list of at least one question")
         items = [item_of(item) for item in questions]
+        for asked, _ in items:
+            self._not_the_person(asked)
         plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
         public = sorted({asked.by for asked, _ in items if asked.sized and asked.by is not None})
         told = None if epsilon is None else number(epsilon, "epsilon")
@@ -256,6 +259,12 @@ class Session(Kinds):
                 "would draw anew. Open a session in the process that asks, on a ledger that they share"
             )
 
+    def _not_the_person(self, question: Question) -> None:
+        """Refuse to ask about the column that names the person, or by it: its cells are people, not values."""
+        unit = self._belief.unit
+        if unit is not None and unit in (*question.columns, question.by):
+            raise UsageError(f"column {unit!r} names the person; nothing is asked about it, or by it")
+
     def _plan(self, question: Question, options: Options) -> Plan:
         """How the question will be answered; refused for columns that the table does not have, which is public."""
         found = plan_of(question, self._belief.reading, self._belief.table, options)
@@ -263,6 +272,7 @@ class Session(Kinds):
             raise UsageError(
                 "a column or value of the question cannot be written down: no commas or line breaks in them"
             )
+        self._not_the_person(question)
         for name in question.columns:
             if name not in self._private.table.columns:
                 raise ColumnNotFound(name, self._private.table.columns)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fugu.auditing.outside.found import Found
 from fugu.auditing.outside.opening import the_books
-from fugu.data import Table, read_table
+from fugu.data import Table, csv_text, read_table
 from fugu.data.private import label_of
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
@@ -96,7 +96,10 @@ def _published(release: ReleaseDocument, place: Path | None) -> list[tuple[str, 
     if tuple(table.columns) != COLUMNS:
         raise CertificateError(f"the published file does not have the columns {', '.join(COLUMNS)}")
     texts, numbers = (_texts(table, name) for name in COLUMNS[:3]), (_numbers(table, name) for name in COLUMNS[3:])
-    return list(zip(*texts, *numbers, strict=True))
+    found = list(zip(*texts, *numbers, strict=True))
+    if csv_text(dict(zip(COLUMNS, map(list, zip(*found, strict=True)), strict=True))) != place.read_bytes().decode():
+        raise CertificateError("the published file does not write its numbers as fugu does; digits could hide in it")
+    return found
 
 
 def _numbers(table: Table, name: str) -> list[float]:
@@ -109,6 +112,9 @@ def _answers(
 ) -> None:
     with reading():
         published = _published(release, place)
+        for line in published:
+            if Question.parse(line[0]).sized and not line[3] == line[4] == line[5]:
+                raise CertificateError("the published file has an interval for a number of rows, which is public")
         _compare(certificate, [line[:3] for line in published], [line[3] for line in published], recipe)
 
 
@@ -132,6 +138,8 @@ def _compare(
                 raise CertificateError(f"the published file does not have each group and cell of {query[:80]!r} once")
         elif (said := Question.parse(query)).sized:
             _same_sizes(certificate, said, {listed[k][1]: values[k] for k in rows})
+            if any(listed[k][2] for k in rows) or len(rows) > len({listed[k][1] for k in rows}):
+                raise CertificateError(f"the published file has lines of {query[:80]!r} that are no numbers of rows")
         else:
             raise CertificateError(f"the published file answers {query[:80]!r}, which the certificate does not charge")
     if recipe is not None and set(published) != {str(found["query"]) for found in recipe["questions"]}:
@@ -157,9 +165,7 @@ def _same_sizes(certificate: RecordsCertificate, said: Question, found: Mapping[
     sizes: Counter[str] = Counter()
     for kind in certificate.types:
         if said.by is not None and said.by not in kind.groups:
-            raise NotChecked(
-                f"no question that was charged is by {said.by!r}, so its groups are not in the certificate"
-            )
+            raise CertificateError(f"the published file has groups by {said.by!r}, which the certificate knows none of")
         sizes["" if said.by is None else kind.groups[said.by]] += kind.rows
     if dict(found) != {group: float(rows) for group, rows in sizes.items()}:
         raise CertificateError(f"the published numbers of rows ({said}) are not those of the certificate")

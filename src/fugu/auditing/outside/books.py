@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fugu.guarantee.encoding import budget_json
 from fugu.guarantee.numbers import exact
 from fugu.ledger import Books, books
 from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.state import CHARGED
 from fugu.ledger.store import View
 from fugu.ledger.terms import known_budget
 from fugu.numbers.exact import read_number
@@ -75,6 +77,7 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
     with reading():
         with the_books(ledger) as kept:
             text = kept.read(_charge, stated["data"], stated["request"])
+            earlier = kept.read(_before, stated["data"], stated["request"])
             charge = None if text is None else Charge.parse(text)
         if charge is None:
             raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
@@ -82,7 +85,9 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
             known = known_budget(Path(ledger), stated["data"])
             if known is None or budget_json(known) != dict(document["budget"]):
                 raise CertificateError(f"the ledger has {stated['data']!r} under another budget than the document says")
-            _questions(charge, RecordsCertificate.parse(body), document["question"]["recipe"])
+            certificate = RecordsCertificate.parse(body)
+            _questions(charge, certificate, document["question"]["recipe"])
+            _together(earlier, certificate)
             return
         if charge.kind != LAW:
             raise NotChecked("charges for each entry are for any data: the ledger knows no laws of them")
@@ -102,6 +107,25 @@ def _questions(charge: Charge, certificate: RecordsCertificate, recipe: Json | N
         asked_for = [str(asked["query"]) for asked in recipe["questions"] if not Question.parse(asked["query"]).sized]
         if sorted(asked_for) != sorted(asked.query for asked in paid):
             raise CertificateError("the ledger charged this request for other questions than the recipe names")
+
+
+def _together(charges: Sequence[Charge], certificate: RecordsCertificate) -> None:
+    """CertificateError unless the certificate prices everything that was charged up to its request: what one release
+    of several is worth by itself is not what they are worth together."""
+    stated = Counter(canonical_json(asked.to_json()) for asked in noised_in(certificate))
+    own = [charge for charge in charges if charge.reads is None]
+    paid = Counter(canonical_json(asked.to_json()) for c in charges if c.reads for asked in questions_in(c.reads))
+    if not paid <= stated:
+        raise CertificateError("the ledger charged other questions before, which the certificate does not price")
+    if certificate.elsewhere < sum((exact(charge.guarantee.epsilon) for charge in own), Fraction(0)):
+        raise CertificateError("the ledger charged other releases before, which the certificate does not count")
+
+
+def _before(view: View, data: str, request: str) -> list[Charge]:
+    """All charges of a data set up to the one of a request."""
+    asked = view.state.asked.get((data, request))
+    listed = [found for (name, _), found in view.state.asked.items() if name == data and found.state in CHARGED]
+    return [] if asked is None else [Charge.parse(found.charge) for found in listed if found.seq <= asked.seq]
 
 
 def _known(bodies: Mapping[str, Json], budget: Guarantee) -> set[str]:
