@@ -131,14 +131,12 @@ def release_records(
 
 def _say_public(asked: RecordsAsked) -> None:
     """Which columns count as known of everybody: who asks by them says so."""
-    by = dict.fromkeys(
-        q.by for q in map(Question.parse, (str(a["query"]) for a in asked.questions)) if q.by is not None
-    )
-    if by:
-        named = ", ".join(repr(name) for name in by)
+    columns = [Question.parse(str(told["query"])).by for told in asked.questions]
+    if by := sorted({name for name in columns if name is not None}):
+        named = ", ".join(map(repr, by))
         err.print(
-            f"[bold yellow]note[/]: asked by {escape(named)}, which thereby counts as public: everybody is taken to know "
-            "it of each record, and its exact numbers of rows go out",
+            f"[bold yellow]note[/]: asked by {escape(named)}, which thereby counts as public: everybody is taken to "
+            "know it of each record, and its exact numbers of rows may go out",
             soft_wrap=True,
         )
 

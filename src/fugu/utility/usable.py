@@ -98,9 +98,8 @@ class Usable:
         if len(self.figures) == 1:
             return self.worst.verdict
         alike = sum(each.grade == self.worst.grade for each in self.figures)
-        return (
-            f"{self.worst.verdict} ({self.worst.name or 'all'}, the worst; {alike} of {len(self.figures)} are like it)"
-        )
+        named = self.worst.name or "all"
+        return f"{self.worst.verdict} ({named} is the worst; {alike} of {len(self.figures)} are like it)"
 
     def with_levers(self, levers: tuple[Lever, ...], untried: tuple[str, ...]) -> Usable:
         """The same with what would help, the most effective first; what does not help is left out."""
