@@ -19,7 +19,7 @@ FAILS, HOLDS = "fails", "holds"
 @pytest.fixture(scope="module")
 def books(tables):  # noqa: F811
     """Two releases on one ledger, and the second one on a ledger of its own, where nothing was asked before."""
-    for query, out, where in (("mean(age)", "one", "a.db"), ("histogram(job)", "two", "a.db")):
+    for query, out, where in (("count, mean(age)", "one", "a.db"), ("histogram(job)", "two", "a.db")):
         code, said = ask(tables, query, f"{out}.csv", "--budget", "1", epsilon="0.4", books=where)
         assert code == 0, said
     return tables
@@ -70,7 +70,7 @@ def test_the_file_as_it_is_holds(books, tmp_path):
         lambda text: text + "count by sex,F,,60.0,60.0,60.0\n",
         lambda text: text + "count by ward,a,,60.0,60.0,60.0\n",
         lambda text: text + "count,,,120.0,120.0,120.0\n",
-        lambda text: text + "count,,,120.0,1.0,2.0\n",
+        lambda text: text.replace("count,,,120.0,120.0,120.0", "count,,,120.0,1.0,2.0"),
         lambda text: text.replace("\n", "\r\n"),
         lambda text: text.replace("query,", "query ,"),
         lambda text: text[:-1] + "00000000000000000000031337\n",
