@@ -141,8 +141,10 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
     if text is None:
         return None
     low, comma, high = text.partition(",")
-    if not comma:
-        raise UsageError(f"bounds are two numbers, such as --bounds 0,400, got {text!r}")
+    if not comma or ":" in text:
+        raise UsageError(
+            f"bounds are two numbers here, such as --bounds 0,400, got {text!r}; --route records takes a list"
+        )
     return options.number("bounds", low), options.number("bounds", high)
 
 
