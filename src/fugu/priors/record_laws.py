@@ -8,16 +8,20 @@ Proofs: docs/proofs/records.md#assumptions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from itertools import combinations
+from typing import TypeVar, final
 
 import numpy as np
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, UsageError
 from fugu.fixed import Fixed
 from fugu.laws.cells import MOST_ROWS, Counts
 
+T = TypeVar("T")
+MOST_PUBLIC = 6
+"""So many columns of a record may be public: whoever knows any part of them is protected against."""
 LEAST_ROWS = 30
 """A law read off fewer reference rows is not used: the records it speaks of are worth the plain epsilon."""
 
@@ -108,3 +112,20 @@ def counted(counts: object, where: str) -> Counts:
         raise BadLaw(f"{where}: the whole numbers of a law must sum to more than 0 and less than 2^53")
     own.flags.writeable = False
     return own
+
+
+def parts_of(public: Sequence[T]) -> list[tuple[T, ...]]:
+    """Every part of what is public of a record, none of it first: adversaries may know any of them.
+
+    Who knows two of three columns is neither one who knows one of them nor one who knows all: with x = a xor b xor s
+    and c = x, x tells s to whoever knows a and b, and nothing to whoever knows a, b and c.
+
+    >>> parts_of("ab")
+    [(), ('a',), ('b',), ('a', 'b')]
+    """
+    if len(public) > MOST_PUBLIC:
+        raise UsageError(
+            f"{len(public)} columns would be public, and at most {MOST_PUBLIC} can be: whoever knows any part of them "
+            "is protected against. Ask by fewer columns, or join some into one"
+        )
+    return [part for many in range(len(public) + 1) for part in combinations(public, many)]

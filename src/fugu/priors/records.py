@@ -23,7 +23,7 @@ from fugu.numbers.checks import is_list, is_row, is_texts, listed
 from fugu.numbers.exact import VectorLike, as_fraction
 from fugu.priors.prior import Recorded
 from fugu.priors.record_counts import EVERY, grouped, places, pooled
-from fugu.priors.record_laws import ASSUMPTIONS, DEPENDENT, KNOWN_GROUPS, LEAST_ROWS, RecordLaw
+from fugu.priors.record_laws import ASSUMPTIONS, DEPENDENT, KNOWN_GROUPS, LEAST_ROWS, RecordLaw, parts_of
 from fugu.visible import brief
 
 
@@ -38,7 +38,7 @@ class Records(Recorded):
     - `columns`: all columns that any release under this belief reads; one name or several. Their joint law is counted;
       a missing cell is a value of its own.
     - `by`: columns that are public for every record, such as a ward. Adversaries who use them (the laws in each group,
-      and in each combination of several) and adversaries who do not are both covered.
+      and in each combination of several), any part of them, or none, are all covered.
     - `schema`: how the reference is read; what it does not say is taken from the reference.
     - `unit`: a column that names the person. Records of one person depend on each other, so a name that repeats is
       refused; give one row a person.
@@ -84,7 +84,7 @@ class Records(Recorded):
         read = reading.completed(public, [*used, *groups]).read(public, [*used, *groups])
         states, size = places(read, used)
         laws = [pooled(secrets, states, size)]
-        for some in dict.fromkeys([*((name,) for name in groups), groups] if groups else []):
+        for some in parts_of(groups)[1:]:
             laws += grouped(read, some, secrets, states)
         vars(self).update(columns=used, by=groups, protect=asked.text, _laws=tuple(laws))
 

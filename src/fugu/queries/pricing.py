@@ -20,6 +20,7 @@ from typing import final
 
 from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
+from fugu.priors.record_laws import parts_of
 from fugu.queries.features import Feature
 from fugu.queries.noised import Noised
 from fugu.queries.session_state import KnownLaw, Proved, RecordType
@@ -44,10 +45,8 @@ class Types:
     rows: tuple[int, ...]
 
     def known(self, groups: tuple[str, ...]) -> list[Known]:
-        """What the adversaries about this type know: nothing, one of its groups, all of them."""
-        pairs = tuple(zip(self.by, groups, strict=True))
-        found: list[Known] = [(), *((pair,) for pair in pairs)]
-        return [*found, pairs] if len(pairs) > 1 else found
+        """What the adversaries about this type know: any part of its groups."""
+        return parts_of(tuple(zip(self.by, groups, strict=True)))
 
 
 @final

@@ -16,7 +16,7 @@ from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, RecordsCertificate, Type
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number
-from fugu.priors.record_laws import ASSUMPTIONS, LEAST_ROWS
+from fugu.priors.record_laws import ASSUMPTIONS, LEAST_ROWS, MOST_PUBLIC, parts_of
 from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
 from fugu.queries.noised import OUTSIDE, Noised
 from fugu.queries.session_certificate import features_in, modelled, noised_in
@@ -94,7 +94,7 @@ def loads(certificate: RecordsCertificate) -> list[tuple[Type, tuple[RecordCharg
 def needed(certificate: RecordsCertificate) -> Iterator[tuple[list[int], tuple[RecordCharge, ...]]]:
     """Laws of one adversary and the load they must be priced at, for every type of records that is not plain.
 
-    There are adversaries who know no group of a record, one of them, and all of them at once. Several laws of one
+    There are adversaries who know any part of the groups of a record. Several laws of one
     adversary speak of different features; those that speak of all that is charged are listed."""
     places: dict[str, list[int]] = {}
     for k, law in enumerate(certificate.laws):
@@ -105,8 +105,9 @@ def needed(certificate: RecordsCertificate) -> Iterator[tuple[list[int], tuple[R
         read = charged(load)
         if kind.plain or not read:
             continue
-        adversaries: list[Mapping[str, str]] = [{}, *({by: group} for by, group in kind.groups.items()), kind.groups]
-        for known in adversaries:
+        if len(kind.groups) > MOST_PUBLIC:
+            raise CertificateError(f"more than {MOST_PUBLIC} columns are public, and any part of them may be known")
+        for known in map(dict, parts_of(list(kind.groups.items()))):
             listed = [k for k in places.get(canonical_json(known), ()) if read <= set(certificate.laws[k].states)]
             if not listed:
                 raise CertificateError(f"{_named(kind)} is not marked as plain, and a law of its records is missing")

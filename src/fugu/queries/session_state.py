@@ -1,12 +1,12 @@
 """`SessionState`: everything public about a session at one moment, from which its certificate is written.
 
 A record has a *type*: its groups of all columns that questions were asked by. For a record of type z = {by: group}
-there are several adversaries: one who believes the law of the whole reference, one for each group of z, and one for
-all of them at once. Each `KnownLaw` is the law of one or more of these. A type is *plain* where the reference is too
+there are several adversaries: one for each part of z that may be known, from nothing (the law of the whole reference)
+to all of it. Each `KnownLaw` is the law of one or more of these. A type is *plain* where the reference is too
 thin for one of its laws: its charges are then worth the sum of their epsilons, whatever is believed.
 
-What has to hold: every type z that is not plain has a law for each of its adversaries ({}, each one group of z, the
-whole of z), and for each of these laws and every two secrets, in both orders, there is a `Proved` whose charges are at
+What has to hold: every type z that is not plain has a law for each of its adversaries (every part
+of z), and for each of these laws and every two secrets, in both orders, there is a `Proved` whose charges are at
 least those of z, and whose epsilon is at most `spent`; for every plain type the sum of its epsilons is at most `spent`;
 `spent` is at most the budget.
 """

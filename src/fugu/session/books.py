@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, final
 
 from fugu.data.private import Private
-from fugu.errors import BudgetExceeded, NotComposable
+from fugu.errors import BudgetExceeded, NotComposable, RequestReused
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact, plain
 from fugu.ledger import Charge, Ledger
@@ -68,6 +68,11 @@ class InMemory(Books):
         return None if charge is None else list(questions_in(charge.reads))
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
+        if request in self._charged and self._charged[request].text() != charge.text():
+            raise RequestReused(
+                f"request {request!r} stands for another question; one name is one charge and one value, so give a new "
+                "question a new name"
+            )
         if request not in self._charged:
             before = self.charges()
             after = self.belief.worth(self.belief.read([*before, (charge.guarantee, charge.reads, 1)])).spent

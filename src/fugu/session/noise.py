@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from fugu.errors import BudgetExceeded
+from fugu.errors import BadBudget, BudgetExceeded
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact, plain
 from fugu.queries.asking import Plan
@@ -68,6 +68,8 @@ def room_for(books: Books, by: Sequence[str], epsilon: Fraction | None = None, w
 
     `epsilon`: None is a tenth of the budget, or with `whole` all of it, but no more than is left. A column that is
     asked by for the first time is public from now on: earlier questions are first priced anew for those who know it."""
+    if epsilon is not None and epsilon <= 0:
+        raise BadBudget("a question costs something, so its epsilon is a number above 0")
     belief, allowed = books.belief, exact(books.budget.epsilon)
     asked = belief.read(books.charges())
     then = asked.beside(public=by)

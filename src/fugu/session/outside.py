@@ -18,6 +18,8 @@ from fugu.queries.noised import OUTSIDE, Noised
 from fugu.queries.table_belief import TableBelief
 from fugu.session.books import Books, charge_for
 
+_FAILED = "failed"
+
 
 def outside(
     books: Books, private: Private, mechanism: PerEntryDP, columns: Sequence[str], request: str | None
@@ -36,10 +38,16 @@ def outside(
     noised = question(books.belief, mechanism, names)
     data = {name: whole(private.schema, private.table, name) for name in names}
 
-    def produce() -> PerEntryRelease:
-        return mechanism.release(data[names[0]] if len(names) == 1 else data, charged=True)
+    def produce() -> PerEntryRelease | dict[str, str]:
+        try:
+            return mechanism.release(data[names[0]] if len(names) == 1 else data, charged=True)
+        except UsageError as failure:  # that it failed is an answer too: run again, it would be a second one
+            return {_FAILED: str(failure)}
 
-    return books.spend(request or uuid.uuid4().hex, charge_for([noised]), produce)
+    found = books.spend(request or uuid.uuid4().hex, charge_for([noised]), produce)
+    if isinstance(found, dict):
+        raise UsageError(found[_FAILED])
+    return found
 
 
 def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...]) -> Noised:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.data.private import Private
-from fugu.errors import RequestReused
+from fugu.errors import RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
 from fugu.ledger.amounts import left
@@ -26,6 +26,7 @@ PUBLIC = "numbers of rows are public: they are exact and cost nothing"
 RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
 Drawn = dict[str, list[int]]
 _TURNS = 4
+_LEAST_RATE = Fraction(1, 2**50)
 
 
 def released(
@@ -42,6 +43,7 @@ def released(
     for turn in range(_TURNS):
         stored, before = books.find(request), books.spent()
         found = noise() if stored is None else stored
+        _require_drawable(found)
         try:
             drawn = books.spend(request, charge_for(found, public), lambda: _drawn(books.belief, private, found))  # noqa: B023
             break
@@ -57,6 +59,13 @@ def released(
     ]
 
 
+def _require_drawable(questions: Sequence[Noised]) -> None:
+    """Refuse, before anything is charged, noise that is wider than can be drawn."""
+    for asked in questions:
+        if any(rate < _LEAST_RATE for rates in asked.rates.values() for rate in rates):
+            raise UsageError(f"the noise of {asked.query} would be wider than can be drawn; give it a larger share")
+
+
 def sizes(books: Books, private: Private, asked: Question) -> SessionAnswer:
     """Numbers of rows, which are public. Who asks for groups declares them known: earlier answers are priced anew for
     those who know them, and that is entered in the books, at an epsilon of 0."""
@@ -69,7 +78,7 @@ def sizes(books: Books, private: Private, asked: Question) -> SessionAnswer:
         found = {"": len(private)}
     cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
     after = books.spent()
-    cost = Pure(plain(after - before))
+    cost = Pure(plain(max(after - before, Fraction(0))))
     return SessionAnswer(asked, cells, cost, Fraction(0), *amounts(after, books.budget), PUBLIC)
 
 
