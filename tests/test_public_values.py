@@ -72,6 +72,7 @@ EXAMPLES = {
     "Pure": lambda: fugu.Pure(0.1),
     "Approx": lambda: fugu.Approx(1, 1e-6),
     "Renyi": lambda: fugu.Renyi(2, 1),
+    "Records": fugu.Records.example,
     "RenyiCurve": lambda: fugu.RenyiCurve({a: a / 10 for a in range(2, 200)}),
     "Discrete": lambda: fugu.Discrete(range(1000)),
     "Discrete, vectors": lambda: fugu.Discrete([[0, 1], [2, 3]], [0.25, 0.75]),

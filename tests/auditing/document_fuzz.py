@@ -102,9 +102,20 @@ def originals() -> dict[str, dict[str, Any]]:
         ),
     }
     documents = {name: json.loads(mechanism.certificate.to_json()) for name, mechanism in found.items()}
+    documents["many statistics"] = json.loads(_session().certificate.to_json())
     trained = {f"training, {name}": body for name, body in _trainings()}
     sequences = {f"sequences, {name}": body for name, body in _sequences()}
     return documents | trained | sequences | {f"release, {name}": body for name, body in _releases()}
+
+
+def _session() -> fugu.Session:
+    reference = {"s": ["a", "b"] * 60, "x": ["u", "v", "v", "v"] * 30, "n": [0, 1, 2, 2] * 30}
+    reference |= {"g": ["p"] * 60 + ["q"] * 60}
+    today = {name: cells[:10] for name, cells in reference.items()}
+    session = fugu.Session(today, reference, "s", Pure(1))
+    session.histogram("x", 0.1)
+    session.mean("n", 0.1, by="g", bounds=(0, 2), step=1)
+    return session
 
 
 def _property() -> fugu.Scenario:
@@ -405,6 +416,9 @@ def _budget(body: dict[str, Any], rng: random.Random) -> str:
         return f"asked x {factor}"
     if not isinstance(budget, dict):
         return ""
+    if body.get("kind") == "records":  # a budget below what was spent
+        budget["epsilon"] = str(Fraction(body["spent"]) * factor)
+        return f"epsilon x {factor}"
     if budget["kind"] == "RenyiCurve":
         points = [point.split(": ") for point in budget["epsilons"].split(", ")]
         budget["epsilons"] = ", ".join(f"{a}: {Fraction(e) * factor}" for a, e in points)
@@ -440,6 +454,10 @@ def _scale(body: dict[str, Any], rng: random.Random) -> str:
     if "certificates" in body:
         part = rng.choice(body["certificates"])["certificate"]
     noise, factor = part.get("noise"), _less(rng)
+    if part.get("kind") == "records":
+        rates = rng.choice(part["questions"])["rates"]
+        rates.update({group: [str(Fraction(rate) / factor) for rate in own] for group, own in rates.items()})
+        return f"rates / {factor}"
     if part.get("kind") == "training":
         part["accountant"]["noise"] *= float(factor)
     elif not isinstance(noise, dict) or noise.get("scale") == "0":

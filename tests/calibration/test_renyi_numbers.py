@@ -371,7 +371,7 @@ def test_commands_take_an_order(table):
     rows = json.loads(shown)["rows"]
     assert code == 0 and {row["noise"] for row in rows} == {"laplace", "gaussian", "cauchy"}
     code, shown = run("compare", table / "ref.csv", *given)
-    assert code == 0 and "transport (gaussian)" in shown and "cauchy-moments" in shown
+    assert code == 0 and "transport" in shown and "gaussian" in shown and "cauchy-moments" in shown
     code, shown = run("calibrate", table / "ref.csv", *given, "--json", "-o", table / "c.json")
     assert code == 0 and json.loads(shown)["guarantee"] == {"kind": "Renyi", "alpha": 2, "epsilon": 0.2, "delta": 0}
     assert fugu.verify(table / "c.json").holds

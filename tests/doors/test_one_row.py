@@ -49,6 +49,7 @@ DOORS = {
 }
 """Every function that opens private data, and where one record of it is replaced."""
 OTHER_READERS = {
+    "auditing/outside/answers.py:_published": "a published file: its lines are held against the certificate",
     "auditing/outside/files.py:_differences": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",

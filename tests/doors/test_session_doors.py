@@ -81,8 +81,8 @@ def test_one_record_of_a_session(container, tmp_path):
     assert violations(container, CELLS if container is CONTAINERS[0] else CELLS[::10], tmp_path) == []
 
 
-@search("one hostile record of a session", each=CONTAINERS)
-def one_random_record(container, rng, tmp_path):
+@search("one hostile record of a session", each=CONTAINERS, quick=1)
+def test_one_random_record(container, rng, tmp_path):
     if container.__name__ != "inferred_pandas":
         assert violations(container, [random_cell(rng)], tmp_path) == []
 

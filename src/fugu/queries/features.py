@@ -67,6 +67,7 @@ class Feature(ABC):
 class Coded(Feature):
     """The number of steps above the lower bound: clip, then round (`Coding`).
 
+    >>> from fractions import Fraction
     >>> Coded(Coding("age", Fraction(0), Fraction(5), 20)).top
     20
     """
