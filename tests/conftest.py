@@ -27,6 +27,8 @@ _LONG = (
     "test_golden_record.py",
     "examples/",
     "README.md]",
+    "docs/record-certificates.md]",
+    "docs/scenario-files.md]",
     "test_chain_attack.py",
 )
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
@@ -57,6 +59,13 @@ _AT_LENGTH = (
     "test_metric_large.py::test_thirteen_thousand_states",
     "test_metric_large.py::test_the_largest_rate_on_many_states",
     "examples/training.py]",
+    "examples/sequences.py]",
+    "test_real_metric.py::test_the_scale_of_a_sum[adult-sex",
+    "test_real_metric.py::test_the_scale_of_a_sum[bank",
+    "test_a_release_is_written_back_and_asked_again",
+    "test_out_of_reach.py::test_money_in_cents_needs_little_memory",
+    "test_the_whole_sampler_decides_no_integer_on_more_than_its_mass[two digits]",
+    "test_release_attack.py::test_histograms_go_through_files",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
 
