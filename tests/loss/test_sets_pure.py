@@ -99,7 +99,8 @@ def test_no_two_members_lose_more_and_two_lose_as_much(kind, rng):
     for one, two in (logs, logs[::-1]):
         assert np.max(one[:, None, :] - two[None, :, :]) <= loss.value + 1e-9
     p, q = worst_laws(sets, kernel)
-    assert np.max(np.abs(np.log(p @ g) - np.log(q @ g))) == pytest.approx(loss.value, rel=1e-9, abs=1e-9)
+    attained = np.max(np.abs(np.log(p @ g) - np.log(q @ g)))  # by laws in doubles: a mass of 1e-17 in place of 0 counts
+    assert attained == pytest.approx(loss.value, rel=1e-8, abs=1e-9)
     return 200 * len(logs[0])
 
 
