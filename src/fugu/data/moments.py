@@ -53,7 +53,7 @@ def _(cell: bytes) -> int | None:
 
 @seconds_of.register
 def _(cell: date) -> int | None:
-    return (cell.toordinal() - EPOCH.toordinal()) * DAY
+    return (date.toordinal(cell) - EPOCH.toordinal()) * DAY  # that of a date, whatever a subclass makes of it
 
 
 @seconds_of.register

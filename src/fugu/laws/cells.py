@@ -5,8 +5,8 @@ that is independent of the record and its secret, even known: what two laws of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import FrozenInstanceError, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import FrozenInstanceError, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Protocol, final
 
@@ -18,6 +18,7 @@ from fugu.fixed import fixed
 from fugu.laws.components import Described
 from fugu.laws.masses import Masses, masses
 from fugu.laws.places import Digest
+from fugu.laws.several_pairs import SeveralPairs
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
 
@@ -89,7 +90,7 @@ class CellLaw(Described):
 
 
 @dataclass(frozen=True, eq=False)
-class CellFamily:
+class CellFamily(SeveralPairs):
     """Laws of one record's cell on the same cells, each as whole-number counts, and the pairs among them."""
 
     laws: tuple[Counts, ...]
@@ -112,21 +113,6 @@ class CellFamily:
         """The pairs whose laws differ, with their labels; the others lose nothing."""
         labelled = zip(self.pairs, self.labels, strict=True)
         return tuple((pair, label) for pair, label in labelled if not _same(*(self.laws[k] for k in pair)))
-
-    @property
-    def same(self) -> bool:
-        """Whether no pair differs."""
-        return not self.different
-
-    @property
-    def differing(self) -> int:
-        """How many pairs differ."""
-        return len(self.different)
-
-    def alone(self) -> Iterator[CellFamily]:
-        """Every pair that differs, by itself."""
-        for pair, label in self.different:
-            yield replace(self, pairs=(pair,), labels=(label,))
 
     def on(self, lattice: Lattice) -> CellFamily:
         """Itself on the whole numbers: counts are nowhere else."""

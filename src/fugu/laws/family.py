@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -15,6 +15,7 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.laws.places import Digest, nearest, spread
+from fugu.laws.several_pairs import SeveralPairs
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 
@@ -23,7 +24,7 @@ _CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class Family(SeveralPairs):
     """Points, each law's masses on them, and pairs of law numbers.
 
     The points are sorted numbers (n,), or distinct vectors (n, d) in lexicographic order: positions as doubles, or
@@ -84,21 +85,6 @@ class Family:
     def minute(self) -> bool:
         """Whether some probability is positive but so small that arithmetic on doubles would lose it."""
         return any(np.any((law.parts != 0) & (row < 1e-280)) for law, row in zip(self.laws, self.weights, strict=True))
-
-    @property
-    def same(self) -> bool:
-        """Whether no pair differs."""
-        return not self.different
-
-    @property
-    def differing(self) -> int:
-        """How many pairs differ."""
-        return len(self.different)
-
-    def alone(self) -> Iterator[Family]:
-        """Every pair that differs, by itself."""
-        for pair, label in self.different:
-            yield replace(self, pairs=(pair,), labels=(label,))
 
     def on(self, lattice: Lattice) -> Family:
         """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""

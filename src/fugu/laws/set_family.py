@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,11 +15,12 @@ from fugu.laws.masses import Masses
 from fugu.laws.pair import Law, LawPair
 from fugu.laws.places import Digest, nearest, spread
 from fugu.laws.sets import Hull, LawSet
+from fugu.laws.several_pairs import SeveralPairs
 from fugu.noise.lattice import Lattice
 
 
 @dataclass(frozen=True, eq=False)
-class SetFamily:
+class SetFamily(SeveralPairs):
     """Points, sets of laws on them, and pairs of set numbers.
 
     A pair stands for every pair of laws of which the first is in the one set and the second in the other, chosen
@@ -37,23 +38,11 @@ class SetFamily:
     inexact: ClassVar[bool] = False
     """Whether a pair is known up to an error in total variation: what is not known of a law is in its set."""
     point_masses: ClassVar[bool] = False
-    same: ClassVar[bool] = False
-    """Whether no pair differs: two laws of one set differ too."""
 
     @property
     def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
-        """Every pair, with its label."""
+        """Every pair, with its label: two laws of one set differ too."""
         return tuple(zip(self.pairs, self.labels, strict=True))
-
-    @property
-    def differing(self) -> int:
-        """How many pairs there are."""
-        return len(self.pairs)
-
-    def alone(self) -> Iterator[SetFamily]:
-        """Every pair by itself."""
-        for pair, label in self.different:
-            yield replace(self, pairs=(pair,), labels=(label,))
 
     def on(self, lattice: Lattice) -> SetFamily:
         """The laws pushed through rounding onto the lattice: integer points."""

@@ -102,7 +102,9 @@ class Session(Kinds):
         if isinstance(public, str):
             raise UsageError("public is a list of columns")
         for name in public:
-            sizes(self._books, self._private, Question("count", by=name))
+            known = Question("count", by=name)
+            self._not_the_person(known)
+            sizes(self._books, self._private, known)
 
     @property
     def budget(self) -> Pure:
