@@ -1458,4 +1458,10 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a failure is drawn again", "            return {_FAILED: str(failure)}", "            raise failure"),
     ["session/releasing.py", "session/test_session_adversaries.py"],
     ("noise that cannot be drawn is charged", "        _require_drawable(found)\n", ""),
+    ["queries/drawing.py", "session/test_session_noise.py"],
+    ("a choice at 1.03 times its rate", "permute_and_flip(utilities(row, noised), rate[0], source)", "permute_and_flip(utilities(row, noised), rate[0] * Fraction(103, 100), source)"),
+    ("noise at 1.03 times its rate", "laplace_sampler(rate)", "laplace_sampler(rate * Fraction(103, 100))"),
+    ("single noise at 1.03 times its rate", "draw_one(rate, source)", "draw_one(rate * Fraction(103, 100), source)"),
+    ["queries/pricing.py", "session/test_session_noise.py"],
+    ("thin groups are free", "return Worth(max(spent, most)", "return Worth(spent"),
 ]  # fmt: skip
