@@ -1,4 +1,4 @@
-"""The noise that runs has the rates that are charged, and a type of record that nobody can judge costs the plain sum."""
+"""The noise that runs has the rates that are charged; a type of record that nobody can judge costs the plain sum."""
 
 from __future__ import annotations
 
