@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers.exact import TensorLike, is_whole
 from fugu.priors.counted import Counted, combine, laws, log_ratios
+from fugu.priors.forest import Forest, forest
 from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
@@ -88,6 +89,18 @@ class BayesianNetwork(Belief):
     def skipped(self) -> tuple[str, ...]:
         """The values that a variable never has."""
         return of_variables(self.names, [self.law(node) > 0 for node in self.nodes])
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The independent parts in which no variable has two parents, with the law of every variable in them.
+
+        Raises `NotProvable` where a probability is too small for floats."""
+        return forest(self.parents, self.order, self.tables)
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
