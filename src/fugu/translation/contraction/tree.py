@@ -92,10 +92,7 @@ class _Messages:
         for look in stage.looks:
             new = up(look.held * self.epsilon)[:, None, None] + self._passed(look)
             part = best[:, : look.width, : look.width]
-            if len(look.at) == len(stage.ways):
-                np.minimum(part, up(new), out=part)
-            else:
-                np.minimum.at(part, look.at, up(new))
+            np.minimum.at(part, look.at, up(new))
         self.sent[stage.ways] = np.where(pairs, closed(best, self.known.valid[near]), 0.0)
         if not stage.families:
             np.add.at(self.below, near, self.sent[stage.ways])

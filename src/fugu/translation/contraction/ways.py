@@ -98,8 +98,7 @@ class Kernels:
         errors = np.array([self.relative(name) for name in names])
         found = sort_rows(values, reach, errors, np.ones(width, dtype=bool))
         pairs = valid[:, :, None] & valid[:, None, :] & ~np.eye(width, dtype=bool)
-        parts = (found.u, found.v, found.order, found.dead, pairs)
-        rows = Rows(*(part[places] for part in parts)) if len(names) < len(which) else Rows(*parts)
+        rows = Rows(*(part[places] for part in (found.u, found.v, found.order, found.dead, pairs)))
         if self._kept + rows.u.size <= _MOST_KERNELS:
             self._kept += rows.u.size
             self._rows[key] = rows
