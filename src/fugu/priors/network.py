@@ -88,7 +88,8 @@ class BayesianNetwork(Belief):
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The values that a variable never has."""
-        return of_variables(self.names, [self.law(node) > 0 for node in self.nodes])
+        known = self.forest.laws
+        return of_variables(self.names, [(known[v] if v in known else self.law(v)) > 0 for v in self.nodes])
 
     @cached_property
     def forest(self) -> Forest:
@@ -109,7 +110,12 @@ class BayesianNetwork(Belief):
 
     def index(self, variable: int | str) -> int:
         """The position of a `variable`, by position or name."""
-        return place(variable, self.names)
+        known = self._places.get(variable) if isinstance(variable, str) else None
+        return place(variable, self.names) if known is None else known
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: n for n, name in enumerate(self.names)}
 
     def joint(self, variables: Sequence[int | str]) -> Counted:
         """P(X_A) with one axis for each of the `variables`, in the order asked, by variable elimination (least new

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.errors import NotProvable
+from fugu.guarantee.numbers import outward
 from fugu.numbers.exact import float_up, meant_up
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.network import BayesianNetwork
@@ -72,7 +73,8 @@ def _network_bound(network: BayesianNetwork) -> Bound:
     def bound(epsilon: Fraction) -> float:
         best = group(epsilon, most)
         if epsilon > 0:
-            best = min(best, worst(solve(float_up(epsilon)), float_up(epsilon), quilts))
+            found = worst(solve(float_up(epsilon)), float_up(epsilon), quilts)
+            best = min(best, found if found > epsilon else outward(epsilon))
         return max(best, others(epsilon)) if rest else best
 
     return bound

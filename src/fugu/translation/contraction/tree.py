@@ -67,6 +67,7 @@ class _Messages:
     def __init__(self, known: Ways, epsilon: float) -> None:
         width, nodes = known.width, len(known.parent)
         self.known, self.epsilon = known, epsilon
+        self.pairs = known.valid[:, :, None] & known.valid[:, None, :] & ~np.eye(width, dtype=bool)
         self.own = np.where(np.eye(width, dtype=bool), 0.0, epsilon)
         self.pad = (1 + 2 * (known.degree + 4) * U)[:, None, None]
         """Past the roundings of a sum over the neighbours of a node."""
@@ -80,22 +81,20 @@ class _Messages:
 
     def send(self, stage: Stage) -> None:
         """The messages of one stage."""
-        nodes = stage.ways // 2
         if stage.families:
             self._above(stage)
-            near = nodes
         else:
+            nodes = stage.ways // 2
             self.losses[stage.ways] = (self.own + self.below[nodes]) * self.pad[nodes]
-            near = self.known.parent[nodes]
-        pairs = _pairs(self.known.valid[near])
-        best = np.broadcast_to(up(self.known.beyond[stage.ways] * self.epsilon)[:, None, None], pairs.shape).copy()
+        valid, pairs = self.known.valid[stage.near], self.pairs[stage.near]
+        best = np.where(pairs, up(self.known.beyond[stage.ways] * self.epsilon)[:, None, None], 0.0)
         for look in stage.looks:
             new = up(look.held * self.epsilon)[:, None, None] + self._passed(look)
             part = best[:, : look.width, : look.width]
             np.minimum.at(part, look.at, up(new))
-        self.sent[stage.ways] = np.where(pairs, closed(best, self.known.valid[near]), 0.0)
+        sent = self.sent[stage.ways] = closed(best, valid)
         if not stage.families:
-            np.add.at(self.below, near, self.sent[stage.ways])
+            np.add.at(self.below, stage.near, sent)
 
     def _above(self, stage: Stage) -> None:
         """For each child of a parent: the parent's own cell, what lies above it, and its other children."""
@@ -134,12 +133,7 @@ class _Messages:
         """eps and the messages of all neighbours, at most all cells of the tree; 0 for pairs that cannot occur."""
         above = self.sent[1::2]
         every = np.minimum((self.own + above + self.below) * self.pad, up(self.known.tree * self.epsilon)[:, None, None])
-        return np.where(_pairs(self.known.valid), closed(every, self.known.valid), 0.0)
-
-
-def _pairs(valid: Mask) -> Mask:
-    apart: Mask = valid[:, :, None] & valid[:, None, :] & ~np.eye(valid.shape[-1], dtype=bool)
-    return apart
+        return np.where(self.pairs, closed(every, self.known.valid), 0.0)
 
 
 def from_variation(alpha: Array, eta: Array) -> Array:

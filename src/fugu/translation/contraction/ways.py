@@ -133,6 +133,8 @@ class Stage:
     """Ways whose far sides are known by now."""
 
     ways: Places
+    near: Places
+    """The nodes that the ways leave."""
     families: tuple[tuple[int, Places], ...]
     """Towards the root: parents, each with its children. Empty if the ways lead away from the root."""
     looks: tuple[Looks, ...]
@@ -212,20 +214,22 @@ class _Steps:
         found = []
         inner = self.parent >= 0
         for group in _alike(np.flatnonzero(inner), height[inner]):
-            found.append(Stage(2 * group, (), self._looks(2 * group)))
+            found.append(Stage(2 * group, self.parent[group], (), self._looks(2 * group)))
         for group in _alike(np.flatnonzero(inner), depth[inner]):
             parents = sorted({int(self.parent[v]) for v in group})
             families = tuple((p, np.array(self.below[p], dtype=np.intp)) for p in parents)
-            found.append(Stage(2 * group + 1, families, self._looks(2 * group + 1)))
+            found.append(Stage(2 * group + 1, group, families, self._looks(2 * group + 1)))
         return found
 
     def _further(self, way: int) -> int:
-        """The heaviest way out of the far end but the one back; -1 if there is none."""
+        """The heaviest way out of the far end but the one back; -1 if there is none, or too many cells are held."""
         v = way // 2
+        p = v if way % 2 == 0 else int(self.parent[v])
+        if len(self.below[p]) > _MOST_HELD + 2:
+            return -1
         if way % 2 == 0:
             out = [2 * c for c in self.below[v]]
         else:
-            p = int(self.parent[v])
             out = [2 * c for c in self.below[p] if c != v] + ([2 * p + 1] if self.parent[p] >= 0 else [])
         return max(out, key=lambda w: self.beyond[w], default=-1)
 
