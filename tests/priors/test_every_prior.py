@@ -115,7 +115,8 @@ def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(pr
     before = 0.0
     for epsilon in (0.01, 0.1, 0.5, 2.0):
         worth = fugu.translate(prior, epsilon)
-        assert epsilon <= worth <= curve.length * epsilon * (1 + 1e-12) and worth > before
+        assert worth <= curve.length * epsilon * (1 + 1e-12) and worth > before
+        assert epsilon <= worth or getattr(prior, "protect", "entries") == "hidden"  # seen through noise: may be less
         least = min(b * epsilon + curve(b) for b in range(1, curve.length + 1))
         assert worth <= least * (1 + 1e-12)
         assert fugu.translate(prior, fugu.Pure(epsilon)) == fugu.Pure(worth)
@@ -131,8 +132,9 @@ def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(pr
 def test_the_budget_is_the_inverse_of_the_translation(prior):
     for epsilon in (0.1, 1.0, 3.0):
         own = fugu.dp_budget(prior, epsilon)
-        assert 0 < own <= epsilon and fugu.translate(prior, own) <= epsilon
-        assert own == epsilon or fugu.translate(prior, own * (1 + 1e-9)) > epsilon
+        assert 0 < own and fugu.translate(prior, own) <= epsilon
+        assert own <= epsilon or getattr(prior, "protect", "entries") == "hidden"
+        assert own in (epsilon, 100.0) or fugu.translate(prior, own * (1 + 1e-9)) > epsilon  # e^100 is the end
 
 
 @pytest.mark.parametrize("prior", RECORDED)

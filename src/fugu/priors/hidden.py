@@ -78,6 +78,11 @@ class HiddenMarkov(Belief):
     def example(cls) -> HiddenMarkov:
         return cls([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
 
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
+
     @property
     def entries(self) -> int:
         """The number of observed entries."""
@@ -149,6 +154,16 @@ class HiddenMarkov(Belief):
         """P(Y_t = y), as rows."""
         joint = combine("x,xy->yx", self._law(t), self.emission)
         return Counted(joint.values.sum(axis=1, keepdims=True), joint.roundings + joint.values.shape[1])
+
+    def given_seen(self, t: int) -> Counted:
+        """P(X_t = x | Y_t = y) in row y, `t` = 1 .. T; a row of zeros where y is never seen.
+
+        Raises `NotProvable` where a probability is too small for floats, or no start is stated."""
+        if self.chain.free:
+            raise NotProvable("what an entry says of its hidden state depends on the start; state initial= a law")
+        joint, seen = combine("x,xy->yx", self._law(t), self.emission), self._seen(t)
+        given = np.divide(joint.values, seen.values, out=np.zeros_like(joint.values), where=seen.values > 0)
+        return Counted(given, joint.roundings + seen.roundings + 1)
 
     def _step(self, t: int) -> Counted:
         return Counted(self.chain.transition(t), self.chain.size + 4)

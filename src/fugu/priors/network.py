@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers.exact import TensorLike, is_whole
 from fugu.priors.counted import Counted, combine, laws, log_ratios
+from fugu.priors.forest import Forest, forest
 from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
@@ -87,7 +88,20 @@ class BayesianNetwork(Belief):
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The values that a variable never has."""
-        return of_variables(self.names, [self.law(node) > 0 for node in self.nodes])
+        known = self.forest.laws
+        return of_variables(self.names, [(known[v] if v in known else self.law(v)) > 0 for v in self.nodes])
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The independent parts in which no variable has two parents, with the law of every variable in them.
+
+        Raises `NotProvable` where a probability is too small for floats."""
+        return forest(self.parents, self.order, self.tables)
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -96,7 +110,12 @@ class BayesianNetwork(Belief):
 
     def index(self, variable: int | str) -> int:
         """The position of a `variable`, by position or name."""
-        return place(variable, self.names)
+        known = self._places.get(variable) if isinstance(variable, str) else None
+        return place(variable, self.names) if known is None else known
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: n for n, name in enumerate(self.names)}
 
     def joint(self, variables: Sequence[int | str]) -> Counted:
         """P(X_A) with one axis for each of the `variables`, in the order asked, by variable elimination (least new

@@ -35,6 +35,8 @@ FULL_DOMAIN = (
     "also for datasets that the prior considers impossible. Restricted to the possible ones it proves nothing: if two "
     "cells are always equal, no two possible datasets are neighbours, and publishing everything would count as private."
 )
+_MOST_BUDGET = 100.0
+"""A budget above this is not looked for: e^100 is no privacy."""
 INDEPENDENT_BLOCKS = (
     "Blocks (users) are independent under every belief; a common unknown parameter would tie them together."
 )
@@ -118,8 +120,9 @@ def dp_budget(prior: Believed, epsilon: Real) -> float:
     be private per entry on the whole product domain, also for datasets that the prior considers impossible.
 
     Returns x with translate(prior, x) <= epsilon, never below epsilon / n for n cells; for `Records` never below
-    epsilon, by a closed form, and inf where the columns may be published as they are. Raises `BadBudget` for another
-    epsilon, `NotProvable` where no x above 0 is proved.
+    epsilon, by a closed form, and inf where the columns may be published as they are. It may be above epsilon for
+    hidden states, which are seen through noise. Raises `BadBudget` for another epsilon, `NotProvable` where no x above
+    0 is proved.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> round(dp_budget(MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000), 1), 8)
@@ -146,8 +149,15 @@ def _budget(prior: Any, wanted: Fraction) -> float:
     high = float_up(wanted)
     while high > 0 and exact(high) > wanted:
         high = math.nextafter(high, 0)
-    if over(high) <= 0:
-        return high
+    if (at := over(high)) <= 0:
+        if at > -1e-9 * high:
+            return high
+        low = high  # worth less than its epsilon: a hidden state is seen through noise
+        while over(high) <= 0:
+            if high >= _MOST_BUDGET:
+                return high
+            low, high = high, min(2 * high, _MOST_BUDGET)
+        return _largest(over, low, high)
     low = high
     while over(low) > 0:  # the group bound n eps makes this end
         low /= 2
