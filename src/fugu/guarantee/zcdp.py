@@ -48,7 +48,7 @@ class ZCDP(RenyiCurve):
         if not is_number(rho) or not 0 <= rho < math.inf:
             raise BadBudget(f"rho must be a finite number >= 0, got {rho!r}")
         super().__init__({a: plain(exact(rho) * exact(a)) for a in _LISTED})
-        object.__setattr__(self, "rho", rho)
+        object.__setattr__(self, "rho", plain(exact(rho)))
 
     @staticmethod
     def of_pure(epsilon: Real) -> ZCDP:
@@ -90,8 +90,8 @@ class ZCDP(RenyiCurve):
     def asks(self) -> NoReturn:
         """Refused: laws are compared at finitely many orders, and a zCDP guarantee is about all of them."""
         raise NotProvable(
-            "noise for laws is proved at listed Rényi orders, and ZCDP speaks of all; give a RenyiCurve with the orders "
-            "you need"
+            "noise for laws is proved at listed Rényi orders, and ZCDP speaks of all of them; give a RenyiCurve with "
+            "the orders you need"
         )
 
     def _key(self) -> tuple[object, ...]:

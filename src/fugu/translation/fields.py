@@ -63,6 +63,12 @@ def refused(prior: object) -> NotProvable:
     )
 
 
+def check_widths(prior: object) -> None:
+    """`UsageError` for a field without the width of its secrets."""
+    for field in _fields(prior):
+        field.wide()
+
+
 def _fields(prior: object) -> list[GaussianField]:
     if isinstance(prior, GaussianField):
         return [prior]
