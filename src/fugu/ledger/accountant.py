@@ -184,10 +184,10 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     - one law-based release before all others, those pure: given its output the ratio of the rest is at most e^{ne}.
     - a budget of the language of the charges and no translation: sums of (epsilon, delta) within the budget (Rogers,
       Roth, Ullman, Vadhan 2016) and of divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
-    - rhos under Gaussian fields: the sum is within the budget once translated iff it is within a rho for each entry that
-      the budget fixes beforehand, at every order. Pure epsilons count as epsilon^2 / 2 beside them; with an (epsilon,
-      delta) budget only after a first rho, for that a sum of epsilons is held against another limit than a sum of rhos
-      must not be chosen by looking at answers (docs/proofs/fields.md#the-ledger).
+    - rhos under Gaussian fields: the sum is within the budget once translated iff it is within a rho for each entry
+      that the budget fixes beforehand, at every order. Pure epsilons count as epsilon^2 / 2 beside them; with an
+      (epsilon, delta) budget only after a first rho: sums of epsilons alone are held against another limit, and which
+      of the two it is must not depend on answers (docs/proofs/fields.md#the-ledger).
     - the same for sums of (epsilon, delta) under independent records, whose columns are fixed with the belief: the sum
       is within the budget once translated iff it is within a cap for each record that the budget fixes beforehand,
       epsilon_0 = log(1 + (e^epsilon - 1) / HS) and delta / HS, and the filter spends that cap

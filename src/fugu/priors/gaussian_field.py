@@ -69,7 +69,7 @@ class GaussianField(Belief):
 
     @classmethod
     def example(cls) -> GaussianField:
-        return cls.ar1(4, Fraction(1, 2))
+        return cls.ar1(4, Fraction(1, 2), width=Fraction(1, 2))
 
     @property
     def entries(self) -> int:
