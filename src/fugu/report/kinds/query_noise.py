@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import singledispatch
@@ -24,12 +25,14 @@ Cards = tuple[tuple[str, str], ...]
 
 def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     """Sentences about the noise, and numbers that sum them up; where the document does not describe it, says so."""
-    epsilon = read_number(claims["epsilon"])
     try:
         same_query(claims)
     except (NotChecked, CertificateError) as why:
         return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
     query = query_from(claims)
+    if "guarantee" in claims:
+        return _gaussian(query, read_number(claims["guarantee"]["rho"]))
+    epsilon = read_number(claims["epsilon"])
     moved = (
         "Replacing one entry by any other value moves what is asked by at most "
         f"{number(float(query.sensitivity), 'up', 6)} in total; the noise is drawn for that, at "
@@ -67,6 +70,20 @@ def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
 
 describe.register(TopK, _ranked)
 describe.register(ArgMax, _ranked)
+
+
+def _gaussian(query: SequenceQuery, rho: Fraction) -> tuple[tuple[str, ...], Cards]:
+    """Of clipped sums, Gaussian noise of deviation S / sqrt(2 rho)."""
+    size, most = number(float(query.sensitivity) / math.sqrt(2 * float(rho)), "up"), float(query.sensitivity)
+    said = (
+        f"Gaussian noise, a bell curve, with a standard deviation of {size} is added to the sum of the entries, each "
+        "clipped to its bounds; a mean is that sum divided by the number of entries, which is public."
+    )
+    moved = (
+        f"Replacing one entry by any other value moves the sum by at most {number(most, 'up', 6)}; the noise is drawn "
+        f"for that, at rho {number(float(rho), 'up', 6)} for each entry."
+    )
+    return (said, moved), ((size, "standard deviation of the noise on the sum"),)
 
 
 def _laplace(query: SequenceQuery, epsilon: Fraction, what: str) -> tuple[str, Cards]:
