@@ -13,8 +13,8 @@ from fugu.cli.console import escape, out, print_json, progress, say, warn_of_for
 from fugu.cli.paging import Pages
 from fugu.cli.sequence_output import table_of, words
 from fugu.cli.sequence_reading import Columns, Reading
-from fugu.data import Schema
 from fugu.data.field import Field
+from fugu.data.layout import PLAIN, Layout
 from fugu.data.sequences import sequences_digest
 from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
@@ -22,7 +22,7 @@ from fugu.numbers.exact import Real, as_fraction
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_beliefs import believed
 from fugu.queries.sequence_certificate import (
     OWN_TABLE,
     REFERENCE,
@@ -56,8 +56,8 @@ class Asked:
 
     table: str
     query: str
-    by: str
-    order: str
+    by: str | None
+    order: str | None
     state: str
     epsilon: Real
     reference: str | None = None
@@ -68,6 +68,7 @@ class Asked:
     account: Account | None = None
     schema: str | None = None
     header: bool = True
+    layout: Layout = PLAIN
     start: str = "fitted"
     data: str = "data"
     public_reference: bool = False
@@ -77,14 +78,14 @@ class Asked:
 def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, pages: Pages) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
     with progress():
-        columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header)
+        columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout)
         reading = Reading.of(columns, asked.table, asked.reference, asked.other)
         private = reading.private
         chain = _prior(asked, reading)
         query = query_of(asked, chain, reading)
         query.check(query.domain.read(private))  # a shape that the query is not for is found before anything is spent
         mechanism = query.mechanism(entry_budget(chain, asked.epsilon))
-        certificate = _certificate(asked, chain, mechanism, reading)
+        certificate = _certificate(asked, columns, chain, mechanism, reading)
         going = Outgoing(
             certificates={"": certificate},
             table=asked.table,
@@ -95,7 +96,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "order": asked.order, "state": asked.state, "smoothing": asked.smoothing, "start": asked.start,
                 "length": chain.length, "other": asked.other, "header": asked.header,
                 "bounds": None if asked.bounds is None else [str(as_fraction(end)) for end in asked.bounds],
-                "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
+                "schema": _declared(columns),
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
             },
             skipped=certificate["pufferfish"]["skipped"],
@@ -167,14 +168,14 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
     if asked.confidence is not None and asked.smoothing:
         raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
-    longest = max(map(len, reading.private.values()))
+    if reading.schema.sequence.cuts and re.search(r"\b(mean|sum)\s*\(", asked.query):
+        raise UsageError("--bins makes states of numbers; a mean or sum needs the numbers: leave out --bins")
+    longest = reading.longest
     if asked.length is not None and asked.length < longest:
         raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
     length = max(asked.length or longest, 2)
-    if asked.confidence is None:
-        return chain_of(reading.reference, asked.state, asked.smoothing, length, asked.start)
-    told = Schema({}) if asked.schema is None else Schema.load(asked.schema)
-    return limits_of(reading.reference, asked.state, length, asked.start, asked.confidence, told)
+    told = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout).told()
+    return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence)
 
 
 def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> SequenceAnswer:
@@ -191,11 +192,20 @@ def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> Sequ
         return stored
 
 
-def _certificate(asked: Asked, chain: Chain, mechanism: SequenceMechanism, reading: Reading) -> SequenceCertificate:
+def _declared(columns: Columns) -> Any:
+    """What was declared before the reference was read; None if nothing was."""
+    told = columns.told()
+    return None if columns.schema is None and told.sequence.plain else told.to_json()
+
+
+def _certificate(
+    asked: Asked, columns: Columns, chain: Chain, mechanism: SequenceMechanism, reading: Reading
+) -> SequenceCertificate:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
     said = Issue(
         asked=asked.epsilon,
-        reading=reading.schema.only((asked.by, asked.order, asked.state)),
+        reading=columns.read(reading.schema),
+        spacing=reading.spacing(),
         odd=_odd(mechanism.query.domain, reading),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE,
         smoothing=asked.smoothing,
