@@ -226,18 +226,31 @@ def _names(given: Any, name: str) -> tuple[str, ...]:
 def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     """An infection in a household: one member is met first and infected with `prior`; each other one catches it.
 
-    Member 1 is infected with probability `prior`; every other member is infected by member 1 with probability
-    `transmission`, and from outside with probability `prior`, independently of each other.
+    Member 1 is infected with probability `prior`; every other of the `size` members is infected by member 1 with
+    probability `transmission`, and from outside with probability `prior`, independently of each other.
 
     >>> household(3, 0.1, 0.5).names
     ('member 1', 'member 2', 'member 3')
     """
     if not is_whole(size, 1, 20):
         raise UsageError("a household has between 1 and 20 members")
+    names = [f"member {i}" for i in range(1, size + 1)]
+    return contacts({name: None if i == 0 else names[0] for i, name in enumerate(names)}, prior, transmission)
+
+
+def contacts(met: Mapping[str, str | None], prior: float, transmission: float) -> BayesianNetwork:
+    """An infection that spreads along a tree of contacts, from each person to those who met them later.
+
+    `met` maps each person to the one they met, None for those who met nobody. Each is infected from outside with
+    probability `prior`, and by the one they met, if that one is infected, with probability `transmission`,
+    independently of each other. Raises `UsageError` for contacts in a circle and for what is not a probability.
+
+    >>> contacts({"Ann": None, "Bob": "Ann", "Cleo": "Ann", "Dan": "Bob"}, 0.02, 0.3)
+    BayesianNetwork(4 variables, 3 arrows)
+    """
     if not (0 <= prior <= 1 and 0 <= transmission <= 1):
         raise UsageError("prior and transmission are probabilities between 0 and 1")
     outside = [1 - prior, prior]
-    caught = (1 - prior) * (1 - transmission)
-    names = [f"member {i}" for i in range(1, size + 1)]
-    tables = {n: outside if i == 0 else [outside, [caught, 1 - caught]] for i, n in enumerate(names)}
-    return BayesianNetwork(tables, dict.fromkeys(names[1:], names[:1]))
+    escaped = (1 - prior) * (1 - transmission)
+    tables = {name: outside if by is None else [outside, [escaped, 1 - escaped]] for name, by in met.items()}
+    return BayesianNetwork(tables, {name: [by] for name, by in met.items() if by is not None})
