@@ -47,6 +47,11 @@ class Entry:
         self._whole = whole
         self._known: dict[int, Lines] = {0: Lines.same(), 1: one}
 
+    def above(self, floor: float) -> Entry:
+        """For a delta not far below this: fewer lines, closer to each other."""
+        whole = self._whole
+        return Entry(self.one.above(floor), None if whole is None else lambda d: whole(d).above(floor))
+
     def power(self, d: int) -> Lines:
         """P <= phi(Q) for outputs on datasets that differ in d cells."""
         if d not in self._known:

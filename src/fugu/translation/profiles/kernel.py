@@ -24,7 +24,7 @@ import numpy as np
 
 from fugu.translation.contraction.kernel import Array, U, sort_pairs
 from fugu.translation.contraction.side import Mask
-from fugu.translation.profiles.lines import MOST, Lines
+from fugu.translation.profiles.lines import Lines
 
 _TANGENTS = 65
 _MOST_DIAMETER = 500.0
@@ -98,7 +98,7 @@ class Corners:
         ratio = (1 + more * self.p) / np.maximum(1 + more * self.q, 1e-300)
         return np.where(slopes >= 1, ratio.max(axis=1), ratio.min(axis=1))
 
-    def through(self, psi: Lines, most: int = MOST) -> Lines:
+    def through(self, psi: Lines) -> Lines:
         """p.g <= phi(q.g) for all g in [0, 1] with g(y) <= psi(g(y')) for all y, y'."""
         if psi.a.size == 1:
             return psi
@@ -113,7 +113,7 @@ class Corners:
         share = np.clip(np.where(np.isfinite(s), (s - c) / (a - c), 1.0), 0.0, 1.0)
         slope = ((1 - e) + e * (share * a + (1 - share) * c)) * (1 + 16 * U)
         height = e * (share * b + (1 - share) * d) * (1 + 16 * U)
-        return Lines.of(np.maximum(slope, gamma), height, most)
+        return Lines.of(np.maximum(slope, gamma), height, psi.floor)
 
 
 def _hull(p: Array, q: Array) -> tuple[Array, Array]:

@@ -5,9 +5,10 @@ x']) for all pairs, and psi_m the same with its own cell. With phi the profile o
 
     psi_m = phi o F_m,   F_0 = id,   F_m = min( phi^m, min over d <= m of phi^(d-1) o through(K^d, psi_(m-d)) ).
 
-*Settled.* If A >= psi_m, and A >= phi o min over d of phi^(d-1) o through(K^d, A), then A bounds psi_n for all n >= m
-(and for smaller n, where psi_n grows with n: kernels that do not depend on the place). A is psi_m with a little room,
-and the inequality is checked.
+*Settled.* If A >= psi_m, ..., psi_(m-D+1), D the largest d, and A >= phi o min over d of phi^(d-1) o through(K^d, A)
+for the kernels of all later nodes, then A bounds psi_n for all n > m - D. Where the kernels do not depend on the place
+the true psi_n grow with n, so A >= psi_m is enough, and then every n is bounded. A is psi_m with a little room, and the
+inequality is checked.
 
 Proofs: docs/proofs/profiles.md#the-recursion and docs/proofs/profiles.md#every-length.
 """
@@ -25,9 +26,9 @@ from fugu.translation.profiles.sides import Hockey, distances
 
 _MOST_GROUP = 128
 _MOST_LEVELS = 2_000
-_ROOMS = (1e-5, 1e-4, 1e-3)
-_LAST_ROOM, _LATE = 1e-2, 60
-_REFINED = 2
+_ROOMS = (1e-4, 1e-3, 3e-3, 1e-2)
+_LAST_ROOM, _LATE = 3e-2, 40
+_REFINED = 5
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,16 @@ class Levels:
     settled: bool
     complete: bool
     """Whether every m that was asked for is bounded."""
+    ever: Lines
+    """If settled: a bound on psi for this number of further nodes, all larger ones, and D less."""
 
     def at(self, m: int) -> int:
         """The level that bounds a node with m further nodes."""
         return min(m, len(self.psi) - 1)
+
+    def last(self, m: int) -> bool:
+        """Whether the bound for m is the one that holds from some m on."""
+        return self.settled and m >= len(self.psi) - 1
 
 
 def levels(side: Hockey, entry: Entry, nodes: int) -> Levels:
@@ -52,50 +59,51 @@ def levels(side: Hockey, entry: Entry, nodes: int) -> Levels:
     for m in range(1, min(nodes, _MOST_LEVELS) + 1):
         parts = [_jump(side, entry, m, d, psi[m - d]) for d in ds if d <= m]
         group = [entry.power(m)] if m <= _MOST_GROUP else []
-        inner.append(parts[0].least(*parts[1:], *group))
-        psi.append(entry.one.compose(inner[-1]))
+        inner.append(parts[0].least(*parts[1:], *group).even())
+        psi.append(entry.one.compose(inner[-1]).even())
         if m >= tried and m < nodes:
             tried = max(m + 3, int(1.25 * m))
-            if (bound := _settled(side, entry, psi, m)) is not None:
+            if (found := _settled(side, entry, psi, m)) is not None:
+                ever, bound = found
                 inner.append(bound)
-                psi.append(entry.one.compose(bound))
-                return Levels(psi, inner, True, True)
-    return Levels(psi, inner, False, len(psi) > nodes)
+                psi.append(entry.one.compose(bound).even())
+                return Levels(psi, inner, True, True, ever)
+    return Levels(psi, inner, False, len(psi) > nodes, psi[-1])
 
 
 def _jump(side: Hockey, entry: Entry, m: int, d: int, beyond: Lines) -> Lines:
     """phi^(d-1) o through(K^d, .)."""
-    passed = side.all_pairs(m, d).through(beyond)
+    first, *others = (corners.through(beyond) for corners in side.tables(m, d))
+    passed = first.least(*others) if others else first
     return passed if d == 1 else entry.power(d - 1).compose(passed)
 
 
-def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int) -> Lines | None:
-    """F for this and all later m, or None."""
+def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int) -> tuple[Lines, Lines] | None:
+    """(A, F for all later m), or None."""
+    widest = distances(side.k)[-1]
     if side.same:
         home, moved, before = side, 0.0, psi[-1:]
+    elif m > widest and (near := side.forgotten(m - widest)) is not None:
+        (home, moved), before = near, psi[-widest:]
     else:
-        ds = distances(side.k)
-        near = side.forgotten(m - ds[-1]) if m > ds[-1] else None
-        if near is None:
-            return None
-        home, moved = near
-        before = psi[-ds[-1] :]
+        return None
 
     def after(beyond: Lines) -> Lines:
         parts = []
         for d in distances(home.k):
             passed = home.all_pairs(1, d).moved(moved).through(beyond)
             parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))
-        return parts[0].least(*parts[1:])
+        return parts[0].least(*parts[1:]).even()
 
     for room in _ROOMS if m < _LATE else (*_ROOMS, _LAST_ROOM):
         bound = roomy(psi[-1], room)
         if all(p.below(bound) for p in before):
             found = after(bound)
             if entry.one.compose(found).below(bound):
-                for _ in range(_REFINED):
-                    found = after(entry.one.compose(found))
-                return found
+                for _ in range(_REFINED if side.same else 0):  # else what is refined holds for later nodes only
+                    bound = entry.one.compose(found).even()
+                    found = after(bound)
+                return bound, found
     return None
 
 
@@ -103,4 +111,5 @@ def roomy(lines: Lines, room: float) -> Lines:
     """A little above: log slopes and b larger by this share, mirrored."""
     keep = lines.a >= 1
     a, b = lines.a[keep], lines.b[keep]
-    return Lines.of(a ** (1 + room) * (1 + 64 * U), np.minimum(b * (1 + room), 1.0)).mirrored()
+    more = room * np.log(a) + 0.1 * room * float(np.log(np.max(a, initial=1.0)))
+    return Lines.of(a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room), 1.0), lines.floor).mirrored()

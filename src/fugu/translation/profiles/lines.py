@@ -45,12 +45,16 @@ class Lines:
 
     a: Array
     b: Array
+    floor: float = _LEAST_B
+    """Of the lines with a smaller b only the flattest is kept: what is far below the delta asked for."""
 
     @classmethod
-    def of(cls, a: Array | list[float], b: Array | list[float], most: int = MOST) -> Lines:
+    def of(
+        cls, a: Array | list[float], b: Array | list[float], floor: float = _LEAST_B, most: int = MOST
+    ) -> Lines:
         """At most `most` of these lines, the most useful ones, and the line P <= 1."""
         slopes, heights = np.append(np.asarray(a, dtype=np.float64), 0.0), np.append(np.asarray(b, np.float64), 1.0)
-        return cls(*_thinned(*_stairs(slopes, heights), most))
+        return cls(*_thinned(*_stairs(slopes, heights, floor), most), floor)
 
     @classmethod
     def same(cls) -> Lines:
@@ -69,7 +73,7 @@ class Lines:
         found: Array = self.a[:-1] * self.knots + self.b[:-1]
         return np.maximum.accumulate(found)
 
-    def compose(self, inner: Lines, most: int = MOST) -> Lines:
+    def compose(self, inner: Lines) -> Lines:
         """P <= self(inner(R)): the pairs of lines that meet, n + m - 1 of them."""
         given = np.searchsorted(inner.heights, self.knots)  # the line of `inner` that reaches each height
         at = (self.knots - inner.b[given]) / np.where(inner.a[given] > 0, inner.a[given], 1.0)
@@ -81,18 +85,27 @@ class Lines:
         with np.errstate(over="ignore", under="ignore"):
             a = self.a[first] * inner.a[second] * (1 + 4 * U)
             b = (self.a[first] * inner.b[second] + self.b[first]) * (1 + 8 * U)
-        return Lines.of(a, b, most)
+        return Lines.of(a, b, max(self.floor, inner.floor))
 
-    def least(self, *others: Lines, most: int = MOST) -> Lines:
+    def least(self, *others: Lines) -> Lines:
         """The lesser of several bounds on the same thing."""
         parts = (self, *others)
-        return Lines.of(np.concatenate([p.a for p in parts]), np.concatenate([p.b for p in parts]), most)
+        return Lines.of(np.concatenate([p.a for p in parts]), np.concatenate([p.b for p in parts]), self.floor)
 
-    def mirrored(self, most: int = MOST) -> Lines:
+    def mirrored(self) -> Lines:
         """With what the complements say, if the bound holds in both orders: slopes 1 / a, and b' = 1 - (1 - b) / a."""
         a, b = self.a[self.a >= 1], self.b[self.a >= 1]
         slope, height = 1 / a * (1 + 4 * U), ((a - 1) + b) / a * (1 + 8 * U)
-        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), most)
+        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), self.floor)
+
+    def above(self, floor: float) -> Lines:
+        """The same without what matters only for a delta far below this."""
+        return Lines.of(self.a, self.b, floor)
+
+    def even(self) -> Lines:
+        """The lines with slopes from 1 on, and their mirror images: what holds in both orders and for complements."""
+        keep = self.a >= 1
+        return Lines.of(self.a[keep], self.b[keep], self.floor, MOST // 2).mirrored()
 
     def delta_at(self, epsilon: Fraction | float) -> float:
         """An upper bound on P(S) - e^epsilon Q(S), over all events: max over t of phi(t) - e^epsilon t, rounded up."""
@@ -125,11 +138,13 @@ class Lines:
         return Fraction(float(self.a[j])), Fraction(float(self.b[j]))
 
     def below(self, other: Lines) -> bool:
-        """Whether self(t) <= other(t) on [0, 1] is sure: each line of `other` lies above some mean of two of self's.
+        """Whether each line of `other` with a slope from 1 on surely lies above self.
 
-        For a line (c, d) and the lines (a, b), (a', b') of self with a >= c >= a', the mean with slope c is at most d."""
+        For a line (c, d) and the lines (a, b), (a', b') of self with a >= c >= a': is the mean with slope c at most d?
+        Where both hold in both orders and for complements, the mirror images follow."""
+        other = Lines(other.a[other.a >= 1], other.b[other.a >= 1])
         if self.a.size == 1:
-            return bool(np.all(other.b >= 1))
+            return other.a.size == 0
         at = np.clip(np.searchsorted(-self.a, -other.a, side="right"), 1, self.a.size - 1)
         a, b, c, d = self.a[at - 1], self.b[at - 1], self.a[at], self.b[at]
         share = np.clip((other.a * (1 - 32 * U) - c) / (a - c), 0.0, 1.0)
@@ -145,7 +160,7 @@ def _above(x: Fraction) -> float:
     return meant_up(nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf))
 
 
-def _stairs(a: Array, b: Array) -> tuple[Array, Array]:
+def _stairs(a: Array, b: Array, floor: float) -> tuple[Array, Array]:
     """Lines by falling slope and rising b: one with a larger slope and no smaller b says nothing."""
     keep = np.isfinite(a) & np.isfinite(b) & (a <= _MOST_A) & (b <= 1.0)
     a, b = a[keep], b[keep]
@@ -154,7 +169,7 @@ def _stairs(a: Array, b: Array) -> tuple[Array, Array]:
     best = np.minimum.accumulate(b)
     new = np.concatenate([[True], b[1:] < best[:-1]])
     a, b = a[new][::-1], b[new][::-1]
-    tiny = int(np.count_nonzero(b < _LEAST_B))  # of all lines that allow next to nothing the flattest is enough
+    tiny = int(np.count_nonzero(b < floor))  # of all lines that allow next to nothing the flattest is enough
     return a[max(0, tiny - 1) :], b[max(0, tiny - 1) :]
 
 

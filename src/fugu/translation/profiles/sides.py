@@ -26,13 +26,17 @@ from fugu.translation.profiles.kernel import Corners
 
 Rows = tuple[Array, Mask, float]
 """A kernel, which entries are positive, and the relative error of its entries."""
-_MANY, _VERY_MANY = 12, 60
+_TWO, _MANY, _VERY_MANY = 2, 12, 60
+_NEAR = 0.05
+"""A start within this total variation of the stationary chain is compared with it."""
 
 
 def distances(k: int) -> tuple[int, ...]:
     """The numbers d of kernels taken at once: fewer where there are many values."""
     if k > _VERY_MANY:
         return (1, 2, 4, 8, 16)
+    if k == _TWO:
+        return (1, 2, 4)
     return (1, 2, 3, 4, 6, 8, 12, 16) if k > _MANY else (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
 
 
@@ -50,6 +54,7 @@ class Hockey:
     diameter: Callable[[int, int], Array] | None = None
     limit: Limit | None = None
     _known: dict[tuple[int, ...], Corners] = field(default_factory=dict)
+    _home: Hockey | None = None
 
     def all_pairs(self, m: int, d: int) -> Corners:
         """For every ordered pair of values that a node with m further nodes can take."""
@@ -73,11 +78,26 @@ class Hockey:
         assert self.rows is not None
         return Corners.rows(*self.rows(m, d), (x, y))
 
+    def tables(self, m: int, d: int, x: int | None = None, y: int = 0) -> list[Corners]:
+        """Every bound that is known, for all pairs or for one: by the kernels, and by those of the stationary chain."""
+        found = [self.all_pairs(m, d) if x is None else self.pair(m, d, x, y)]
+        if self.diameter is not None and (near := self.forgotten(m - d)) is not None and near[1] < _NEAR:
+            home, moved = near
+            found.append((home.all_pairs(1, d) if x is None else home.pair(1, d, x, y)).moved(moved))
+        return found
+
+    def at_last(self, m: int, d: int, x: int, y: int) -> list[Corners]:
+        """For one pair at a node with m further nodes or more, m beyond the largest d."""
+        near = self.forgotten(m - 1 - distances(self.k)[-1])
+        return [] if near is None else [near[0].pair(1, d, x, y).moved(near[1])]
+
     def forgotten(self, m: int) -> tuple[Hockey, float] | None:
-        """The stationary side and the total variation from it of every row at this node and all later ones."""
+        """The stationary side and the total variation from it of every row that leads to this node or a later one."""
         if self.limit is None or not math.isfinite(self.limit.at(m)):
             return None
-        return of_side(self.limit.side), math.tanh(self.limit.at(m) / 4) * (1 + 16 * U)
+        if self._home is None:
+            self._home = of_side(self.limit.side)
+        return self._home, math.tanh(self.limit.at(m) / 4) * (1 + 16 * U)
 
 
 def of_side(side: Side) -> Hockey:

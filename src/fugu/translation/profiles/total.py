@@ -47,54 +47,65 @@ class ChainProfile:
     def __init__(self, chain: MarkovChain) -> None:
         self.chain = chain
         self.later, self.earlier = later(chain), earlier(chain)
+        self._last: tuple[Entry, Levels, Levels] | None = None
+        self._totals: dict[tuple[int, tuple[int, int] | None], Lines] = {}
 
     @classmethod
     def of(cls, chain: MarkovChain) -> ChainProfile:
         """The one that is kept with the chain."""
-        found: ChainProfile = chain._remembered.setdefault("profiles", None) or cls(chain)
-        chain._remembered["profiles"] = found
+        if "profiles" not in chain._remembered:
+            chain._remembered["profiles"] = cls(chain)
+        found: ChainProfile = chain._remembered["profiles"]
         return found
 
     def worst(self, entry: Entry, value: Value) -> float:
         """The largest value of the bound over all nodes and ordered pairs of their values.
 
         Parameters: `entry` is the profile of one entry; `value` turns a bound into a number."""
-        length, chain = self.chain.length, self.chain
-        ahead, behind = levels(self.later, entry, length - 1), levels(self.earlier, entry, length - 1)
+        ahead, behind = self._levels(entry)
         if not (ahead.complete and behind.complete):
             raise NotProvable("the chain forgets too slowly for its length; a bound by windows may still be known")
-        shared: dict[tuple[int, int], tuple[float, int]] = {}
-        for i in self._nodes(ahead, behind):
-            key = ahead.at(length - i), behind.at(i - 1)
-            if key not in shared or (not self._alike and self._pairs(i)):
-                shared[key if self._alike else (length - i, i - 1)] = (0.0, i)
-        for key, (_, i) in shared.items():
-            one, two = ahead.inner[ahead.at(length - i)], behind.inner[behind.at(i - 1)]
-            shared[key] = (value(_total(entry.one, one, two)) if self._pairs(i) else 0.0, i)
+        nodes = [i for i in self._nodes(ahead, behind) if self._pairs(i)]
+        shared = [(value(self._bound(entry, i)), i) for i in nodes]
         worst, looked = 0.0, 0
-        for most, i in sorted(shared.values(), reverse=True):
-            if most <= worst:
-                break
+        for most, i in sorted(shared, reverse=True):
             pairs = self._pairs(i)
-            if looked + len(pairs) > _MOST_PAIRS or chain.size == 1:
-                return most
+            if most <= worst or looked + len(pairs) > _MOST_PAIRS:
+                return max(most, worst)
             looked += len(pairs)
-            for x, y in pairs:
-                one = self._side(self.later, ahead, entry, length - i, x, y)
-                two = self._side(self.earlier, behind, entry, i - 1, x, y)
-                worst = max(worst, min(most, value(_total(entry.one, one, two))))
+            for pair in pairs:
+                worst = max(worst, min(most, value(self._bound(entry, i, pair))))
         return worst
 
-    @property
-    def _alike(self) -> bool:
-        """Whether nodes with the same levels on both sides have the same bound."""
-        return self.later.same and self.earlier.same
+    def _bound(self, entry: Entry, i: int, pair: tuple[int, int] | None = None) -> Lines:
+        """The total at one node, for all pairs or for one; kept."""
+        if (i, pair) not in self._totals:
+            ahead, behind = self._levels(entry)
+            m, n = self.chain.length - i, i - 1
+            if pair is None:
+                one, two = ahead.inner[ahead.at(m)], behind.inner[behind.at(n)]
+            else:
+                one = self._side(self.later, ahead, entry, m, *pair)
+                two = self._side(self.earlier, behind, entry, n, *pair)
+            self._totals[i, pair] = _total(entry.one, one, two)
+        return self._totals[i, pair]
+
+    def _levels(self, entry: Entry) -> tuple[Levels, Levels]:
+        """Both sides; those of the last entry are kept."""
+        if self._last is None or self._last[0] is not entry:
+            most, self._totals = self.chain.length - 1, {}
+            self._last = entry, levels(self.later, entry, most), levels(self.earlier, entry, most)
+        return self._last[1:]
 
     def _nodes(self, ahead: Levels, behind: Levels) -> list[int]:
-        """Nodes that may be the worst: where both sides settle, a middle one stands for all if nothing depends on it."""
-        length, first, last = self.chain.length, len(behind.psi), self.chain.length + 1 - len(ahead.psi)
-        if self._alike and ahead.settled and behind.settled and first <= last:
-            return [first]
+        """Nodes that may be the worst: one stands for all that have settled on both sides.
+
+        Later nodes whose kernels are all alike say more the more there are: once the earlier side has settled, a node
+        with fewer later ones is no worse."""
+        length = self.chain.length
+        middle = len(behind.psi)  # the first node whose earlier side has settled, if it settles
+        if self.later.same and ahead.settled and behind.settled and ahead.last(length - middle):
+            return [middle] if self.earlier.same else list(range(1, middle + 1))
         return list(range(1, length + 1))
 
     def _pairs(self, i: int) -> list[tuple[int, int]]:
@@ -104,10 +115,15 @@ class ChainProfile:
 
     def _side(self, side: Hockey, known: Levels, entry: Entry, m: int, x: int, y: int) -> Lines:
         """F for one pair: the last step through its own rows."""
-        shared = known.inner[known.at(m)]
+        shared, forever = known.inner[known.at(m)], known.last(m)
         parts = []
         for d in [d for d in distances(side.k) if d <= m][:_FEW]:
-            passed = side.pair(m, d, x, y).through(known.psi[known.at(m - d)])
+            if forever and not side.same:
+                tables, beyond = side.at_last(len(known.psi) - 1, d, x, y), known.ever
+            else:
+                tables, beyond = side.tables(m, d, x, y), known.psi[-1 if forever else m - d]
+            first, *others = (corners.through(beyond) for corners in tables)
+            passed = first.least(*others) if others else first
             parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))
         return shared.least(*parts) if parts else shared
 
