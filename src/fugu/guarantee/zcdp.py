@@ -52,7 +52,7 @@ class ZCDP(RenyiCurve):
 
     @staticmethod
     def of_pure(epsilon: Real) -> ZCDP:
-        """What a pure epsilon implies: epsilon^2 / 2 (Bun and Steinke 2016, Proposition 3)."""
+        """What a pure epsilon implies: epsilon^2 / 2 (Bun and Steinke 2016, Proposition 3.3)."""
         return ZCDP(plain(exact(epsilon) ** 2 / 2))
 
     def __str__(self) -> str:
