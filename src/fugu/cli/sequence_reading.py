@@ -9,6 +9,7 @@ from fugu.data import Schema, Table
 from fugu.data.categories import Categories
 from fugu.data.cells import OTHER, text_of
 from fugu.data.field import Field
+from fugu.data.layout import Layout
 from fugu.data.sequences import (
     Sequences,
     open_sequences,
@@ -22,17 +23,23 @@ from fugu.errors import PriorNotPublic, UsageError
 
 @dataclass(frozen=True)
 class Columns:
-    """The three columns of sequences, and how files are read."""
+    """The columns of sequences, how files are read, and how their rows become entries."""
 
-    by: str
-    order: str
+    by: str | None
+    """The user; None for one sequence, or for a wide table, in which each row is one."""
+    order: str | None
+    """The time, or the start of an interval; None for wide tables and for files whose rows are in order."""
     state: str
+    """The state; of a wide table, what its columns hold, by the name that the schema has for it."""
     schema: str | None = None
     header: bool = True
+    layout: Layout = Layout()
+    """What the options say; the schema file may say more in its [sequence] part."""
 
     def told(self) -> Schema:
-        """What the schema file says; without one, nothing."""
-        return Schema({}) if self.schema is None else Schema.load(self.schema)
+        """What the schema file and the options say; without them, nothing."""
+        found = Schema({}) if self.schema is None else Schema.load(self.schema)
+        return replace(found, sequence=self.layout.merged(found.sequence))
 
     def public(self, table: str) -> tuple[Schema, Sequences, tuple[str, ...]]:
         """The schema and the sequences of a reference, and the names of its columns."""
