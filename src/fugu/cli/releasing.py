@@ -144,7 +144,7 @@ def release(
         "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
         "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
         **after.told(),
-        "order": order, "state": state, "smoothing": smoothing,
+        "order": order, "state": state, "smoothing": smoothing, **({} if weights is None else {"weights": weights}),
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
@@ -157,9 +157,9 @@ def release(
         refuse(
             "not for sequences",
             publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs,
-            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
-            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
-            round=round_, weights=weights, route=route,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, grid=grid,
+            remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
+            round=round_, route=route,
         )  # fmt: skip
         if query is None:
             raise UsageError("sequences need --query QUERY, such as top3 or histogram")
@@ -171,7 +171,7 @@ def release(
         asked = Asked(
             table, query, by, order, read.state, options.number("epsilon", epsilon), reference, smoothing, length,
             other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
-            options.confidence(confidence),
+            options.confidence(confidence), weights, method,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return

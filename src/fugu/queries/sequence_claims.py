@@ -19,6 +19,7 @@ from fugu.queries.sequence_gaussian import GaussianMean, GaussianSum
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum
 
 Claims = Mapping[str, Any]
@@ -32,6 +33,8 @@ def is_users_own(claims: Claims) -> bool:
 
 def query_from(claims: Claims) -> SequenceQuery:
     """The query of these claims; CertificateError if fugu has none of this name."""
+    if "parts" in claims:
+        return _several(claims)
     for pattern, make in _QUERIES:
         if found := re.fullmatch(pattern, str(claims["query"]), re.DOTALL):
             return make(claims, found)
@@ -40,12 +43,15 @@ def query_from(claims: Claims) -> SequenceQuery:
 
 def claims_of(query: SequenceQuery) -> dict[str, Any]:
     """What a certificate says of a query, whatever its epsilon."""
-    return {
-        "query": query.name,
-        "sensitivity": str(query.sensitivity),
-        "entries": query.domain.describe(),
-        **query.details(),
-    }
+    return query.claims()
+
+
+def _several(claims: Claims) -> Several:
+    """Questions that share an epsilon; one that is itself several is refused, so this ends."""
+    if any("parts" in part for part in claims["parts"]):
+        raise CertificateError("a question of several is itself several, which no version of fugu writes")
+    parts = [query_from(part) for part in claims["parts"]]
+    return Several(tuple(parts), tuple(read_number(part["share"]) for part in claims["parts"]))
 
 
 def check_guarantee(claims: Claims, query: SequenceQuery) -> None:

@@ -18,6 +18,7 @@ exact coins, with the operating system's bits.
 | `RandomisedResponse(states)`         | one published entry                          | exact coins                 |
 | `Lipschitz(F, s, domain)`            | s in l1, as the user states                  | Lap(s / epsilon)            |
 | `Select(u, candidates, s, domain)`   | every utility by s, as the user states       | permute-and-flip            |
+| `Several(queries, shares)`           | as each of them, with its share of epsilon   | that of each                |
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from fugu.queries.sequence_lipschitz import Lipschitz
 from fugu.queries.sequence_query import SequenceAnswer, SequenceMechanism, SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, Select, TopK
+from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "SequenceAnswer",
     "SequenceMechanism",
     "SequenceQuery",
+    "Several",
     "States",
     "Sum",
     "TopK",

@@ -16,6 +16,7 @@ from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean
 from fugu.verifier.kinds.per_entry import same_query
 from fugu.verifier.verdict import NotChecked
@@ -33,6 +34,8 @@ def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     if "guarantee" in claims:
         return _gaussian(query, read_number(claims["guarantee"]["rho"]))
     epsilon = read_number(claims["epsilon"])
+    if isinstance(query, Several):
+        return (describe(query, epsilon)[0],), ()
     moved = (
         "Replacing one entry by any other value moves what is asked by at most "
         f"{number(float(query.sensitivity), 'up', 6)} in total; the noise is drawn for that, at "
@@ -61,6 +64,15 @@ def _(query: RandomisedResponse, epsilon: Fraction) -> tuple[str, Cards]:
     kept = float(query.law(epsilon)[0])
     said = f"Every entry is published by itself: as it is with probability {percent(kept)}, else as another state."
     return said, ((percent(kept), "of the published entries are expected to be as they are"),)
+
+
+@describe.register
+def _(query: Several, epsilon: Fraction) -> tuple[str, Cards]:
+    said = [
+        f"“{clean(part.name, 80)}” ({percent(float(share))} of it): {describe(part, epsilon * share)[0]}"
+        for part, share in zip(query.parts, query.shares, strict=True)
+    ]
+    return f"{len(said)} questions share the ε for each entry. " + " ".join(said), ()
 
 
 def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
