@@ -122,9 +122,9 @@ def _tangents(laws: Laws, ask: Divergences, at: Array) -> Iterator[tuple[Array, 
     for d, A, B in zip(laws.shift, laws.first, laws.second, strict=True):
         for sign, p, q in ((1.0, A + at, B + at), (-1.0, B + at, A + at)):
             for alpha, epsilon in ask.orders:
-                value, G = divergence(sign * d, p, q, float(alpha))
-                if math.isfinite(value) and G.any():
-                    yield -G, value - float(epsilon) * (1 + _SAFE) - float((G * at).sum())
+                found = divergence(sign * d, p, q, float(alpha))
+                if math.isfinite(found.value) and found.slope.any():
+                    yield -found.slope, found.value - float(epsilon) * (1 + _SAFE) - float((found.slope * at).sum())
 
 
 def _dual(cuts: list[tuple[Array, float]], floor: float, weight: Array) -> tuple[float, Array, Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.covariance.standard import Laws
+from fugu.calibration.covariance.symmetric import symmetric
 from fugu.noise.kind import Objective
 
 Array = NDArray[np.float64]
@@ -47,3 +48,12 @@ class Cost:
             variances = np.diag(S)
             return np.diag(np.sqrt(0.5 / math.pi / np.maximum(variances, 1e-9 * variances.max())))
         return self.weight
+
+    def bend(self, S: Array) -> Array:
+        """The second derivative in S, in coordinates of `symmetric`."""
+        at = symmetric(len(S))
+        found = np.zeros((len(at.c), len(at.c)))
+        if self.absolute:
+            variances = np.maximum(np.diag(S), 1e-9 * np.diag(S).max())
+            found[at.diagonal, at.diagonal] = -0.5 * np.diag(self.slope(S)) / variances
+        return found
