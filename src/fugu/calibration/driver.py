@@ -28,6 +28,11 @@ SEARCHES = {
 CHANNELS = "fugu.calibration.channel_offer"
 """What publishes categories without an order, and what is asked for by the names of channels."""
 CHANNEL_NAMES = ("optimal-channel", "robust-channel")
+BY_NAME = {
+    **dict.fromkeys(CHANNEL_NAMES, CHANNELS),
+    "record-swap": "fugu.calibration.swap_offer",
+}
+"""Methods with a search of their own, whatever the shape of the laws."""
 
 
 def asked(budget: object) -> Ask:
@@ -45,8 +50,8 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
     shape = given[0].shape
     if wishes.only_normal and shape != "normal":
         raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
-    channel = wishes.names is not None or wishes.method in CHANNEL_NAMES
-    return importlib.import_module(CHANNELS if channel else SEARCHES[shape]).search(given, ask, wishes)  # type: ignore[no-any-return]
+    room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, SEARCHES[shape])
+    return importlib.import_module(room).search(given, ask, wishes)  # type: ignore[no-any-return]
 
 
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:

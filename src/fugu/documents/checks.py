@@ -13,6 +13,7 @@ import numpy as np
 from fugu.documents.labels import misnamed
 from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
+from fugu.documents.swap import SWAP, check_swap
 from fugu.errors import CertificateError
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, reached
@@ -157,14 +158,17 @@ _LATTICE: Check = (
 PROPERTY = "property"
 """Named in a verdict where the secret is a property of the whole."""
 _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
+_SWAP: Check = (SWAP, "plan, noise, shares and counted lengths of the record swap belong together", check_swap)
+SOMETIMES = (PROPERTY, SWAP)
+"""Checks of a part that not every certificate of the kind has: named in a verdict where it has."""
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
-        ("support", "values are moved to increasing finite numbers, or to none", check_moves), _SHARES,
+        ("support", "values are moved to increasing finite numbers, or to none", check_moves), _SHARES, _SWAP,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,
-        ("dimension", "laws, support and noise are of the dimension stated", check_vectors), _SHARES,
+        ("dimension", "laws, support and noise are of the dimension stated", check_vectors), _SHARES, _SWAP,
     ),
     "analysis": (
         _LAWS, _LABELS,
