@@ -19,6 +19,7 @@ from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, reached
 from fugu.laws.set_family import SetFamily
 from fugu.noise.atoms import AtomLaplace
+from fugu.noise.directed import DirectedLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
@@ -125,6 +126,9 @@ def check_vectors(certificate: Certificate) -> None:
     wrong = rows is not None and (rows.ndim != 2 or rows.shape[1] != stated or not np.all(np.isfinite(rows)))
     if wrong or any(family.dimension != stated for family in certificate.vectors):
         raise CertificateError("the certificate's vectors are not of the dimension that it states")
+    drawn = certificate.released_noise
+    if isinstance(drawn, DirectedLaplace) and (rows is not None or drawn.dimension != stated):
+        raise CertificateError("the certificate's noise along directions is not of the dimension that it states")
     cells = [family for family in certificate.vectors if isinstance(family, CellFamily)]
     if cells and (rows is not None or certificate.lattice.grid != 1 or len(certificate.vectors) > 1):
         raise CertificateError("the certificate is for counts of records: whole numbers that are not moved anywhere")
