@@ -64,7 +64,7 @@ def property_(
     records = read_table(table)
     if len(records) == 0:
         raise BadTable(f"{table!r} has no rows, so there is nothing to fit")
-    name = _property(records, hide)
+    name = hidden_property(records, hide)
     scenario = Scenario.from_property(
         records,
         _asked(statistics),
@@ -107,7 +107,7 @@ def _generator() -> np.random.Generator:
     return np.random.Generator(np.random.PCG64())
 
 
-def _property(table: Table, hide: str) -> str:
+def hidden_property(table: Table, hide: str) -> str:
     """The property as column=value; of a column with two values, the rarer one (the first of two as frequent)."""
     if "=" in hide:
         return hide
