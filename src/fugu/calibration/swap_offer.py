@@ -99,7 +99,7 @@ class SwapOffer(Offer):
             lattice=lattice,
             laws=given,
             beliefs=beliefs_of(laws),
-            scales={METHOD: None},
+            scales={METHOD: float(swap.cap)},
             dimension=dimension,
             more={SWAP: swap.to_json()},
         ).seal(budget, context)

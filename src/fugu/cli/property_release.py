@@ -26,7 +26,7 @@ from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.cell import Cell
-from fugu.queries.property_cells import deviations_of
+from fugu.queries.property_cells import deviations_of, statistic_columns
 from fugu.queries.property_release import PreparedProperty, PropertyAsked, plain, prepare_property
 from fugu.utility.usable import Usable
 
@@ -108,7 +108,7 @@ def release_hidden(
     with progress("drawing"):
         cells, certificate = _spent(told, prepared, account)
         going = replace(going, certificates={"": certificate}, ledger=None if account is None else account.entry())
-        columns = _columns(cells)
+        columns = statistic_columns(cells)
         publish(files, going, drafted(files.published, columns), columns, kept.after(files, account))
     warn_of_formulas(files.published, columns)
     if as_json:
@@ -131,11 +131,6 @@ def _spent(told: PropertyTold, prepared: PreparedProperty, account: Account | No
 
     found = produce() if account is None else account.spend(prepared.private, prepared.mechanism, produce)
     return tuple(Cell(*cell) for cell in found["cells"]), Certificate.parse(found["certificate"])
-
-
-def _columns(cells: tuple[Cell, ...]) -> dict[str, list[Any]]:
-    rows = [(cell.cell, cell.value, cell.low, cell.high) for cell in cells]
-    return dict(zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _figures(prepared: PreparedProperty, certificate: Certificate) -> dict[str, Any]:

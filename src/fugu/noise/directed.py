@@ -19,6 +19,7 @@ from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.noise.geometric import MIN_RATE, LatticeLaplaceSampler
 from fugu.noise.kind import Noise, Objective, check_objective, kind
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json
@@ -87,6 +88,12 @@ class DirectedLaplace(Noise):
         """Whether every direction is an axis, each of them once: independent noise in each coordinate."""
         held = [[i for i, x in enumerate(b) if x] for b in self.columns]
         return all(len(h) == 1 for h in held) and len({h[0] for h in held}) == len(held)
+
+    def coordinate(self, i: int) -> Laplace:
+        """The noise of one coordinate, where directions are axes; no noise on one that none of them reaches."""
+        if not self.axes:
+            raise BadNoise("the noise of one coordinate is Laplace noise only where directions are axes")
+        return Laplace(self.coordinate_scales()[i], self.grid)
 
     def variances(self) -> tuple[float, ...]:
         """The variance of every coordinate: grid^2 sum_j b_ij^2 Var Z_j, Var Z = 1 / (2 sinh(1 / 2t)^2)."""

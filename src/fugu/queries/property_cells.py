@@ -55,3 +55,9 @@ def cells_of(mechanism: Calibrated, certificate: Certificate, values: Sequence[f
         near, far = (min(max(x, low), high) for x in (value - half, value + half))
         found.append(Cell("", str(name), float(value), near, far, deviation))
     return tuple(found)
+
+
+def statistic_columns(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
+    """Published statistics as the columns of a file."""
+    named: dict[str, list[str] | list[float]] = {"statistic": [cell.cell for cell in cells]}
+    return named | {name: [getattr(cell, name) for cell in cells] for name in ("value", "low", "high")}

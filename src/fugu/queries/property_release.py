@@ -21,9 +21,9 @@ from fugu.data import Schema, Table
 from fugu.data.private import Private, numbers, open_private, places
 from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
-from fugu.errors import BadTable, PriorNotPublic, UnknownName, UsageError
+from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.queries.cell import Cell
 from fugu.queries.property_cells import cells_of
 from fugu.scenario.property import from_property
@@ -34,6 +34,8 @@ from fugu.visible import Json
 
 Bounds = Mapping[str, tuple[Real, Real]]
 Floats = NDArray[np.float64]
+_RECIPE = ("what", "statistics", "hide", "size", "tolerance", "shares", "bounds", "replacement", "missing", "method",
+           "schema")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +219,27 @@ def release_property(
     publish exact numbers where the Gaussian model alone meets the budget. Returns one `Cell` per statistic, with its 95
     % interval, and the `Certificate`."""
     return prepare_property(table, reference, asked, budget).release(allow_no_noise)
+
+
+def asked_of(recipe: Json) -> tuple[PropertyAsked, int]:
+    """The question that a recipe states, and the number of records; CertificateError if it is none."""
+    if set(recipe) != set(_RECIPE):
+        raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
+    size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
+    bounds = {name: (read_number(low), read_number(high)) for name, (low, high) in recipe["bounds"].items()}
+    asked = PropertyAsked(
+        statistics=list(recipe["statistics"]),
+        hide=recipe["hide"],
+        size=size,
+        tolerance=read_number(recipe["tolerance"]),
+        shares=None if shares is None else [read_number(x) for x in shares],
+        bounds=bounds,
+        replacement=recipe["replacement"],
+        missing=recipe["missing"],
+        method=recipe["method"],
+        schema=None if schema is None else Schema.from_json(schema),
+    )
+    return asked, size
 
 
 def plain(certificate: Certificate) -> Json:
