@@ -28,13 +28,7 @@ from fugu.noise.lattice import as_grid
 from fugu.numbers.exact import Real
 
 Calibrated = (
-    Additive
-    | VectorAdditive
-    | Analysis
-    | CorrelatedAdditive
-    | ChannelMechanism
-    | RecordSwapAdditive
-    | DirectedAdditive
+    Additive | VectorAdditive | Analysis | CorrelatedAdditive | ChannelMechanism | RecordSwapAdditive | DirectedAdditive
 )
 
 

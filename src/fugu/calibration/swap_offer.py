@@ -29,7 +29,6 @@ from fugu.loss.shifts.gaussian import gaussian_mu
 from fugu.mechanism.context import Context
 from fugu.mechanism.record_swap import RecordSwapAdditive
 from fugu.mechanism.shares import shares_json
-from fugu.noise.bits import RngBits
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
@@ -84,7 +83,8 @@ class SwapOffer(Offer):
         del context
         if (why := self.refusal) is not None:
             raise NotProvable(why)
-        assert self.model is not None and isinstance(ask, Ratio)
+        assert self.model is not None
+        assert isinstance(ask, Ratio)
         swap, noise, laws, proof = _plan(self.model, ask, self.wishes.grid)
         context = _context(self.model)
         lattice = Lattice(noise.grid)  # type: ignore[arg-type]
@@ -160,7 +160,9 @@ def _plan(
             unit = decimal_up(length * 2.0**-_OCTAVES, 6)
             draws = int(min(DRAWS, max(_FEWEST, _WORK // (k * (len(moved) + 1)))))
             return RecordSwap(beta, cap, draws, k, unit), noise, laws, proof
-    raise NotProvable(f"the cap of the record swap is not proved on a lattice of step {float(step):g}; give a finer grid")
+    raise NotProvable(
+        f"the cap of the record swap is not proved on a lattice of step {float(step):g}; give a finer grid"
+    )
 
 
 def _pair(moved: tuple[Fraction, ...]) -> LawPair:
@@ -176,11 +178,15 @@ def _context(model: PropertyModel) -> Context:
     return Context(
         assumptions=(
             *kept,
-            f"records are drawn {drawn} from the reference's records of their class, {len(model.having)} with "
-            f"{model.name} and {len(model.lacking)} without: the reference is the belief, and nothing is taken to be "
-            "normal",
-            "the size of the noise comes from draws of such records, made once inside the release by the operating "
-            "system's randomness; they mislead with probability at most beta, which is a part of delta",
+            (
+                f"records are drawn {drawn} from the reference's records of their class, {len(model.having)} with "
+                f"{model.name} and {len(model.lacking)} without: the reference is the belief, and nothing is taken to "
+                "be normal"
+            ),
+            (
+                "the size of the noise comes from draws of such records, made once inside the release by the operating "
+                "system's randomness; they mislead with probability at most beta, which is a part of delta"
+            ),
             NOT_RELEASED,
             "the statistics are published once, together",
         ),

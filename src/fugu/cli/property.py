@@ -42,7 +42,9 @@ def property_(
     missing: Annotated[str, typer.Option(help='Records with missing values: "error" or "drop".')] = "error",
     method: Annotated[
         str,
-        typer.Option("--method", help="best, optimal, expected-value, directional, eigenvector, record-group, record-swap, ..."),
+        typer.Option(
+            "--method", help="best, optimal, expected-value, directional, eigenvector, record-group, record-swap, ..."
+        ),
     ] = "best",
     declared_exact: Annotated[
         bool, typer.Option("--declared-exact", help="The laws are exactly normal: noise may leave out directions.")

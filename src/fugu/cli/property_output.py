@@ -118,8 +118,8 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
     if isinstance(mechanism, RecordSwapAdditive):
         guess = mechanism.estimate()
         say(
-            f"from {guess.draws} draws of its own: sigma {guess.sigma:.5g}, expected l2 error {guess.error:.5g}; this is "
-            "an estimate, and a release makes its own draws"
+            f"an estimate from {guess.draws} draws of its own: sigma {guess.sigma:.5g}, expected l2 error "
+            f"{guess.error:.5g}; a release makes its own draws"
         )
     if not any(deviations(mechanism)):
         out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")

@@ -14,6 +14,7 @@ from fugu.cli.console import escape, out, print_json, progress, say, usable_tabl
 from fugu.cli.paging import Pages
 from fugu.cli.property import hidden_property
 from fugu.cli.questions import split
+from fugu.cli.refusing import refuse
 from fugu.cli.spoken import spoken
 from fugu.data import Schema, read_table
 from fugu.documents.certificate import Certificate
@@ -37,15 +38,26 @@ _COLUMNS = ("statistic", "value", "low", "high")
 class Hiding:
     """What a release about a property is told on the command line."""
 
-    hide: str
+    hide: str | None
     statistics: str | None
     size: int | None
     tolerance: str
     shares: str | None
 
     def told(self) -> dict[str, Any]:
-        """What is asked, for the name of a request."""
-        return asdict(self)
+        """What is asked, for the name of a request; nothing where it is not about a property."""
+        return {} if self.hide is None else {"what": self.statistics, **asdict(self)}
+
+    def required(self, reference: str | None) -> str:
+        """The reference; UsageError where there is none."""
+        if reference is None:
+            raise UsageError("--hide needs --reference REF: the beliefs cannot come from the table to be released")
+        return reference
+
+    def refuse_alone(self) -> None:
+        """Refuse the other options where no property is hidden."""
+        told = {"statistics": self.statistics, "size": self.size, "tolerance": self.tolerance, "shares": self.shares}
+        refuse("for --hide only", **told)
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class PropertyTold:
         if hiding.statistics is None:
             raise UsageError('say what to publish: --statistics "mean(chol),count(sex=F)"')
         shares = hiding.shares
-        hide = hiding.hide
+        hide = str(hiding.hide)
         if "=" not in hide:
             hide = hidden_property(read_table(self.reference), hide)
         return PropertyAsked(
@@ -122,7 +134,9 @@ def release_hidden(
     say(f"wrote {', '.join(map(str, files.all()))}")
 
 
-def _spent(told: PropertyTold, prepared: PreparedProperty, account: Account | None) -> tuple[tuple[Cell, ...], Certificate]:
+def _spent(
+    told: PropertyTold, prepared: PreparedProperty, account: Account | None
+) -> tuple[tuple[Cell, ...], Certificate]:
     """The numbers and their certificate; a request that was answered before gives what was stored, both of them."""
 
     def produce() -> dict[str, Any]:
@@ -207,6 +221,8 @@ def _bounds(text: str | None) -> dict[str, tuple[Real, Real]] | None:
     for part in text.split(","):
         pieces = part.rsplit(":", 2)
         if len(pieces) != 3 or not pieces[0].strip():
-            raise UsageError(f'bounds are a column and two numbers, such as --bounds "age:17:90,chol:100:400", got {part!r}')
+            raise UsageError(
+                f'bounds are a column and two numbers, such as --bounds "age:17:90,chol:100:400", got {part!r}'
+            )
         found[pieces[0].strip()] = (options.number("bounds", pieces[1]), options.number("bounds", pieces[2]))
     return found

@@ -147,9 +147,8 @@ def release(
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
     }  # fmt: skip
-    if hide is not None:
-        hiding = Hiding(hide, statistics, size, tolerance, shares)
-        question |= {"what": statistics, **hiding.told()}
+    hiding = Hiding(hide, statistics, size, tolerance, shares)
+    question |= hiding.told()
     account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
     if account is None and not dry_run:
         err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
@@ -161,14 +160,13 @@ def release(
             grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_, order=order,
             state=state, smoothing=smoothing, length=length, other=other, start=start,
         )  # fmt: skip
-        if reference is None:
-            raise UsageError("--hide needs --reference REF: the beliefs cannot come from the table to be released")
-        asked_hidden = PropertyTold(
-            table, reference, hiding, bounds, missing, method, reading, budget, public_reference, allow_no_noise
-        )
-        release_hidden(asked_hidden, account, files, data, dry_run, as_json, Pages(report, attack))
+        told = PropertyTold(
+            table, hiding.required(reference), hiding, bounds, missing, method, reading, budget, public_reference,
+            allow_no_noise,
+        )  # fmt: skip
+        release_hidden(told, account, files, data, dry_run, as_json, Pages(report, attack))
         return
-    refuse("for --hide only", statistics=statistics, size=size, tolerance=tolerance, shares=shares)
+    hiding.refuse_alone()
     if sequences:
         refuse(
             "not for sequences",

@@ -134,7 +134,8 @@ def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) 
     if SWAP not in certificate.body or not own:
         return bound(laws, certificate.drawn, ask)
     swap, noise = RecordSwap.of(certificate), certificate.released_noise
-    assert isinstance(ask, Ratio) and isinstance(noise, Gaussian)
+    assert isinstance(ask, Ratio)
+    assert isinstance(noise, Gaussian)
     rest = Ratio(ask.epsilon, ask.delta - swap.beta)
     capped = bound(laws, Gaussian(float(swap.cap), noise.grid), rest)
     if not swap.step:
@@ -157,10 +158,10 @@ def farthest_of(certificate: Certificate) -> Fraction:
     The laws of the certificate are translates by as much as all swapped records together can move each statistic."""
     swap, lattice = RecordSwap.of(certificate), certificate.lattice
     assert lattice is not None
-    squared = max(
-        sum(int(x) ** 2 for x in (family.points[-1] - family.points[0]).reshape(-1))  # type: ignore[union-attr]
-        for family in certificate.laws
-    )
+    squared = 0
+    for family in certificate.laws:
+        assert isinstance(family, Family)
+        squared = max(squared, sum(int(x) ** 2 for x in (family.points[-1] - family.points[0]).reshape(-1)))
     return Fraction(math.isqrt(squared) + 1) * lattice.grid / swap.records
 
 

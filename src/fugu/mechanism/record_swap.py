@@ -113,9 +113,7 @@ class RecordSwapAdditive(Mechanism):
         used = np.flatnonzero(counts.any(axis=0))
         lengths = [rounded_steps(length_at(int(k), plan.unit), grid, d) for k in used]
         farthest = farthest_of(self.certificate)
-        longest = [
-            rounded_steps(max(farthest * b.most, length_at(max(b.places), plan.unit)), grid, d) for b in blocks
-        ]
+        longest = [rounded_steps(max(farthest * b.most, length_at(max(b.places), plan.unit)), grid, d) for b in blocks]
         step = steps_down(
             lambda k: math.sqrt(float((plan.sigma(k) / grid) ** 2 - TAU)),
             MOST_STEPS,

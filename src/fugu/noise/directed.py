@@ -1,4 +1,4 @@
-"""Laplace noise along whole directions: an integer matrix times independent lattice Laplace numbers of their own scales.
+"""Laplace noise along whole directions: an integer matrix times independent lattice Laplace numbers, each of its scale.
 
 Along the axes it is Laplace noise with a scale of its own for every coordinate; along the directions in which laws
 differ it leaves everything beside them as it is."""

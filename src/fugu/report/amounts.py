@@ -10,8 +10,8 @@ from typing import Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
-from fugu.noise.kind import noise_from
 from fugu.noise.directed import DirectedLaplace
+from fugu.noise.kind import noise_from
 from fugu.report.amount import LEVEL, Amount, Coordinate, Independent
 from fugu.report.kernels import CORRELATED
 

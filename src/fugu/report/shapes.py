@@ -26,8 +26,8 @@ from fugu.loss.search.smooth import fast_pure
 from fugu.loss.sets.kernels import Kernel as SetKernel
 from fugu.loss.smooth.rounded import Span, float_cells, span_of
 from fugu.noise import Gaussian
-from fugu.noise.lattice import Lattice
 from fugu.noise.directed import DirectedLaplace
+from fugu.noise.lattice import Lattice
 from fugu.report.kernels import kernel_of
 from fugu.report.picture import LINE, Margin, Number, Picture
 from fugu.report.sums import Floats

@@ -26,8 +26,8 @@ from fugu.scenario.scenario import Scenario, builder
 Distribution = Law | Sequence[Real]
 OrderedPairs = Literal["all"] | Iterable[tuple[str, str]]
 LABELS = (
-    "as a Pufferfish scenario: the secret is the label that names the distribution, an adversary takes both labels of a "
-    "pair for equally likely, and the mechanism does not look at it"
+    "as a Pufferfish scenario: the secret is the label that names the distribution, an adversary takes both labels of "
+    "a pair for equally likely, and the mechanism does not look at it"
 )
 
 
@@ -47,16 +47,13 @@ def from_distributions(
     asked = set(pairs) | ({(b, a) for a, b in pairs} if symmetric else set())
     alone = [(a, b) for a, b in pairs if (b, a) not in asked]
     listed = "; ".join(f"({a}, {b})" for a, b in pairs)
-    orders = (
-        "each in both orders"
-        if not alone
-        else f"as ordered pairs: {'; '.join(f'({b}, {a})' for a, b in alone)} was not asked for and is protected as well"
-    )
+    beside = "; ".join(f"({b}, {a})" for a, b in alone)
+    orders = f"as ordered pairs; {beside} not asked for, and protected as well" if alone else "each in both orders"
     return Scenario(
         laws,
         pairs,
         assumptions=(
-            f"distributions: the data are drawn from one of {', '.join(laws)}, and the query then follows the law stated",
+            f"distributions: the data are drawn from one of {', '.join(laws)}; the query then follows the law stated",
             f"Psi: {listed}, {orders}",
             LABELS,
             "the value is published once, computed from all records together",

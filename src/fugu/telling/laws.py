@@ -28,6 +28,7 @@ _OF_NOISE = {
 }
 _SETS, _CELLS = "docs/proofs/sets.md", "docs/proofs/histograms.md"
 _SWAPS, _DIRECTED = "docs/proofs/record-swap.md", "docs/proofs/directed.md"
+_OWN = {DirectedLaplace.name: _DIRECTED}
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
@@ -70,10 +71,9 @@ def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
     if certificate.kind == "vector" and any(item.shape == "cells" for item in certificate.laws):
         return _CELLS
-    if SWAP in certificate.body:
-        return _SWAPS
-    if certificate.kind == "vector" and certificate.body["noise"]["kind"] == DirectedLaplace.name:
-        return _DIRECTED
+    own = _SWAPS if SWAP in certificate.body else _OWN.get(str(certificate.body.get("noise", {}).get("kind")))
+    if own is not None:
+        return own
     if certificate.kind in _PAGE:
         return _PAGE[certificate.kind]
     if any(item.shape == "sets" for item in certificate.laws):

@@ -79,7 +79,9 @@ def _property(recipe: Recipe) -> str:
     asked, near = ", ".join(recipe["statistics"]), float(read_number(recipe["tolerance"]))
     ends = {name: [f"{float(read_number(x)):g}" for x in pair] for name, pair in recipe["bounds"].items()}
     clipped = "".join(f", {name!r} clipped to {low} .. {high}" for name, (low, high) in ends.items())
-    which = "shares that differ by" if recipe["shares"] is None else f"{len(recipe['shares'])} named shares that differ by"
+    which = (
+        "shares that differ by" if recipe["shares"] is None else f"{len(recipe['shares'])} named shares that differ by"
+    )
     return (
         f"Publish {asked} of {recipe['size']} records together{clipped}. Secret: which share of the records has "
         f"{recipe['hide']!r}; {which} at most {near:g} look alike."

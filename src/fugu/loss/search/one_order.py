@@ -1,4 +1,4 @@
-"""Both orders of a hockey stick, one by one: what ordered pairs of distributions ask about. In doubles, for analysis."""
+"""Both orders of a hockey stick, one by one, in doubles: what ordered pairs of distributions ask about."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def length_at(place: int, unit: Fraction) -> Fraction:
     ['1', '3/2', '2', '257/128']
     """
     octave, part = divmod(place, PLACES)
-    return unit * 2**octave * (1 + Fraction(part, PLACES))
+    return unit * Fraction(2) ** octave * (1 + Fraction(part, PLACES))
 
 
 def rounded_steps(length: Fraction, grid: Fraction, dimension: int) -> Fraction:
