@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fugu.data import Schema, Table
 from fugu.data.categories import Categories
 from fugu.data.cells import OTHER, text_of
+from fugu.data.entries import missing_state
 from fugu.data.field import Field
 from fugu.data.gaps import spacing_words
 from fugu.data.layout import MODELLED, PLAIN, ROWS, Layout
@@ -15,7 +16,6 @@ from fugu.data.plan import Plan
 from fugu.data.sequences import (
     Sequences,
     Timed,
-    missing_state,
     open_timed,
     read_timed,
     sequence_schema,
