@@ -157,6 +157,15 @@ def test_one_cell_moves_the_entries_that_show_it_and_nothing_else(name, rng):
     return 1
 
 
+def broken(found, cell, rng, read):
+    """Whether another state changes the shape, or an entry that does not show it."""
+    try:
+        differ, shown = moved(found, cell, rng, read)
+    except (AssertionError, KeyError):
+        return True
+    return not differ <= shown
+
+
 def by_value(users, by, order, layout, decimal, images=()):
     """Keep-last by value: of rows at one time the one with the largest state."""
     codes, names = users
@@ -219,10 +228,7 @@ def test_a_step_inferred_from_the_states_rows_is_caught():
     schema = sequence_schema(table, *names, schema=Schema({}, sequence=layout))
     found = (table, schema, names, ("s",), slow(table, names, layout))
     assert all(d <= s for d, s in (moved(found, cell, rng) for cell in HOSTILE * 2))
-    with pytest.raises((AssertionError, KeyError)):
-        for _ in range(30):
-            differ, shown = moved(found, "", rng, wrong)
-            assert differ <= shown
+    assert any(broken(found, "", rng, wrong) for _ in range(30))
 
 
 @given(st.one_of(st.text(max_size=30), st.floats(), st.integers(), st.binary(max_size=8), st.none(), st.booleans()))
@@ -343,7 +349,7 @@ def test_a_file_says_the_same_as_options(tmp_path):
     path.write_text('[sequence]\ncolumns = "a:c"\n')
     assert Schema.load(path).sequence.columns == ("a:c",)
     path.write_text("[other]\n")
-    with pytest.raises(UsageError, match="no .schema. part"):
+    with pytest.raises(UsageError, match=r"no .schema. part"):
         Schema.load(path)
 
 

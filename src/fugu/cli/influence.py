@@ -14,12 +14,12 @@ from fugu.cli import options, sequence_options
 from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown, unprotected
 from fugu.cli.sequence_reading import Columns, spacing
-from fugu.data.layout import Layout
+from fugu.data.layout import MODELLED, Layout
 from fugu.data.sequences import Timed, declared_states
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real, as_fraction, float_down
 from fugu.progress import report, stage
-from fugu.queries.sequence_beliefs import believed
+from fugu.queries.sequence_beliefs import believed, steps_of
 from fugu.queries.sequence_prior import Chain, chain_json
 
 _USUAL, _FEW = 0.95, 12
@@ -63,7 +63,9 @@ def influence(
         wanted = Columns.of(by, order, state, schema, not no_header, layout)
         known, told_before = wanted.timed(table)[1], wanted.told()
         stage("fitting the chain")
-        chain: Chain = believed(known, told_before, wanted.state, smoothing, length, start, level)
+        modelled = told_before.sequence.gaps == MODELLED and length is None and level is None
+        steps = steps_of(known.plan, known.sequences) if modelled else None
+        chain: Chain = believed(known, told_before, wanted.state, smoothing, length, start, level, steps)
         written = chain_json(chain)
         beside = _beside(wanted, known, length, start, asked) if level is None and not smoothing else None
         stage("the curve of influence")

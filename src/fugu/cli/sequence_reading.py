@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fugu.data import Schema, Table
 from fugu.data.categories import Categories
 from fugu.data.cells import OTHER, text_of
+from fugu.data.entries import missing_state
 from fugu.data.field import Field
 from fugu.data.gaps import spacing_words
 from fugu.data.layout import MODELLED, PLAIN, ROWS, Layout
@@ -15,7 +16,6 @@ from fugu.data.plan import Plan
 from fugu.data.sequences import (
     Sequences,
     Timed,
-    missing_state,
     open_timed,
     read_timed,
     sequence_schema,
@@ -23,6 +23,8 @@ from fugu.data.sequences import (
     usual_state,
 )
 from fugu.errors import PriorNotPublic, UsageError
+from fugu.numbers.exact import Real
+from fugu.queries.sequence_beliefs import steps_of
 
 STATE = "state"
 """What the schema calls the states of a wide table, where no other name is given."""
@@ -126,6 +128,12 @@ class Reading:
         """The entries of the longest sequence; where gaps are modelled, with those that are missing."""
         entries = max(map(len, self.private.values()))
         return max(entries, self.plan.span) if self.schema.sequence.gaps == MODELLED else entries
+
+    def steps(self, length: int | None, confidence: Real | None) -> tuple[tuple[int, ...], ...] | None:
+        """The patterns of missing steps, if gaps are modelled by powers; limits and longer priors take the grid."""
+        if self.schema.sequence.gaps != MODELLED or length is not None or confidence is not None:
+            return None
+        return steps_of(self.plan, self.reference)
 
     def spacing(self) -> tuple[str, ...]:
         """What is said of the times of the table, which are public."""

@@ -18,6 +18,7 @@ from fugu.data.sequences import sequences_digest
 from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.numbers.exact import Real, as_fraction
+from fugu.priors.gapped import GapChains
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
@@ -91,6 +92,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "length": chain.length, "other": asked.other, "header": asked.header,
                 "bounds": None if asked.bounds is None else [str(as_fraction(end)) for end in asked.bounds],
                 "schema": _declared(columns),
+                **({"steps": [list(steps) for steps in chain.steps]} if isinstance(chain, GapChains) else {}),
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
                 **({} if asked.weights is None else {"weights": asked.weights}),
                 **({} if asked.method == "best" else {"method": asked.method}),
@@ -137,7 +139,8 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
         raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
     length = max(asked.length or longest, 2)
     told = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout).told()
-    return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence)
+    steps = reading.steps(asked.length, asked.confidence)
+    return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
 
 
 def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> SequenceAnswer:

@@ -18,9 +18,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, number_of, text_of
+from fugu.data.cells import OTHER, text_of
 from fugu.data.column import Column
-from fugu.data.cuts import bin_of
+from fugu.data.entries import EXACT, entries_of, flat, joined, spread, state_between
 from fugu.data.field import Field
 from fugu.data.frame import Table
 from fugu.data.layout import Layout
@@ -33,7 +33,6 @@ from fugu.data.steps import times_of
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
 
 Sequences = dict[Hashable, list[Any]]
-_EXACT = 2.0**53
 
 
 @final
@@ -78,13 +77,13 @@ def sequence_schema(
         told = replace(told, sequence=layout)
     for name in public:
         told = told.with_field(name, Field("identifier" if name == by else "time"))
-    found = told.completed(Table({state: _joined(opened, layout)}) if layout.wide else opened, (state,))
+    found = told.completed(Table({state: joined(opened, layout)}) if layout.wide else opened, (state,))
     known = found.fields[state]
     if known.public:
         raise BadTable(f"column {state!r} must hold states: categories or numbers, not times or identifiers")
     if layout.cuts and (known.dated or not known.numeric):
         raise UsageError(f"--bins: column {state!r} must hold numbers; declare them in the schema, or leave out --bins")
-    _between(known, layout, state)
+    state_between(known, layout, state)
     if known.ordered and not known.nearest:  # the order of states means nothing here
         return found.with_field(state, replace(known, kind="category", typical=None))
     return found
@@ -113,10 +112,10 @@ def read_timed(table: TableLike, by: str | None, order: str | None, state: str, 
     plain = Schema({}) if schema is None else schema
     public = plain.open(table)
     known = sequence_schema(public, by, order, state, schema)
-    layout, spread = known.sequence, _spread(known, state)
+    layout, read = known.sequence, spread(known, state)
     names = tuple(name for name in (by, order, layout.end) if name is not None)
     states = tuple(layout.columns) or (state,)
-    found = spread.read(public, (*names, *states))
+    found = read.read(public, (*names, *states))
     if by is not None:
         _exact(by, public.raw(by))
     for name in (*names, *states):
@@ -125,7 +124,7 @@ def read_timed(table: TableLike, by: str | None, order: str | None, state: str, 
                 f"column {name!r} has missing cells; remove these rows, or fill the cells in (a state of its own, such "
                 "as 'unknown', for a missing state)"
             )
-    images = _flat([_entries(known.fields[state], found.exact(name), layout) for name in states])
+    images = flat([entries_of(known.fields[state], found.exact(name), layout) for name in states])
     if OTHER in images and OTHER not in (known.fields[state].values or ()):
         raise BadTable(
             f"column {state!r} of the reference holds states that the schema does not list; list them, or say there "
@@ -156,19 +155,19 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
     layout, known = schema.sequence, schema.fields[state]
     names = tuple(name for name in (by, order, layout.end) if name is not None)
     states = tuple(layout.columns) or (state,)
-    private = open_private(table, _spread(schema, state), states, names)
+    private = open_private(table, spread(schema, state), states, names)
     if by is not None:
         _exact(by, private.whole.raw(by))
     for name in names:
         private.public(name)
     found = []
     for name in states:
-        entries = _entries(known, private.table.exact(name), layout)
+        entries = entries_of(known, private.table.exact(name), layout)
         if not known.numeric and known.outside is None:
             texts = private.images(name, text_of)
             entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
         found.append(entries)
-    return _timed(private.table, by, order, _flat(found), schema, state)
+    return _timed(private.table, by, order, flat(found), schema, state)
 
 
 def declared_states(schema: Schema, state: str) -> tuple[str, ...] | None:
@@ -213,65 +212,13 @@ def _told(cell: Any) -> str:
         return "missing"
     if not isinstance(cell, int | float):
         return f"t{text_of(cell)}"
-    return f"n{float(cell).hex()}" if abs(cell) <= _EXACT else f"n{cell}"
+    return f"n{float(cell).hex()}" if abs(cell) <= EXACT else f"n{cell}"
 
 
 def _exact(by: str, raw: Raw) -> None:
     """Refuse users that an engine turned into doubles with more digits than these have: two may have become one."""
     if raw.array is not None and raw.masked is not None:
         Column(by, raw.array, raw.masked).require_exact()
-
-
-def _entries(known: Field, column: Column, layout: Layout) -> list[Any]:
-    """Each state as a text or a number, 2 and 2.0 as one, or as a bin; a missing one as what the schema declares it to
-    be, or None.
-
-    This is a function of each cell alone."""
-    cells, instead = column.values.tolist(), missing_state(known, layout)
-    if known.numeric:
-        cells = [_number(x, layout) for x in cells]
-    return [instead if gone else cell for cell, gone in zip(cells, column.missing.tolist(), strict=True)]
-
-
-def missing_state(known: Field, layout: Layout) -> Any:
-    """What the schema declares a missing state to be, as an entry; None if it does not."""
-    return known.missing if known.missing is None or not known.numeric else _number(float(known.missing), layout)
-
-
-def _number(x: float, layout: Layout) -> Any:
-    if layout.cuts:
-        return bin_of(x, layout.cuts, layout.labels)
-    return int(x) if x.is_integer() and abs(x) <= _EXACT else x
-
-
-def _between(known: Field, layout: Layout, state: str) -> Any:
-    """The state where no interval is: itself, or a number among numbers."""
-    if layout.between is None or not known.numeric or layout.cuts:
-        return layout.between
-    number = number_of(layout.between)
-    if not np.isfinite(number):
-        raise UsageError(f"--between: column {state!r} holds numbers, so the state between intervals must be one")
-    return _number(number, layout)
-
-
-def _joined(table: Table, layout: Layout) -> Raw:
-    """All cells of the columns of a public wide table, one under the other."""
-    raws = [table.raw(name) for name in layout.columns]
-    joined = Raw.of("", [cell for raw in raws for cell in raw.to_list()])
-    return replace(joined, lettered=not any(raw.typed for raw in raws))
-
-
-def _spread(schema: Schema, state: str) -> Schema:
-    """With what is known of the state said of each column of a wide table."""
-    if not schema.sequence.wide:
-        return schema
-    spread = dict.fromkeys(schema.sequence.columns, schema.fields[state])
-    return replace(schema, columns={**schema.fields, **spread}, header=schema.dialect.names or True)
-
-
-def _flat(columns: list[list[Any]]) -> list[Any]:
-    """Images row by row."""
-    return columns[0] if len(columns) == 1 else [image for row in zip(*columns, strict=True) for image in row]
 
 
 def _timed(table: Table, by: str | None, order: str | None, images: list[Any], schema: Schema, state: str) -> Timed:
@@ -288,7 +235,7 @@ def _timed(table: Table, by: str | None, order: str | None, images: list[Any], s
         plan = interval_plan(users, table.exact(order), table.exact(layout.end), layout, schema.decimal)
     else:
         plan = long_plan(users, by, None if order is None else table.exact(order), layout, schema.decimal)
-    return Timed(plan.filled(images, _between(schema.fields[state], layout, state)), plan)
+    return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan)
 
 
 def _users(table: Table, by: str | None, rows: int, layout: Layout) -> tuple[NDArray[np.int64], list[str]]:

@@ -38,7 +38,7 @@ THE_TABLE = "the published sequences themselves, counted as public"
 _GAPS = {
     SAID: "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
     MODELLED: "The users and the times of their entries are public; entries that are missing on the grid of times are "
-    "entries of the chain that are not published.",
+    "entries of the chain that are not published: steps across them are powers of its step.",
 }
 _LENGTH = "The length of the prior is that of the longest sequence, if not stated: lengths are public."
 _ALONE = ("This is the only release.", "All releases of these users together are in one ledger.")
