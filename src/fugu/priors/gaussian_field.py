@@ -19,6 +19,7 @@ Proofs: docs/proofs/quilts.md#gaussian-fields, docs/proofs/fields.md#theorem-1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -27,9 +28,9 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
-from fugu.guarantee.numbers import plain
+from fugu.guarantee.numbers import outward, plain
 from fugu.numbers import balls
-from fugu.numbers.exact import MatrixLike, Real, as_fraction, float_down, float_up, is_whole, meant_up
+from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
 from fugu.priors.gaussian_windows import Ranked, near_sets, ranked
 from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
@@ -202,7 +203,7 @@ class GaussianField(Belief):
         0.013333333
         """
         r, w = _positive(rho, "rho", True), self.wide(width)
-        return meant_up(float_up(self.worst(lambda b: b * b * r, w * w / 2, nears)))
+        return outward(self.worst(lambda b: b * b * r, w * w / 2, nears))
 
     def rho_budget(self, rho: Real, width: Real | None = None, nears: Sequence[int] | None = None) -> float:
         """The largest per-entry rho that still gives this zCDP: min_i max_b (rho - width^2 kappa_i(b) / 2) / b^2.
@@ -210,7 +211,7 @@ class GaussianField(Belief):
         `rho`: the zCDP to reach, above 0; `width` and `nears` as in `zcdp`."""
         r, w = _positive(rho, "rho"), self.wide(width)
         found = min(self._most(i, r, w * w / 2, self._tried(nears)) for i in self.nodes)
-        return -meant_up(-float_down(found))
+        return _inward(found)
 
     def _most(self, node: int, rho: Fraction, weight: Fraction, tried: list[int]) -> Fraction:
         """max over b of (rho - weight kappa_i(b)) / b^2, exactly for the b that is best in doubles."""
@@ -261,6 +262,14 @@ def _positive(x: Real, name: str, zero: bool = False) -> Fraction:
         raise BadBudget(f"{name} must be a finite number") from None
     if found < 0 or (found == 0 and not zero):
         raise BadBudget(f"{name} must be above 0")
+    return found
+
+
+def _inward(x: Fraction) -> float:
+    """The largest float near x that means a number at or below x."""
+    found = float(x)
+    while as_fraction(found) > x:
+        found = math.nextafter(found, -math.inf)
     return found
 
 

@@ -84,7 +84,7 @@ class _GaussianTotal(SequenceQuery):
         """The mechanism with the largest rho per entry that is worth at most `budget` under a field.
 
         `prior`: a `GaussianField` with a width; `budget`: `ZCDP`, `Renyi`, `RenyiCurve` or `Approx` with a delta.
-        Raises `NotProvable` where what the other entries say of one exceeds the budget by itself."""
+        Raises `NotProvable` for a pure budget."""
         return self.mechanism(dp_budget(prior, budget), prior)
 
 

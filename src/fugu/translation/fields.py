@@ -206,23 +206,18 @@ def field_budget(prior: object, budget: Guarantee) -> ZCDP:
     """The largest rho found for each entry whose translation is proved to be within `budget`.
 
     zCDP is linear in the order, so divergences allow min of epsilon / alpha; an (epsilon, delta) allows what the
-    conversion does, by bisection. Raises `NotProvable` where what the others say of an entry alone exceeds it."""
+    conversion does, by bisection. Never below what the group of all n entries allows, 1 / n^2 of that."""
     if budget.pure or not (budget.renyi or budget.delta) or (budget.renyi and budget.delta):
         raise refused(prior)
     allowed = _allowed(budget)
     fields = _fields(prior)
     if len(fields) < len(members(prior) or (prior,)):
         raise UsageError("dp_budget takes several Gaussian fields, or none of them; ask for each prior by itself")
+    if not allowed:
+        raise NotProvable(f"no rho above 0 for each entry is proved for {budget!r}; give a larger budget")
     found = min(exact(f.rho_budget(plain(allowed))) for f in fields)
-    least = max(exact(f.zcdp(0)) for f in fields)
-    while found > 0 and not all(ZCDP(f.zcdp(plain(found))) <= budget for f in fields):
-        found *= 1 - Fraction(1, 2**46)
-        found = exact(float(found))
-    if found <= 0:
-        raise NotProvable(
-            f"no rho above 0 for each entry is proved: what the other entries say of one is worth rho {float(least):g} "
-            f"by itself, and {budget!r} allows rho {float(allowed):g}; secrets of a smaller width, or a larger budget"
-        )
+    while not all(ZCDP(f.zcdp(plain(found))) <= budget for f in fields):  # n^2 rho makes this end
+        found = exact(float(found * (1 - Fraction(1, 2**46))))
     return ZCDP(plain(found))
 
 
