@@ -132,7 +132,7 @@ def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(pr
 def test_the_budget_is_the_inverse_of_the_translation(prior):
     for epsilon in (0.1, 1.0, 3.0):
         own = fugu.dp_budget(prior, epsilon)
-        assert 0 < own and fugu.translate(prior, own) <= epsilon
+        assert own > 0 and fugu.translate(prior, own) <= epsilon
         assert own <= epsilon or getattr(prior, "protect", "entries") == "hidden"
         assert own in (epsilon, 100.0) or fugu.translate(prior, own * (1 + 1e-9)) > epsilon  # e^100 is the end
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hunting import search
 from tree_oracle import best_of_table, possible, random_hidden, secret, seen_given_hidden
 
 import fugu
 from fugu.priors.hidden import HiddenMarkov
 from fugu.translation.contraction.hidden import HiddenContraction
 from fugu.translation.quilts import guarantee
+from hunting import search
 
 EPSILONS = (0.05, 0.3, 1.0, 2.5)
 STEP, EMIT = [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]]

@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hunting import search
 from lp_oracle import best_translation
 from tree_oracle import best_of_table, law, multiplied, possible, random_tree, secret
 
@@ -20,6 +19,7 @@ from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.tree import TreeContraction
 from fugu.translation.quilts import guarantee
 from fugu.translation.trees import lesser
+from hunting import search
 
 EPSILONS = (0.05, 0.3, 1.0, 2.5)
 
@@ -57,9 +57,9 @@ def test_no_mechanism_loses_more_under_a_tree(rng):
 def test_a_translation_is_the_worst_node(rng):
     parents, tables = random_tree(rng, most_cells=60)
     epsilon = float(rng.choice(EPSILONS))
-    assert fugu.translate(network(parents, tables), epsilon) >= best_translation(multiplied(parents, tables), epsilon) * (
-        1 - 1e-9
-    )
+    assert fugu.translate(network(parents, tables), epsilon) >= best_translation(
+        multiplied(parents, tables), epsilon
+    ) * (1 - 1e-9)
 
 
 # ---- wrong versions -------------------------------------------------------------------------------------------------
@@ -171,11 +171,14 @@ def exactly(parents, tables, epsilon):
 def test_two_values_are_exact_from_above(rng):
     n = int(rng.integers(2, 12))
     parents = [None, *(int(rng.integers(0, v)) for v in range(1, n))]
-    row = lambda: (lambda a: [Fraction(a, 1000), Fraction(1000 - a, 1000)])(int(rng.integers(1, 1000)))  # noqa: E731
+    row = lambda: [share := Fraction(int(rng.integers(1, 1000)), 1000), 1 - share]  # noqa: E731
     tables = [row() if p is None else [row(), row()] for p in parents]
     epsilon = Fraction(int(rng.integers(1, 300)), 100)
     truth = exactly(parents, tables, epsilon)
-    floats = [[float(p) for p in t] if parents[v] is None else [[float(p) for p in r] for r in t] for v, t in enumerate(tables)]
+    floats = [
+        [float(p) for p in t] if parents[v] is None else [[float(p) for p in r] for r in t]
+        for v, t in enumerate(tables)
+    ]
     found = totals(parents, floats, float(epsilon))
     for v, want in enumerate(truth):
         assert want <= float(found[v].max()) <= want * (1 + 1e-11)
@@ -248,7 +251,9 @@ def test_many_values_are_judged_by_the_total_variation():
     apart = ~np.eye(k, dtype=bool)
     assert np.allclose(found[apart], 0.8 + np.log1p(math.expm1(0.8) * half)[apart], rtol=1e-12)
     sets = [np.array(s, dtype=bool) for s in product((0, 1), repeat=3)]
-    exact = max(np.log((1 + math.expm1(0.8) * rows[0][s].sum()) / (1 + math.expm1(0.8) * rows[1][s].sum())) for s in sets)
+    exact = max(
+        np.log((1 + math.expm1(0.8) * rows[0][s].sum()) / (1 + math.expm1(0.8) * rows[1][s].sum())) for s in sets
+    )
     assert found[0, 1] >= 0.8 + exact
 
 
@@ -256,7 +261,7 @@ def test_a_quilt_that_is_better_for_a_pair_counts_for_it():
     table = np.array([[0.0, 3.0, 1.0], [2.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
     leaks = np.stack([np.zeros((3, 3)), np.where(np.eye(3, dtype=bool), 0.0, [[9, 0.5, 9], [9, 9, 9], [9, 9, 9]])])
     found = lesser(table, Quilts(4, np.array([4, 1]), leaks), 1.0)
-    assert found[0, 1] == pytest.approx(1.5) and found[1, 0] == pytest.approx(1.5)  # by a quilt; through the third value
+    assert found[0, 1] == pytest.approx(1.5) and found[1, 0] == pytest.approx(1.5)  # by it; through 2
     assert np.all(found <= table) and found[2, 0] == 0.5
 
 

@@ -57,7 +57,9 @@ def best(p, q, shape, epsilon):
         ),
         shape=(len(edges), math.prod(shape)),
     ).tocsr()
-    done = linprog(-p, A_ub=matrix, b_ub=np.zeros(len(edges)), A_eq=q[None], b_eq=[1.0], bounds=(0, None), method="highs")
+    done = linprog(
+        -p, A_ub=matrix, b_ub=np.zeros(len(edges)), A_eq=q[None], b_eq=[1.0], bounds=(0, None), method="highs"
+    )
     if done.status != 0:
         raise RuntimeError(done.message)
     f = done.x.reshape(shape)
@@ -110,10 +112,8 @@ def random_tree(rng, most_nodes=6, most_cells=250):
         parents.append({"star": 0, "path": v - 1, "any": int(rng.integers(0, v))}[kind])
     if n > 2 and rng.random() < 0.25:
         parents[int(rng.integers(1, n))] = None
-    tables = [
-        law(rng, sizes[v], zeros, power) if p is None else np.array([law(rng, sizes[v], zeros, power) for _ in range(sizes[p])])
-        for v, p in enumerate(parents)
-    ]
+    row = lambda v: law(rng, sizes[v], zeros, power)  # noqa: E731
+    tables = [row(v) if p is None else np.array([row(v) for _ in range(sizes[p])]) for v, p in enumerate(parents)]
     return parents, tables
 
 

@@ -37,7 +37,8 @@ class Forest:
 
     def around(self) -> dict[int, int]:
         """For each node, how many nodes its tree has."""
-        top, sizes = {}, {}
+        top: dict[int, int] = {}
+        sizes: dict[int, int] = {}
         for v in self.order:
             top[v] = v if self.parent[v] < 0 else top[self.parent[v]]
             sizes[top[v]] = sizes.get(top[v], 0) + 1

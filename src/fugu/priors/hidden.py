@@ -1,6 +1,6 @@
 """Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret.
 
-Proofs: docs/proofs/quilts.md#hidden-chains.
+Proofs: docs/proofs/quilts.md#hidden-chains and docs/proofs/trees.md#hidden-chains.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class HiddenMarkov(Belief):
     The releases are per-entry DP in the *observed* entries Y_1, ..., Y_T. What is protected:
 
     - `protect="hidden"`: the pair X_t = x against X_t = x', for every t. Outside the window of Y between X_{t-a} and
-      X_{t+b}, Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing).
+      X_{t+b}, Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing). As
+      X_t is seen through its emission only, an epsilon per entry may be worth less than itself.
     - `protect="observed"`: the pair Y_t = y against Y_t = y'. The same argument with the law of (X_{t-a}, X_{t+b})
       given Y_t.
     - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.

@@ -1,6 +1,6 @@
 """Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others.
 
-Proofs: docs/proofs/quilts.md#networks.
+Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ from fugu.translation.quilts import guarantee
 
 _MOST_QUILTED = 24
 """Networks with more variables are too large to list the quilts of an entry."""
+_MOST_ENTRIES = 2 * 10**7
+"""Nodes times values squared; where there are more, a tree is worth its group bound."""
 Ask = Callable[[int], Quilts]
 
 
@@ -61,18 +63,19 @@ def _network_bound(network: BayesianNetwork) -> Bound:
         forest = network.forest
     except NotProvable:  # a probability below what floats can tell: the quilts say so, or do without it
         return _by_quilts(network, network.nodes)
-    solve, trees = TreeContraction(forest), forest.around()
+    trees, few = forest.around(), len(network.nodes) <= _MOST_QUILTED
+    values = max((network.sizes[v] for v in trees), default=0)
+    large = len(trees) * values**2 > _MOST_ENTRIES
+    if not trees or (large and few):
+        return _by_quilts(network, network.nodes)
+    solve, most = None if large else TreeContraction(forest), max(trees.values())
+    quilts = _Listed(network, network.nodes).quilts if few and values > 2 else None
     rest = tuple(v for v in network.nodes if v not in trees)
     others = _by_quilts(network, rest)
-    if not trees:
-        return others
-    most = max(trees.values())
-    small = max(network.sizes[v] for v in trees) <= 2 or len(network.nodes) > _MOST_QUILTED
-    quilts = None if small else _Listed(network, network.nodes).quilts
 
     def bound(epsilon: Fraction) -> float:
         best = group(epsilon, most)
-        if epsilon > 0:
+        if epsilon > 0 and solve is not None:
             found = worst(solve(float_up(epsilon)), float_up(epsilon), quilts)
             best = min(best, found if found > epsilon else outward(epsilon))
         return max(best, others(epsilon)) if rest else best

@@ -34,7 +34,7 @@ def coarse(count: float) -> float:
     return 2.0 ** math.ceil(math.log2(count)) if count > 0 else 0.0
 
 
-def _through(rows: Rows, losses: Array) -> Array:
+def through(rows: Rows, losses: Array) -> Array:
     """L pair by pair, or with one number for all losses if there are many states."""
     return passed(rows, losses) if losses.shape[-1] <= _MOST_PAIRWISE else passed_scalar(rows, losses.max(axis=(1, 2)))
 
@@ -70,7 +70,7 @@ class HiddenSide:
 
     def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
         """What passes d kernels, for d in `jumps` and the losses beyond each: (n, k, k)."""
-        return _through(self.rows(m, jumps), losses)
+        return through(self.rows(m, jumps), losses)
 
     def rows(self, m: int, jumps: tuple[int, ...]) -> Rows:
         """The sorted rows of the kernels; a few are kept."""
@@ -78,7 +78,9 @@ class HiddenSide:
         if name not in self._rows:
             found = [self.kernel(m, d) for d in jumps]
             with np.errstate(under="ignore"):
-                kernels = np.stack([np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found])
+                kernels = np.stack(
+                    [np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found]
+                )
             errors = [coarse(1.01 * (e + 8 * U * (1 + largest(k)))) for k, _, e in found]
             if len(self._rows) >= _MOST_KEPT:
                 self._rows.clear()
@@ -197,7 +199,7 @@ class EarlierAny(HiddenSide):
             return found
         rows = limit.rows(tuple(jumps[n] for n in near))
         more = np.array([limit.extra(float(losses[n].max()), m - jumps[n]) for n in near])
-        found[near] = np.minimum(found[near], up(_through(rows, losses[near]) + more[:, None, None]))
+        found[near] = np.minimum(found[near], up(through(rows, losses[near]) + more[:, None, None]))
         return found
 
     def _by_diameter(self, m: int, d: int, losses: Array) -> Array:

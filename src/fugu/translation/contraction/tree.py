@@ -7,7 +7,7 @@ cells beyond the edge whose logarithm changes by at most eps per cell. Then (doc
     F_ij <= (number of cells beyond the edge) eps,
     F_ij <= (cells held) eps + L(K^d; ...)    for jumps along several edges at once,
 
-with L of `kernel`, and the total of node i is eps + sum of F_ij over its neighbours. Each of these 2 (n - 1) messages is
+with L of `kernel`, and the total of node i is eps + sum of F_ij over its neighbours. Each of the 2 (n - 1) messages is
 computed once. Losses of the branches add up: they are caused by different cells, for the same pair of values. For trees
 of two values the total is attained by randomised response (docs/proofs/trees.md#two-values).
 
@@ -23,8 +23,9 @@ from functools import cached_property
 import numpy as np
 
 from fugu.priors.forest import Forest
+from fugu.translation.contraction.edge_kernels import Mask, Places
 from fugu.translation.contraction.kernel import Array, U, passed, up
-from fugu.translation.contraction.ways import Looks, Mask, Places, Stage, Ways, ways
+from fugu.translation.contraction.ways import Looks, Stage, Ways, ways
 
 _MOST_AT_ONCE = 2_000_000
 """Entries (message, x, x', p, q) that are looked at together."""
@@ -40,7 +41,7 @@ class TreeContraction:
     >>> from fugu.priors.network import household
     >>> found = TreeContraction(household(4, 0.1, 0.5).forest)(0.5)
     >>> [round(float(table.max()), 6) for table in found.values()]
-    [1.388447, 0.848213, 0.848213, 0.848213]
+    [1.226815, 0.907659, 0.907659, 0.907659]
     """
 
     def __init__(self, forest: Forest) -> None:
@@ -132,12 +133,14 @@ class _Messages:
     def totals(self) -> Array:
         """eps and the messages of all neighbours, at most all cells of the tree; 0 for pairs that cannot occur."""
         above = self.sent[1::2]
-        every = np.minimum((self.own + above + self.below) * self.pad, up(self.known.tree * self.epsilon)[:, None, None])
+        every = np.minimum(
+            (self.own + above + self.below) * self.pad, up(self.known.tree * self.epsilon)[:, None, None]
+        )
         return np.where(self.pairs, closed(every, self.known.valid), 0.0)
 
 
 def from_variation(alpha: Array, eta: Array) -> Array:
-    """log (1 + (e^alpha - 1) eta), rounded up: what passes between rows that differ by at most eta in total variation."""
+    """log (1 + (e^alpha - 1) eta), rounded up: what passes between rows of total variation at most eta."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323
     return np.where(np.isfinite(found), np.minimum(found, alpha), alpha)

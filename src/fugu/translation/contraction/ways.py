@@ -1,4 +1,4 @@
-"""The ways out of the nodes of a tree: each edge in both directions, the kernel along it, and how many cells lie beyond.
+"""The ways out of the nodes of a tree: each edge in both directions, the kernel along it, how many cells lie beyond.
 
 A *way* leads from a node to one of its neighbours and stands for everything beyond that edge. Way 2 v leads from the
 parent of v to v, way 2 v + 1 from v to its parent. Beyond a way one may look further at once: from its far end along
@@ -8,111 +8,24 @@ branches included, which is (cells beyond the first way) - (cells beyond the las
 Ways come in stages: everything beyond a way is in an earlier stage. First those that lead away from the root, from the
 leaves upwards; then those that lead towards it, from the root downwards.
 
-Kernels are kept once: ways with the same floats share them, and with them their messages.
-
-Proofs: docs/proofs/trees.md#messages and docs/proofs/trees.md#rounding.
+Proofs: docs/proofs/trees.md#messages and docs/proofs/trees.md#jumps.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.priors.forest import Forest
-from fugu.translation.contraction.kernel import Array, Rows, U, sort_rows
+from fugu.translation.contraction.edge_kernels import MOST_KERNELS, Kernels, Mask, Places
+from fugu.translation.contraction.kernel import Array
 from fugu.translation.contraction.limit import backward_kernel
 
-Mask = NDArray[np.bool_]
-Places = NDArray[np.intp]
 _JUMPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
 _MOST_HELD = 30
 """A jump that holds more cells is not tried."""
-_MOST_KERNELS = 3 * 10**6
-"""Entries of sorted rows; beyond, no further jumps are tried, and rows are sorted anew when they are asked for."""
 _MOST_WORK = 2_000_000
-
-
-@dataclass
-class Kernels:
-    """Kernels (k, k') with what is positive, which rows can occur, and from how many edges they were made."""
-
-    error: float
-    values: list[Array] = field(default_factory=list)
-    reach: list[Mask] = field(default_factory=list)
-    valid: list[Mask] = field(default_factory=list)
-    edges: list[int] = field(default_factory=list)
-    size: int = 0
-    _known: dict[tuple[object, ...], int] = field(default_factory=dict)
-    _rows: dict[tuple[bytes, int], Rows] = field(default_factory=dict)
-    _apart: dict[int, Array] = field(default_factory=dict)
-    _kept: int = 0
-
-    def one(self, kernel: Array, valid: Mask) -> int:
-        """The number of a kernel of one edge; `valid`: the values its near end can take."""
-        key = (kernel.shape, kernel.tobytes(), valid.tobytes())
-        if key not in self._known:
-            self._known[key] = self._add(kernel, kernel > 0, valid, 1)
-        return self._known[key]
-
-    def then(self, first: int, second: int) -> int:
-        """The number of the product of two kernels; positive entries are found without arithmetic."""
-        key = (first, second)
-        if key not in self._known:
-            with np.errstate(under="ignore"):
-                product = self.values[first] @ self.values[second]
-            reach = (self.reach[first].astype(np.float32) @ self.reach[second].astype(np.float32)) > 0
-            edges = self.edges[first] + self.edges[second]
-            self._known[key] = self._add(product, reach, self.valid[first], edges)
-        return self._known[key]
-
-    def _add(self, kernel: Array, reach: Mask, valid: Mask, edges: int) -> int:
-        self.values.append(kernel)
-        self.reach.append(reach)
-        self.valid.append(valid)
-        self.edges.append(edges)
-        self.size += max(kernel.shape) ** 3
-        return len(self.values) - 1
-
-    def width(self, kernel: int) -> int:
-        """The side of the square that holds a kernel."""
-        return max(self.values[kernel].shape)
-
-    def relative(self, kernel: int) -> float:
-        """A bound on the relative error of its entries: laws in between cancel, each edge loses 2 k + 10 units."""
-        return 1.01 * self.edges[kernel] * (2 * self.width(kernel) + 10) * U + 2.02 * self.error
-
-    def rows(self, which: Places, width: int) -> Rows:
-        """The sorted rows of some kernels, each filled up to a square of this width; kept while there is room."""
-        key = (which.tobytes(), width)
-        if key in self._rows:
-            return self._rows[key]
-        names, places = np.unique(which, return_inverse=True)
-        values, reach = np.zeros((len(names), width, width)), np.zeros((len(names), width, width), dtype=bool)
-        valid = np.zeros((len(names), width), dtype=bool)
-        for n, name in enumerate(names):
-            k, far = self.values[name].shape
-            values[n, :k, :far], reach[n, :k, :far] = self.values[name], self.reach[name]
-            valid[n, :k] = self.valid[name]
-        errors = np.array([self.relative(name) for name in names])
-        found = sort_rows(values, reach, errors, np.ones(width, dtype=bool))
-        pairs = valid[:, :, None] & valid[:, None, :] & ~np.eye(width, dtype=bool)
-        rows = Rows(*(part[places] for part in (found.u, found.v, found.order, found.dead, pairs)))
-        if self._kept + rows.u.size <= _MOST_KERNELS:
-            self._kept += rows.u.size
-            self._rows[key] = rows
-        return rows
-
-    def variation(self, which: int, width: int) -> Array:
-        """The total variation between any two rows of one kernel, rounded up; in a square of this width."""
-        if which not in self._apart:
-            rows = self.values[which]
-            apart = np.stack([np.maximum(row - rows, 0.0).sum(axis=1) for row in rows])
-            apart = np.minimum(apart + 2 * self.relative(which) + (2 * rows.shape[1] + 8) * U, 1.0)
-            self._apart[which] = np.ones((width, width))
-            self._apart[which][: len(rows), : len(rows)] = apart
-        return self._apart[which]
 
 
 @dataclass(frozen=True)
@@ -243,7 +156,7 @@ class _Steps:
                     last = self._further(last)
                     if last < 0 or self.beyond[way] - self.beyond[last] > _MOST_HELD:
                         break
-                    if self.kernels.size > _MOST_KERNELS:
+                    if self.kernels.size > MOST_KERNELS:
                         break
                     kernel = self.kernels.then(kernel, int(self.along[last]))
                 if d in jumps:
