@@ -38,9 +38,9 @@ _OCTAVE = 16
 """Grid points between m and 2 m."""
 _MOST_DENSE = 3 * 10**6
 """Entries (m, x, x', p, q) of the recursion node by node, for one d; beyond them, the grid."""
-_ROUNDS, _LOOK = 90, 12
-_ENOUGH = 1e-7
-_NEAR = 1e-7
+_ROUNDS, _LOOK = 150, 12
+_ENOUGH = 1e-8
+_NEAR = 1e-6
 """A level this near to the bound for every m is replaced by it."""
 _ROOMS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
@@ -129,12 +129,14 @@ class Numbered:
             else:
                 new = self._again([found[m - d] for d in best.ds], best, epsilon)
             found.append(self._at_most(new, m, epsilon, ceiling))
-            if ceiling is not None and float(np.max(ceiling - found[-1])) <= _NEAR * float(ceiling.max()):
-                return Levels(_falling([*found, ceiling]), True)
+            if _reached(found[-1], ceiling):
+                break
         places = list(range(len(found)))
-        while places[-1] < nodes:
+        while places[-1] < nodes and not _reached(found[-1], ceiling):
             self._onward(found, places, epsilon, nodes, ceiling)
-        return Levels(_falling(found), False, places)
+        if ceiling is None or not _reached(found[-1], ceiling):
+            return Levels(_falling(found), False, places)
+        return Levels(_falling([*found, ceiling]), True, [*places, places[-1] + 1])
 
     def _at_most(self, new: Array, m: int, epsilon: float, ceiling: Array | None) -> Array:
         new = np.minimum(new, np.where(self.pairs, up(m * epsilon), 0.0))
@@ -171,10 +173,10 @@ class Numbered:
     def _ever(self, epsilon: float) -> Array | None:
         """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
         every = (*blocks(self.side.k), *FAR)
-        found, last, bound = self._guess(epsilon), math.inf, None
+        found, last, bound, look = self._guess(epsilon), math.inf, None, True
         for n in range(_ROUNDS):
             beyond = [found] * len(every)
-            if n % _LOOK == 0:
+            if look := n % _LOOK == 0 or look:
                 new, best = self._first(beyond, every, epsilon)
             else:
                 new = self._again(beyond, best, epsilon)
@@ -183,15 +185,16 @@ class Numbered:
                 bound = new if bound is None else np.minimum(new, bound)
             size = float(np.abs(change).max())
             rate, last = size / last, size
-            left = size / (1 - max(rate, 0.8)) if rate < 1 and n % 3 == 2 else math.inf  # two plain steps after a leap
-            if left <= _ENOUGH * top and (bound is not None or size <= 1e-12 * top):
+            near = size <= (_ENOUGH if bound is not None else 1e-4 * _ENOUGH) * top
+            if near and look and n:
                 break
+            look = near  # all d are asked before it ends
             ahead = rate / (1 - rate) if n % 3 == 2 and 0.05 < rate < 0.9999 else 0.0
             found = np.where(self.pairs, np.maximum(new + change * ahead, 0.0), 0.0)
-        for room in _ROOMS if bound is None else ():
+        for room in _ROOMS:
             some = np.where(self.pairs, new + room * top + 1e-14, 0.0)
             if bool(np.all(self._again([some] * len(every), best, epsilon) <= some)):
-                return some
+                return some if bound is None else np.minimum(some, bound)
         return bound
 
     def _guess(self, epsilon: float) -> Array:
@@ -201,6 +204,10 @@ class Numbered:
             return np.zeros((self.side.k, self.side.k))
         nearest = min(known, key=lambda e: abs(math.log(e / epsilon)))
         return np.asarray(known[nearest] * (1.01 * epsilon / nearest))
+
+
+def _reached(found: Array, ceiling: Array | None) -> bool:
+    return ceiling is not None and float(np.max(ceiling - found)) <= _NEAR * float(ceiling.max())
 
 
 def _falling(found: list[Array]) -> list[Array]:

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain
 from fugu.priors.products import Product, largest
-from fugu.translation.contraction.kernel import Array, Rows, U, passed, passed_scalar, sort_pairs, sort_rows, up
+from fugu.translation.contraction.kernel import Array, Rows, U, chosen, passed, passed_scalar, sort_pairs, sort_rows, up
 from fugu.translation.contraction.limit import NEAR, Limit, limit_of, losses_of
 from fugu.translation.contraction.side import Mask
 
 Places = tuple[NDArray[np.intp], ...]
+Which = NDArray[np.intp]
 
 
 def through_any(alpha: Array, diameter: Array) -> Array:
@@ -75,8 +76,12 @@ class Start:
             self._powers.append(step if not self._powers else self._powers[-1].then(step))
         return self._powers[d - 1]
 
-    def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
-        """(n, k, k): bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them."""
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+    ) -> Array:
+        """(n, k, k): bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them.
+
+        `which` (n, k, k): the places in `ds` that are asked for each pair; all of them if None."""
         raise NotImplementedError
 
     def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
@@ -92,9 +97,13 @@ class GivenStart(Start):
     _stacks: dict[tuple[int, ...], tuple[Array, Mask, Array]] = field(default_factory=dict)
     _size: int = 0
 
-    def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
-        own = up((np.asarray(ds) - 1) * epsilon)[:, None, None]
-        return up(own + passed(self.rows(m, ds), losses_of(beyond, epsilon)))
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+    ) -> Array:
+        own, rows, losses = up((np.asarray(ds) - 1) * epsilon), self.rows(m, ds), losses_of(beyond, epsilon)
+        if which is None:
+            return up(own[:, None, None] + passed(rows, losses))
+        return up(own[which] + passed(chosen(rows, which), losses, which))
 
     def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
         rows = sort_pairs(*self.kernel(m, d), pairs)
@@ -153,7 +162,9 @@ class AnyStart(Start):
     _known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = field(default_factory=dict)
     _last: tuple[int, list[Product]] = (0, [])
 
-    def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+    ) -> Array:
         losses = losses_of(beyond, epsilon)
         found = np.stack(
             [
@@ -162,7 +173,11 @@ class AnyStart(Start):
             ]
         )
         near = tuple(d for d in ds if self.limit is not None and self.limit.at(m - d) < NEAR)
-        if near and self.limit is not None:
+        if which is not None:
+            found = np.take_along_axis(found, which, axis=0)
+            if self.limit is not None and len(near) == len(ds):
+                found = np.minimum(found, self.limit.passed([m - d for d in ds], beyond, ds, epsilon, which))
+        elif near and self.limit is not None:
             at = [ds.index(d) for d in near]
             less = self.limit.passed([m - d for d in near], [beyond[n] for n in at], near, epsilon)
             found[at] = np.minimum(found[at], less)
