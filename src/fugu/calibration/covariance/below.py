@@ -54,23 +54,34 @@ def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) ->
 
 def threshold(u: Array, laws: Laws, ask: Ask) -> float:
     """A lower bound on the variance of noise along u that hides every pair there: just below the least that does."""
+    return _along(u, laws, ask)[0]
+
+
+def _along(u: Array, laws: Laws, ask: Ask) -> tuple[float, Array]:
+    """The bound, and how it changes with u: loss(u'd, u'Au + s, u'Bu + s) stays what it is."""
     assert not isinstance(ask, Divergences)
-    epsilon, delta = float(ask.epsilon), float(ask.delta)
-    found = 0.0
+    epsilon, limit = float(ask.epsilon), float(ask.delta) * (1 + _SAFE)
+    found, slope = 0.0, np.zeros(len(u))
     for d, A, B in zip(laws.shift, laws.first, laws.second, strict=True):
-        shift, a, b = float(u @ d), float(u @ A @ u), float(u @ B @ u)
+        x, a, b = float(u @ d), float(u @ A @ u), float(u @ B @ u)
+        if _loss(x, a + found, b + found, epsilon) <= limit:
+            continue
+        found = _last(lambda s, x=x, a=a, b=b: _loss(x, a + s, b + s, epsilon), limit, found, max(a, b, x * x, 1e-300))  # type: ignore[misc]
+        size = max(a, b) + found
+        at = np.array([x, a + found, b + found])
+        rates = []
+        for step in np.diag([math.sqrt(size), size, size]) * 1e-5:
+            rates.append((_loss(*(at + step), epsilon) - _loss(*(at - step), epsilon)) / (2 * float(step.sum())))
+        fall = rates[1] + rates[2]
+        slope = -(rates[0] * d + 2 * rates[1] * (A @ u) + 2 * rates[2] * (B @ u)) / fall if fall < 0 else 0.0 * u
+    return found, slope
 
-        def loss(s: float, shift: float = shift, a: float = a, b: float = b) -> float:
-            p, q = a + s, b + s
-            if min(p, q) <= 0:
-                return 1.0
-            return max(
-                normal_hockey_stick(shift / math.sqrt(y), math.sqrt(x / y), epsilon) for x, y in ((p, q), (q, p))
-            )
 
-        if loss(found) > delta * (1 + _SAFE):
-            found = _last(loss, delta * (1 + _SAFE), found, max(a, b, shift * shift, 1e-300))
-    return found
+def _loss(x: float, a: float, b: float, epsilon: float) -> float:
+    """max of both orders of HS_epsilon between N(x, a) and N(0, b)."""
+    if min(a, b) <= 0:
+        return 1.0
+    return max(normal_hockey_stick(x / math.sqrt(q), math.sqrt(p / q), epsilon) for p, q in ((a, b), (b, a)))
 
 
 def _last(loss: Callable[[float], float], limit: float, low: float, step: float) -> float:
@@ -109,11 +120,13 @@ def _improved(u: Array, X: Array, laws: Laws, ask: Ask, weight: Array) -> Array:
     """A direction near u whose condition the relaxed covariance X misses by more."""
     from scipy.optimize import minimize
 
-    def missed(v: Array) -> float:
+    def missed(v: Array) -> tuple[float, Array]:
         size = float(v @ weight @ v)
-        return (float(v @ X @ v) - threshold(v, laws, ask)) / size if size > 0 else math.inf
+        least, slope = _along(v, laws, ask)
+        value = (float(v @ X @ v) - least) / size
+        return value, (2 * X @ v - slope - 2 * value * (weight @ v)) / size
 
-    done = minimize(missed, u, method="BFGS", options={"maxiter": 12, "gtol": 1e-9})
+    done = minimize(missed, u, jac=True, method="BFGS", options={"maxiter": 15, "gtol": 1e-9})
     return _unit(done.x) if np.isfinite(done.x).all() and done.x.any() else u
 
 

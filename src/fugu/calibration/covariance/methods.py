@@ -50,6 +50,7 @@ class Candidate:
     covariance: Array | None
     laws: Laws
     cost: Cost
+    floor: float
     refusal: str = ""
     note: str = ""
 
@@ -116,8 +117,8 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
         others.append(S)
         return S
 
-    plans = {name: _candidate(WAYS[name], lambda f=find: found(f), task) for name, find in _FINDERS.items()}  # type: ignore[misc]
-    return plans | {"optimal": _candidate(WAYS["optimal"], lambda: _optimal(task, floor, others), task)}
+    plans = {name: _candidate(WAYS[name], lambda f=find: found(f), task, floor) for name, find in _FINDERS.items()}  # type: ignore[misc]
+    return plans | {"optimal": _candidate(WAYS["optimal"], lambda: _optimal(task, floor, others), task, floor)}
 
 
 def least_variance(task: Task) -> float:
@@ -161,16 +162,16 @@ def admissible(ask: Ask) -> float:
     return gaussian_mu(ask.epsilon, ask.delta)
 
 
-def _candidate(way: Way, find: Callable[[], Array], task: Task) -> Candidate:
+def _candidate(way: Way, find: Callable[[], Array], task: Task, floor: float) -> Candidate:
     laws, cost = task.laws, task.cost
     try:
         S = find()
     except FuguError as error:
-        return Candidate(way, None, laws, cost, str(error))
+        return Candidate(way, None, laws, cost, floor, str(error))
     if deficient(S) and not task.wishes.declared_exact:
-        return Candidate(way, None, laws, cost, DECODABLE if S.any() else EXACT)
+        return Candidate(way, None, laws, cost, floor, DECODABLE if S.any() else EXACT)
     note = "" if S.any() else "the laws' own randomness suffices: no noise"
-    return Candidate(way, laws.raw(S), laws, cost, note=note)
+    return Candidate(way, laws.raw(S), laws, cost, floor, note=note)
 
 
 def _isotropic(sigma: float, task: Task) -> Array:

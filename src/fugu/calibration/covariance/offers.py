@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.comparison import Row, refused
+from fugu.calibration.covariance.below import least_trace
+from fugu.calibration.covariance.descent import descend
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
 from fugu.calibration.covariance.realise import Wanted, realise
 from fugu.calibration.covariance.scaling import enough, multiple
@@ -104,9 +106,21 @@ class CovarianceOffer(Offer):
             epsilon=proof.epsilon,
             proven=proof.holds,
             why=self.candidate.way.theorem,
-            note=self.candidate.note or _rank(self.candidate),
+            note=self.candidate.note or "; ".join(filter(None, (_rank(self.candidate), self._least(noise, ask)))),
             standardised=self.candidate.cost.value(self.candidate.laws.own(_array(noise))),
         )
+
+
+    def _least(self, noise: CorrelatedGaussian, ask: Ask) -> str:
+        """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
+        if self.method != "optimal":
+            return ""
+        plan = self.candidate
+        S, cost = plan.laws.own(_array(noise)), plan.cost.trace
+        at = descend(S, plan.floor, plan.laws, ask, cost) if plan.cost.absolute else S
+        value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at)
+        weighed = "weighted" if self.wishes.weight is not None else "every statistic in its own unit"
+        return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
 
 
 def _array(noise: CorrelatedGaussian) -> NDArray[np.float64]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.covariance.slope import log_delta
 from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
@@ -26,11 +28,20 @@ def excesses(S: Array, laws: Laws, ask: Ask) -> list[float]:
         ]
     if ask.pure:
         raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-    zero = np.zeros(laws.dimension)
     return [
-        fast_normal_delta(d, a + S, zero, b + S, float(ask.epsilon)) / ask.target
+        _delta(d, a + S, b + S, float(ask.epsilon)) / ask.target
         for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
     ]
+
+
+def _delta(d: Array, p_cov: Array, q_cov: Array, epsilon: float) -> float:
+    """delta of both orders by one path each; singular covariances, and one number, in their own way."""
+    with suppress(np.linalg.LinAlgError):
+        if len(d) > 1:
+            return math.exp(
+                max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value)
+            )
+    return fast_normal_delta(d, p_cov, np.zeros(len(d)), q_cov, epsilon)
 
 
 def excess_of(S: Array, laws: Laws, ask: Ask) -> float:

@@ -26,7 +26,8 @@ Array = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 _TILT = 0.5
 _WILD = 1e6
-_NODES = 96
+_NODES, _MOST = 64, 1 << 13
+_AGREE = 1e-6
 _LADDER = np.linspace(0, 30, 61)
 _LEAST = -700.0
 _SAME = 1e-11
@@ -69,12 +70,17 @@ def log_delta(d: Array, a: Array, b: Array, epsilon: float, bend: bool = False) 
         return _local(max(_LEAST, value), mu, g, V, np.array([c + 0j]), np.array([1j]), bend, True)
     last = int(np.flatnonzero(size > 1e-14 * size.max()).max()) + 1
     end = float(_LADDER[min(len(_LADDER) - 1, last)])
-    s, value = on_path(np.linspace(0, end, _NODES + 1))
-    value[0] /= 2
-    value = value * (end / _NODES / math.pi)
-    total = float(np.imag(value).sum())
+    nodes = _NODES
+    while True:  # the rule converges exponentially: half the nodes within a root of what is wanted
+        s, value = on_path(np.linspace(0, end, nodes + 1))
+        value[0] /= 2
+        total, half = float(np.imag(value).sum()), 2 * float(np.imag(value[::2]).sum())
+        if abs(total - half) <= _AGREE * abs(total) or nodes >= _MOST:
+            break
+        nodes *= 2
     if total <= 0:
         return nothing
+    value, total = value * (end / nodes / math.pi), total * (end / nodes / math.pi)
     return _local(max(_LEAST, peak + math.log(total)), mu, g, V, s, value / total, bend, True)
 
 
