@@ -1508,4 +1508,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("single noise at 1.03 times its rate", "draw_one(rate, source)", "draw_one(rate * Fraction(103, 100), source)"),
     ["queries/pricing.py", "session/test_session_noise.py"],
     ("thin groups are free", "return Worth(max(spent, most)", "return Worth(spent"),
+    ["translation/contraction/number.py", "translation/test_asked_before.py"],
+    ("a search begins where the first one ended", "            anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)", "            anchor = next(iter(self._anchors), epsilon)"),
 ]  # fmt: skip

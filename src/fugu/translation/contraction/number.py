@@ -91,6 +91,7 @@ class Numbered:
     powers: Powers = field(init=False)
     pairs: Mask = field(init=False)
     _known: dict[float, Array | None] = field(default_factory=dict)
+    _anchors: dict[float, Array | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.powers = Powers(self.side)
@@ -164,16 +165,23 @@ class Numbered:
         places.append(place)
 
     def ever(self, epsilon: float) -> Array | None:
-        """A with Phi(A) <= A, which bounds F_m for every m; None if none is found. Kept."""
+        """A with Phi(A) <= A, which bounds F_m for every m; None if none is found. Kept.
+
+        The search begins at the bound of the next smaller power of 2^(1/4), where there is one, and it is tried nowhere
+        if there is none: so what is found depends on epsilon alone, not on what was asked before. A certificate is
+        proved by who has asked nothing else."""
         if epsilon not in self._known:
-            failed = [e for e, a in self._known.items() if a is None]
-            self._known[epsilon] = None if failed and min(failed) <= epsilon else self._ever(epsilon)
+            anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)
+            if anchor not in self._anchors:
+                self._anchors[anchor] = self._ever(anchor, np.zeros((self.side.k, self.side.k)))
+            near = self._anchors[anchor]
+            self._known[epsilon] = None if near is None else self._ever(epsilon, near * (1.01 * epsilon / anchor))
         return self._known[epsilon]
 
-    def _ever(self, epsilon: float) -> Array | None:
+    def _ever(self, epsilon: float, found: Array) -> Array | None:
         """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
         every = (*blocks(self.side.k), *FAR)
-        found, last, bound, look = self._guess(epsilon), math.inf, None, True
+        last, bound, look = math.inf, None, True
         for n in range(_ROUNDS):
             beyond = [found] * len(every)
             if look := n % _LOOK == 0 or look:
@@ -196,14 +204,6 @@ class Numbered:
             if bool(np.all(self._again([some] * len(every), best, epsilon) <= some)):
                 return some if bound is None else np.minimum(some, bound)
         return bound
-
-    def _guess(self, epsilon: float) -> Array:
-        """Where to begin: the bound that was found for the nearest epsilon, scaled."""
-        known = {e: a for e, a in self._known.items() if a is not None}
-        if not known:
-            return np.zeros((self.side.k, self.side.k))
-        nearest = min(known, key=lambda e: abs(math.log(e / epsilon)))
-        return np.asarray(known[nearest] * (1.01 * epsilon / nearest))
 
 
 def _reached(found: Array, ceiling: Array | None) -> bool:
