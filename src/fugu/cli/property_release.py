@@ -16,7 +16,7 @@ from fugu.cli.property import hidden_property
 from fugu.cli.questions import split
 from fugu.cli.refusing import refuse
 from fugu.cli.spoken import spoken
-from fugu.data import Schema, read_table
+from fugu.data import Schema
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
@@ -83,7 +83,7 @@ class PropertyTold:
         shares = hiding.shares
         hide = str(hiding.hide)
         if "=" not in hide:
-            hide = hidden_property(read_table(self.reference), hide)
+            hide = hidden_property(Schema({}).open(self.reference), hide)
         return PropertyAsked(
             statistics=split(hiding.statistics),
             hide=hide,

@@ -8,6 +8,7 @@ most beta, whatever the data: the whole is (epsilon, delta + beta)-private, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import final
@@ -15,7 +16,7 @@ from typing import final
 import numpy as np
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.swap import MOST_STEPS, SWAP, RecordSwap, farthest_of, proof_of
+from fugu.documents.swap import MOST_STEPS, SWAP, Block, RecordSwap, farthest_of, proof_of
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ratio
 from fugu.loss.normal.smoothing import TAU
@@ -100,10 +101,15 @@ class RecordSwapAdditive(Mechanism):
         return Release(values, scalar, certificate, (low - further, high + further))
 
     def _swapped(self, plan: RecordSwap, source: BitSource) -> RecordSwap:
-        """The draws, and the step that they allow: tests in doubles in a fixed order, then the proof in balls."""
+        """The draws, and the step that they allow."""
+        return self.allowed(plan, swap_blocks(self.model, plan.draws, plan.unit, source))
+
+    def allowed(self, plan: RecordSwap, blocks: Sequence[Block]) -> RecordSwap:
+        """The step that such draws allow: tests in doubles in a fixed order, then the proof in balls.
+
+        `plan`: as in the certificate; `blocks`: what was drawn. A function of public numbers alone."""
         ask = self.certificate.budget.asks()
         assert isinstance(ask, Ratio)
-        blocks = swap_blocks(self.model, plan.draws, plan.unit, source)
         grid, d = self.lattice.grid, self.dimension
         rest = ask.delta - plan.beta
         most = max(max(block.places) for block in blocks) + 1
