@@ -2,10 +2,14 @@
 
 See `fugu.queries.sequences` for the queries, what one replaced entry changes in each, and the noise that hides it."""
 
+from fugu.data.layout import Layout
 from fugu.data.sequences import open_sequences, read_sequences, sequence_schema
 from fugu.queries.sequences import (
     ArgMax,
     Count,
+    GaussianMean,
+    GaussianMechanism,
+    GaussianSum,
     Histogram,
     Lipschitz,
     Mean,
@@ -15,6 +19,7 @@ from fugu.queries.sequences import (
     SequenceAnswer,
     SequenceMechanism,
     SequenceQuery,
+    Several,
     States,
     Sum,
     TopK,
@@ -24,7 +29,11 @@ from fugu.queries.sequences import (
 __all__ = [
     "ArgMax",
     "Count",
+    "GaussianMean",
+    "GaussianMechanism",
+    "GaussianSum",
     "Histogram",
+    "Layout",
     "Lipschitz",
     "Mean",
     "Numbers",
@@ -33,6 +42,7 @@ __all__ = [
     "SequenceAnswer",
     "SequenceMechanism",
     "SequenceQuery",
+    "Several",
     "States",
     "Sum",
     "TopK",

@@ -7,17 +7,19 @@ from typing import Annotated
 
 import typer
 
-from fugu.cli import options
+from fugu.cli import options, sequence_options
 from fugu.cli.after import After
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.channels import Wanted
 from fugu.cli.charging import UNCHARGED, account_of, data_name
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
+from fugu.cli.property_release import Hiding, PropertyTold, release_hidden
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.refusing import refuse
 from fugu.cli.routes import RECORDS, Way
+from fugu.data.layout import PLAIN, Layout
 from fugu.errors import UsageError
 from fugu.publication.files import Files
 
@@ -87,6 +89,25 @@ def release(
     state: options.StateIfAny = None,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
+    repeats: sequence_options.Repeats = None,
+    columns: sequence_options.Wide = None,
+    end: sequence_options.End = None,
+    every: sequence_options.Every = None,
+    between: sequence_options.Between = None,
+    overlaps: sequence_options.Overlaps = None,
+    backwards: sequence_options.Backwards = None,
+    gaps: sequence_options.Gaps = None,
+    hide: Annotated[
+        str | None, typer.Option(help='Hide which share of all records has this: "smoker=yes"; with --statistics.')
+    ] = None,
+    statistics: Annotated[
+        str | None, typer.Option(help='With --hide: what is published, "mean(chol),count(sex=F)".')
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="With --hide: the number of records, which is public; refused if TABLE differs.")
+    ] = None,
+    tolerance: Annotated[str, typer.Option(help="With --hide: shares that differ by at most this look alike.")] = "0.1",
+    shares: Annotated[str | None, typer.Option(help='With --hide: only these shares, "0.45,0.55".')] = None,
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
@@ -118,7 +139,12 @@ def release(
         raise UsageError("--public-reference says that the file of --reference is public; give both")
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
     warn_of_private_counts(public_prior)
-    sequences = state is not None or order is not None
+    sequences = state is not None or order is not None or columns is not None
+    laid = {
+        "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
+        "backwards": backwards, "gaps": gaps,
+    }  # fmt: skip
+    layout = Layout.of(**laid, bins=bins if sequences else None) if sequences else PLAIN
     reading = options.schema(schema, no_header and not sequences)
     data = data_name(data, table)
     budget = options.budget(epsilon, delta, alpha)
@@ -130,36 +156,57 @@ def release(
         "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
         "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
         **after.told(),
-        "order": order, "state": state, "smoothing": smoothing,
+        "order": order, "state": state, "smoothing": smoothing, **({} if weights is None else {"weights": weights}),
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
+        **({} if layout.plain else {"sequence": layout.to_json()}),
     }  # fmt: skip
+    hiding = Hiding(hide, statistics, size, tolerance, shares)
+    question |= hiding.told()
     account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
     if account is None and not dry_run:
         err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
+    if hide is not None:
+        refuse(
+            "not with --hide",
+            publish=publish, query=query, protect=protect, by=by, step=step, weights=weights, route=route, pairs=pairs,
+            bins=bins, unit=unit, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_, order=order,
+            state=state, smoothing=smoothing, length=length, other=other, start=start,
+        )  # fmt: skip
+        told = PropertyTold(
+            table, hiding.required(reference), hiding, bounds, missing, method, reading, budget, public_reference,
+            allow_no_noise,
+        )  # fmt: skip
+        release_hidden(told, account, files, data, dry_run, as_json, Pages(report, attack))
+        return
+    hiding.refuse_alone()
     if sequences:
         refuse(
             "not for sequences",
-            publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, method=method,
-            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
-            round=round_, weights=weights, route=route,
+            publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, grid=grid,
+            remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
+            round=round_, route=route,
         )  # fmt: skip
-        if state is None or order is None or by is None or query is None:
-            raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
+        if query is None:
+            raise UsageError("sequences need --query QUERY, such as top3 or histogram")
+        from fugu.cli.sequence_reading import Columns
         from fugu.cli.sequences import Asked, release_sequences
 
+        read = Columns.of(by, order, state, schema, not no_header, layout)
+
         asked = Asked(
-            table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
-            options.confidence(confidence),
+            table, query, by, order, read.state, options.number("epsilon", epsilon), reference, smoothing, length,
+            other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
+            options.confidence(confidence), weights, method,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
     refuse(
         "for sequences only (--order and --state)",
-        smoothing=smoothing, length=length, other=other, start=start,
+        smoothing=smoothing, length=length, other=other, start=start, **laid,
     )  # fmt: skip
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,17 +11,18 @@ from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
 from fugu.cli.sequence_output import table_of, words
+from fugu.cli.sequence_questions import Wording, method_of
 from fugu.cli.sequence_reading import Columns, Reading
-from fugu.data import Schema
-from fugu.data.field import Field
+from fugu.data.layout import PLAIN, Layout
 from fugu.data.sequences import sequences_digest
 from fugu.errors import UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.numbers.exact import Real, as_fraction
+from fugu.priors.gapped import GapChains
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_beliefs import believed
 from fugu.queries.sequence_certificate import (
     OWN_TABLE,
     REFERENCE,
@@ -33,21 +33,7 @@ from fugu.queries.sequence_certificate import (
 )
 from fugu.queries.sequence_columns import sequence_columns
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequences import (
-    Count,
-    Histogram,
-    Mean,
-    Numbers,
-    SequenceAnswer,
-    SequenceMechanism,
-    SequenceQuery,
-    States,
-    Sum,
-    TopK,
-    Transitions,
-)
-
-_QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
+from fugu.queries.sequences import SequenceAnswer, SequenceMechanism, SequenceQuery, Several, States
 
 
 @dataclass(frozen=True)
@@ -56,8 +42,8 @@ class Asked:
 
     table: str
     query: str
-    by: str
-    order: str
+    by: str | None
+    order: str | None
     state: str
     epsilon: Real
     reference: str | None = None
@@ -68,23 +54,33 @@ class Asked:
     account: Account | None = None
     schema: str | None = None
     header: bool = True
+    layout: Layout = PLAIN
     start: str = "fitted"
     data: str = "data"
     public_reference: bool = False
     confidence: Real | None = None
+    weights: str | None = None
+    method: str = "best"
+
+    def wording(self, reading: Reading) -> Wording:
+        """How the questions are worded, and what is known of their column."""
+        return Wording(
+            self.query, self.state, reading.schema.fields[self.state], self.weights, method_of(self.method),
+            self.bounds, reading.other, self.other is not None,
+        )  # fmt: skip
 
 
 def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, pages: Pages) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
     with progress():
-        columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header)
+        columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout)
         reading = Reading.of(columns, asked.table, asked.reference, asked.other)
         private = reading.private
         chain = _prior(asked, reading)
-        query = query_of(asked, chain, reading)
-        query.check(query.domain.read(private))  # a shape that the query is not for is found before anything is spent
+        query = asked.wording(reading).made(chain)
+        query._read(private)  # a shape that the query is not for is found before anything is spent
         mechanism = query.mechanism(entry_budget(chain, asked.epsilon))
-        certificate = _certificate(asked, chain, mechanism, reading)
+        certificate = _certificate(asked, columns, chain, mechanism, reading)
         going = Outgoing(
             certificates={"": certificate},
             table=asked.table,
@@ -95,8 +91,11 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "order": asked.order, "state": asked.state, "smoothing": asked.smoothing, "start": asked.start,
                 "length": chain.length, "other": asked.other, "header": asked.header,
                 "bounds": None if asked.bounds is None else [str(as_fraction(end)) for end in asked.bounds],
-                "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
+                "schema": _declared(columns),
+                **({"steps": [list(steps) for steps in chain.steps]} if isinstance(chain, GapChains) else {}),
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
+                **({} if asked.weights is None else {"weights": asked.weights}),
+                **({} if asked.method == "best" else {"method": asked.method}),
             },
             skipped=certificate["pufferfish"]["skipped"],
             beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
@@ -124,40 +123,6 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
     say(f"wrote {', '.join(map(str, files.all()))}")
 
 
-def query_of(asked: Asked, chain: Chain, reading: Reading) -> SequenceQuery:
-    """The query that a text stands for; its domain is that of the reference or declared, never that of the data."""
-    found = _QUERY.fullmatch(asked.query)
-    name, k, of = (found["name"], found["k"], found["of"]) if found else ("", None, None)
-    if name in _AVERAGES and k is None and of:
-        if of != asked.state:
-            raise UsageError(
-                f"the prior is about column {asked.state!r} and says nothing of {of!r}; give --state {of!r}"
-            )
-        if asked.other is not None:
-            raise UsageError("--other is for states; numbers are clipped to --bounds")
-        return _AVERAGES[name](_numbers(chain, reading.schema.fields[of], of, asked.bounds))
-    if asked.bounds is not None:
-        raise UsageError("--bounds are for mean(COLUMN) and sum(COLUMN)")
-    domain = States(chain.states, reading.other)
-    made = _OF_STATES.get((name, k is not None, bool(of)))
-    if made is not None and (of is None or of):
-        return made(domain, k or of, chain.length)
-    raise UsageError(
-        f"no query {asked.query!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
-        "mean(COLUMN) and sum(COLUMN)"
-    )
-
-
-_AVERAGES: dict[str, Callable[[Numbers], SequenceQuery]] = {"mean": Mean, "sum": Sum}
-_OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int], SequenceQuery]] = {
-    ("top", True, False): lambda domain, k, _: TopK(int(k), domain),
-    ("count", False, True): lambda domain, of, _: Count(domain.names[domain.code(of)], domain),
-    ("histogram", False, False): lambda domain, *_: Histogram(domain),
-    ("transitions", False, False): lambda domain, _, length: Transitions(domain, 2 if length == 2 else None),
-}
-"""Queries of states by name, whether a number follows it, and whether something stands in brackets."""
-
-
 def _prior(asked: Asked, reading: Reading) -> Chain:
     """One chain, or all between limits, for every user, as long as the longest sequence or longer, if stated.
 
@@ -167,14 +132,15 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
     if asked.confidence is not None and asked.smoothing:
         raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
-    longest = max(map(len, reading.private.values()))
+    if reading.schema.sequence.cuts and re.search(r"\b(mean|sum)\s*\(", asked.query):
+        raise UsageError("--bins makes states of numbers; a mean or sum needs the numbers: leave out --bins")
+    longest = reading.longest
     if asked.length is not None and asked.length < longest:
         raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
     length = max(asked.length or longest, 2)
-    if asked.confidence is None:
-        return chain_of(reading.reference, asked.state, asked.smoothing, length, asked.start)
-    told = Schema({}) if asked.schema is None else Schema.load(asked.schema)
-    return limits_of(reading.reference, asked.state, length, asked.start, asked.confidence, told)
+    told = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout).told()
+    steps = reading.steps(asked.length, asked.confidence)
+    return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
 
 
 def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> SequenceAnswer:
@@ -191,12 +157,21 @@ def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> Sequ
         return stored
 
 
-def _certificate(asked: Asked, chain: Chain, mechanism: SequenceMechanism, reading: Reading) -> SequenceCertificate:
+def _declared(columns: Columns) -> Any:
+    """What was declared before the reference was read; None if nothing was."""
+    told = columns.told()
+    return None if columns.schema is None and told.sequence.plain else told.to_json()
+
+
+def _certificate(
+    asked: Asked, columns: Columns, chain: Chain, mechanism: SequenceMechanism, reading: Reading
+) -> SequenceCertificate:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
     said = Issue(
         asked=asked.epsilon,
-        reading=reading.schema.only((asked.by, asked.order, asked.state)),
-        odd=_odd(mechanism.query.domain, reading),
+        reading=columns.read(reading.schema),
+        spacing=reading.spacing(),
+        odd=_odd(mechanism.query, reading),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE,
         smoothing=asked.smoothing,
         prior_digest=prior_digest(chain),
@@ -205,17 +180,13 @@ def _certificate(asked: Asked, chain: Chain, mechanism: SequenceMechanism, readi
     return SequenceCertificate.issue(chain, mechanism, said)
 
 
-def _odd(domain: States | Numbers, reading: Reading) -> str:
-    """What entries count as that are not what was expected, in words."""
-    if isinstance(domain, States):
-        return reading.rule
-    return f"entries that are missing or no number count as {float(domain.missing or 0):g}"
-
-
-def _numbers(chain: Chain, known: Field, state: str, bounds: tuple[Real, Real] | None) -> Numbers:
-    """The bounds declared, or those of the reference; a missing number is what the schema says, or its median there."""
-    if not known.numeric:
-        raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")
-    found: list[Any] = list(chain.states)
-    low, high = bounds or (min(found), max(found))
-    return Numbers(low, high, min(max(as_fraction(float(known.replacement)), as_fraction(low)), as_fraction(high)))
+def _odd(query: SequenceQuery, reading: Reading) -> str:
+    """What entries count as that are not what was expected, in words; of several questions, for each domain."""
+    parts = query.parts if isinstance(query, Several) else (query,)
+    said = [
+        reading.rule
+        if isinstance(part.domain, States)
+        else f"entries that are missing or no number count as {float(part.domain.missing or 0):g}"
+        for part in parts
+    ]
+    return "; ".join(dict.fromkeys(said))

@@ -23,6 +23,7 @@ from fugu.data.dialect import Dialect
 from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import read_table
 from fugu.data.frame import Table
+from fugu.data.layout import PLAIN, Layout
 from fugu.data.moments import is_moment
 from fugu.data.raw import Raw
 from fugu.data.sources import TableLike
@@ -53,6 +54,7 @@ class Schema:
     - `separator`: that of CSV files; None reads it off the header line. `decimal`: "." or ",". `encoding`: of files.
     - `header`: True, False (the file has no names; the schema's are taken, in order), or the names of all columns.
     - `absent`: texts that mean "missing", besides what is missing in a frame.
+    - `sequence`: how rows become entries, where the table is read as sequences.
 
     Raises `UsageError` and `UnknownName` for others.
 
@@ -69,6 +71,7 @@ class Schema:
     encoding: str = "utf-8"
     header: bool | Sequence[str] = True
     absent: Sequence[str] = ABSENT
+    sequence: Layout = PLAIN
     fields: Mapping[str, Field] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,6 +81,8 @@ class Schema:
             raise UsageError(f'the decimal mark of a schema is "." or ",", got {self.decimal!r}')
         if not is_texts(self.absent):
             raise UsageError("absent must be a list of texts that mean that a cell is missing")
+        if not isinstance(self.sequence, Layout):
+            object.__setattr__(self, "sequence", Layout.from_json(self.sequence))
         own = isinstance(self.header, bool)
         if not own and not is_texts(self.header):
             raise UsageError("header is true, false, or a list of the names of all columns")
@@ -171,26 +176,28 @@ class Schema:
         header = self.header if isinstance(self.header, bool) else list(self.header)
         columns = {name: known.to_json() for name, known in self.fields.items()}
         said = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "header": header}
-        return {"columns": columns, **said, "absent": list(self.absent)}
+        layout = {} if self.sequence.plain else {"sequence": self.sequence.to_json()}
+        return {"columns": columns, **said, "absent": list(self.absent), **layout}
 
     @staticmethod
     def from_json(said: Json) -> Schema:
         """The schema that `to_json` wrote as `said`."""
-        known = ("columns", "separator", "decimal", "encoding", "header", "absent")
+        known = ("columns", "separator", "decimal", "encoding", "header", "absent", "sequence")
         if not isinstance(said, Mapping) or not set(said) <= set(known):
             raise UsageError(f"a schema has the parts {', '.join(known)}")
         return Schema(**{"columns": {}, **said})
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schema:
-        """The [schema] part of the TOML file at `path`; `UsageError` if there is none."""
+        """The [schema] and [sequence] parts of the TOML file at `path`; `UsageError` if there is neither."""
         try:
             found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             raise UsageError(f"{Path(path).name!r} is not a TOML file that can be read; see the guide") from None
-        if "schema" not in found:
+        if found.keys().isdisjoint(("schema", "sequence")):
             raise UsageError(f"{Path(path).name!r} has no [schema] part")
-        return Schema.from_json(found["schema"])
+        schema = Schema.from_json(found.get("schema", {}))
+        return replace(schema, sequence=Layout.from_json(found["sequence"])) if "sequence" in found else schema
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a TOML file to `path` that `load` reads."""

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def schema_text(said: Mapping[str, Any]) -> str:
-    """The [schema] part of a file, with one table for each column.
+    """The [schema] part of a file, with one table for each column; and its [sequence] part, if there is one.
 
     >>> print(schema_text({"columns": {"age": {"kind": "number", "bounds": [0.0, 110.0]}}, "separator": None,
     ...                    "decimal": "."}), end="")
@@ -20,9 +20,11 @@ def schema_text(said: Mapping[str, Any]) -> str:
     kind = "number"
     bounds = [0.0, 110.0]
     """
-    lines = ["[schema]", *_lines({key: value for key, value in said.items() if key != "columns"})]
+    lines = ["[schema]", *_lines({key: value for key, value in said.items() if key not in ("columns", "sequence")})]
     for name, known in said["columns"].items():
         lines += ["", f"[schema.columns.{_text(name)}]", *_lines(known)]
+    if "sequence" in said:
+        lines += ["", "[sequence]", *_lines(said["sequence"])]
     return "\n".join(lines) + "\n"
 
 

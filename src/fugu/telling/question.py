@@ -57,9 +57,15 @@ def _statistic(recipe: Recipe) -> str:
 
 
 def _sequence(recipe: Recipe) -> str:
+    """Without a user there is one sequence, or one for each row of a wide table; without times, rows are in order."""
+    wide = "columns" in ((recipe["schema"] or {}).get("sequence") or {})
+    each = (
+        f"one for each {recipe['by']!r}" if recipe["by"] is not None else "one for each row" if wide else "one in all"
+    )
+    order = f"the order of {recipe['order']!r}" if recipe["order"] is not None else "the order of the file"
     return (
-        f"Publish {recipe['query']} of the sequences of {recipe['state']!r}, one for each {recipe['by']!r}, in the "
-        f"order of {recipe['order']!r}. Secret: {recipe['state']!r} of each entry."
+        f"Publish {recipe['query']} of the sequences of {recipe['state']!r}, {each}, in {order}. "
+        f"Secret: {recipe['state']!r} of each entry."
     )
 
 
@@ -75,12 +81,26 @@ def _records(recipe: Recipe) -> str:
     return f"Publish {', '.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
 
 
+def _property(recipe: Recipe) -> str:
+    asked, near = ", ".join(recipe["statistics"]), float(read_number(recipe["tolerance"]))
+    ends = {name: [f"{float(read_number(x)):g}" for x in pair] for name, pair in recipe["bounds"].items()}
+    clipped = "".join(f", {name!r} clipped to {low} .. {high}" for name, (low, high) in ends.items())
+    which = (
+        "shares that differ by" if recipe["shares"] is None else f"{len(recipe['shares'])} named shares that differ by"
+    )
+    return (
+        f"Publish {asked} of {recipe['size']} records together{clipped}. Secret: which share of the records has "
+        f"{recipe['hide']!r}; {which} at most {near:g} look alike."
+    )
+
+
 _WORDS: dict[str, Callable[[Recipe], str]] = {
     "column": _column,
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
     "records": _records,
+    "property": _property,
 }
 
 
