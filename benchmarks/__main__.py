@@ -41,6 +41,7 @@ from benchmarks import (
     training_figure,
     translate,
     transport,
+    trees,
     vectors,
 )
 from benchmarks.measure import Row, Size
@@ -64,6 +65,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "iterate": (iterate.allocation, iterate.epoch, iterate.budget),
     "ledger": (ledger.charges,),
     "translate": (translate.states, translate.lengths, translate.gain),
+    "trees": (trees.nodes, trees.values, trees.hidden, trees.gain),
     "records": (records.thresholds, records.tables),
     "charges": (charges.few, charges.many),
     "memory": (memory.peaks,),

@@ -996,7 +996,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["translation/contraction/hidden.py", HIDDEN],
     ("a hidden state without its emission", "out[pairs] = passed_scalar(rows, np.array([epsilon]))[0, 0]", "out[pairs] = 0.0"),
     ("jumps over hidden states are free", "held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]", "held = np.zeros((len(jumps), 1, 1))"),
-    ("the cap of one level for later ones", "self._steps[key] = self._step(m)", "self._steps[key] = np.minimum(self._step(m), m * self.epsilon)"),
     ("the cell of an observed secret is free", "up(epsilon + through(rows, beyond[None])[0, 0])", "up(through(rows, beyond[None])[0, 0])"),
     ["translation/contraction/sides.py", HIDDEN],
     ("backward as forward", "reach = (product.positive & before[:, None] & valid[None, :]).T", "return product.logs, product.positive, product.error\n        reach = (product.positive & before[:, None] & valid[None, :]).T"),
