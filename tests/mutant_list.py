@@ -1463,7 +1463,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("field: groups cost b rho", "lambda b: b * b * r", "lambda b: b * r"),
     ("field: a variance in place of a precision", "return 1 / left - 1 / own", "return own - left"),
     ("field: the width is not squared", "w * w / 2, nears))", "w / 2, nears))"),
-    ("field: a budget for one near entry", "max(rho / self.size**2, (rho - weight * self.best(node, best)[0]) / best**2)", "rho - weight * self.best(node, best)[0]"),
+    ("field: a budget for one near entry", "max(rho / self.size**2, (rho - weight * self.least(node, best)) / best**2)", "rho - weight * self.least(node, best)"),
     ["translation/fields.py", FIELDS],
     ("field: what is seen costs no delta", "Fraction(least_epsilon(_root(w * w * kappa), rest)) if kappa else Fraction(0)", "Fraction(0)"),
     ("field: the order does not count", "a * w * w / 2))", "w * w / 2))"),

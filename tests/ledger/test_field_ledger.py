@@ -1,4 +1,4 @@
-"""A ledger under a Gaussian field: rhos add and are translated once, whatever was looked at; what it shows; refusals."""
+"""A ledger under a Gaussian field: rhos add and are translated once, in sight of answers too; what it shows."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def number(told):
 def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_path, monkeypatch):
     from fugu.ledger import requests
 
-    def without(to, data, request, asked, refused, skipped=(), worth=None):  # noqa: ARG001
+    def without(to, data, request, asked, refused, skipped=(), worth=None):
         return enter(to, data, request, asked, refused, skipped)
 
     enter = requests.enter

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-from flint import arb, fmpq, fmpq_mat
+from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.guarantee.numbers import outward, plain
@@ -36,6 +37,8 @@ from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
 
 _BITS = 256
+_WORKING, _EXACT = 2048, 12
+"""Bits of the balls, and how many seen entries are worked out in rationals."""
 Cost = Callable[[int], Fraction | None]
 """What the release says of b entries, from above; None where nothing is known of so many."""
 
@@ -159,6 +162,26 @@ class GaussianField(Belief):
         chosen = () if near == self.size else self._ranked[i][near][1]
         return self.kappa(i, chosen), chosen
 
+    def least(self, node: int, near: int) -> Fraction:
+        """An upper bound on the kappa of `best`: exact where few entries are seen, else one double above it."""
+        i = self._node(node)
+        seen = () if near == self.size else self._ranked[i][near][1]
+        return self._above(i, seen)
+
+    @lru_cache(maxsize=4096)  # noqa: B019
+    def _above(self, node: int, seen: tuple[int, ...]) -> Fraction:
+        """kappa from above, in balls: exact rationals of many entries grow long."""
+        if len(seen) > _EXACT:
+            own = self.covariance[node][node]
+            with balls.precision(_WORKING), suppress(ZeroDivisionError):
+                across = [balls.of(self.covariance[node][j]) for j in seen]
+                inner = arb_mat(len(seen), len(seen), [balls.of(self.covariance[j][k]) for j in seen for k in seen])
+                solved = inner.solve(arb_mat(len(seen), 1, across))
+                left = balls.of(own) - sum((solved[k, 0] * c for k, c in enumerate(across)), arb(0))
+                if left > 0 and (found := balls.upper(1 / left - balls.of(1 / own))) < math.inf:
+                    return max(Fraction(0), Fraction(found))
+        return self._kappa(node, seen)
+
     @cached_property
     def _ranked(self) -> Ranked:
         return ranked(np.array([[float(x) for x in row] for row in self.covariance]))
@@ -183,7 +206,7 @@ class GaussianField(Belief):
 
         for b in sorted(costs, key=about):
             try:
-                return costs[b] + weight * self.best(node, b)[0]
+                return costs[b] + weight * self.least(node, b)
             except NotProvable:  # what is seen determines the entry: no help from this size
                 continue
         raise NotProvable("these entries determine each other, and nothing is known of what all of them cost together")
@@ -222,7 +245,7 @@ class GaussianField(Belief):
 
         best = min(tried, key=about)
         try:
-            return max(rho / self.size**2, (rho - weight * self.best(node, best)[0]) / best**2)
+            return max(rho / self.size**2, (rho - weight * self.least(node, best)) / best**2)
         except NotProvable:
             return rho / self.size**2
 

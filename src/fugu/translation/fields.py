@@ -167,7 +167,7 @@ def _of_entry(field: GaussianField, node: int, own: Fraction, w: Fraction, rests
         if rest < 0 or (best is not None and b * own >= best):
             break  # d_b grows with b
         try:
-            kappa = field.best(node, b)[0]
+            kappa = field.least(node, b)
         except NotProvable:
             continue
         if kappa and rest == 0:
