@@ -43,6 +43,7 @@ DOORS, DOORS_14 = "doors/test_training_doors.py", "test_doors_fourteen.py"
 ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient"
 ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
 ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
+FIELDS = "translation/test_fields_oracle.py translation/test_fields.py"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
@@ -1063,7 +1064,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("records: divergences chosen in sight of answers", "isinstance(terms.prior, Recorded) and not terms.budget.renyi", "isinstance(terms.prior, Recorded)"),
     ("records: rounding exceeds the sum", "return spent if isinstance(prior, Recorded) and exact(found) > exact(spent) else found", "return found"),
     ["ledger/ledger.py", START],
-    ("chain: the ledger does not name what it skips", "refused, skipped(self._terms.prior))", "refused)"),
+    ("chain: the ledger does not name what it skips", "refused, skipped(self._terms.prior), worth)", "refused, (), worth)"),
     ("chain: charges that changed meanwhile are not noticed", "if self._terms.prior is not None and now != before and turn + 1 < _TURNS:", NO, "ledger/test_ledger_processes.py translation/test_chain_start.py"),
     ["training/inputs.py", ONE_TARGET],
     ("another label is in no class", "outside=self.other, missing=self.other)", "missing=self.other)"),
@@ -1509,4 +1510,32 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("thin groups are free", "return Worth(max(spent, most)", "return Worth(spent"),
     ["translation/contraction/number.py", "translation/test_asked_before.py"],
     ("a search begins where the first one ended", "            anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)", "            anchor = next(iter(self._anchors), epsilon)"),
+    ["priors/gaussian_field.py", FIELDS],
+    ("field: groups cost b rho", "lambda b: b * b * r", "lambda b: b * r"),
+    ("field: a variance in place of a precision", "return 1 / left - 1 / own", "return own - left"),
+    ("field: the width is not squared", "w * w / 2, nears))", "w / 2, nears))"),
+    ("field: a budget for one near entry", "max(rho / self.size**2, (rho - weight * self.least(node, best)) / best**2)", "rho - weight * self.least(node, best)"),
+    ["translation/fields.py", FIELDS],
+    ("field: what is seen costs no delta", "Fraction(least_epsilon(_root(w * w * kappa), rest)) if kappa else Fraction(0)", "Fraction(0)"),
+    ("field: the order does not count", "a * w * w / 2))", "w * w / 2))"),
+    ("field: groups have the delta of one", "exact(group_delta(own, exact(dp.delta), b))", "exact(dp.delta)"),
+    ("field: the budget is not checked", "while not all(ZCDP(f.zcdp(plain(found))) <= budget for f in fields):", "found = found * 2\n    while False:"),
+    ("field: a pure epsilon as if nothing were seen", "raise refused(prior)\n    return _divergences(dp, prior)", "return dp\n    return _divergences(dp, prior)"),
+    ["queries/sequence_gaussian.py", "queries/test_gaussian_sums.py"],
+    ("field: the sensitivity is not squared", "(as_fraction(self.step or 0) / self.domain.width) ** 2", "as_fraction(self.step or 0) / self.domain.width"),
+    ("field: more entries than the belief", "if self.prior is not None and any(len(user) > self.prior.size for user in data):", NO),
+    ["documents/belief.py", "queries/test_gaussian_sums.py"],
+    ("field: a smaller worth is believed", 'if not budget_from(own["worth"]) <= budget_from(dict(stated["worth"])):', NO),
+    ("field: assumptions may be left out", 'if not set(own["assumptions"]) <= set(stated["assumptions"]):', NO),
+    ["queries/sequence_claims.py", "queries/test_gaussian_sums.py"],
+    ("field: a listed curve passes for a rho", "not isinstance(found, ZCDP) or not found.rho > 0", "False"),
+    ["guarantee/zcdp.py", FIELDS],
+    ("field: a few orders stand for all", "found = rho_of(other)\n        return found is not None and found <= exact(self.rho)", "return all(exact(other.divergence_at(a)) <= exact(e) for a, e in self.points)"),
+    ("field: laws are compared at a few orders", "raise NotProvable(\n            \"noise for laws is proved", "return asked_divergences(self.points, 0) and NotProvable(\n            \"noise for laws is proved"),
+    ["ledger/accountant.py", "ledger/test_field_ledger.py"],
+    ("field: two limits, one by looking", "return terms.budget.renyi or not _pure(min(entries, key=lambda c: c.first))", "return True"),
+    ("field: a ledger that can grant nothing is opened", "check_terms(self.prior, self.budget)\n", "pass\n"),
+    ("field: rhos are not added", "sum((rho * k for rho, k in found if rho is not None), Fraction(0))", "max((rho for rho, k in found if rho is not None), default=Fraction(0))"),
+    ["mechanism/per_entry.py", "queries/test_gaussian_sums.py"],
+    ("field: a map may say more than is stated", "if not 0 <= rho <= float_up(exact(stated.rho)):", NO),
 ]  # fmt: skip

@@ -27,11 +27,11 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.prior import Believed, Recorded
 from fugu.translation.approx import translated_approx
-from fugu.translation.fields import field_budget, has_field, refused, translated_field
+from fugu.translation.fields import field_budget, has_field, refused, translated_field, worst_of
 from fugu.translation.influence import members
 from fugu.translation.pure import pure_bound, translated_pure
 from fugu.translation.records import bounds
-from fugu.translation.renyi import translated_curve, translated_renyi
+from fugu.translation.renyi import translate_zcdp, translated_curve, translated_renyi
 
 FULL_DOMAIN = (
     "The per-entry guarantee must hold for all pairs of datasets in the whole product domain that differ in one cell, "
@@ -117,6 +117,16 @@ def _(dp: Pure, prior: Any) -> Pure:
 @_translated.register
 def _(dp: Renyi, prior: Any) -> Renyi:
     return translated_renyi(prior, dp)
+
+
+@_translated.register
+def _(dp: ZCDP, prior: Any) -> Guarantee:
+    """At the listed orders; b entries cost b^2 rho, whatever b is."""
+    if (several := members(prior)) is not None:
+        return worst_of([_translated(dp, one) for one in several])
+    if isinstance(prior, Recorded):
+        return translated_curve(prior, dp)
+    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
 
 
 @_translated.register
