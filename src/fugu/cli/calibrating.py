@@ -14,12 +14,14 @@ from fugu.calibration.offer import Calibrated
 from fugu.calibration.rows import RowsNeeded, rows_needed
 from fugu.cli import options
 from fugu.cli.after import After
+from fugu.cli.answering import bounds_of
 from fugu.cli.channels import Wanted
 from fugu.cli.console import comparison_table, limit_table, out, print_json, progress, say, usable_table, warn
 from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
 from fugu.cli.refusing import refuse
 from fugu.cli.route_errors import compare_statistics
+from fugu.cli.sequence_reading import Columns
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
@@ -46,13 +48,18 @@ def scenario_of(
 
 def compare(
     table: options.TablePath,
-    protect: options.Protect,
     epsilon: options.Epsilon,
+    protect: options.ProtectIfAny = None,
     publish: Annotated[str | None, typer.Option(help="The column to publish.")] = None,
     query: Annotated[
-        str | None, typer.Option(help='Or statistics, on both routes: "mean(chol)", "mean(age), histogram(ward)".')
+        str | None,
+        typer.Option(
+            help='Or statistics, on both routes: "mean(chol)", "mean(age), histogram(ward)"; of sequences: "top3".'
+        ),
     ] = None,
-    by: Annotated[str | None, typer.Option(help="With --query: the public column that groups the rows.")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
+    ] = None,
     bounds: Annotated[str | None, typer.Option(help='With --query: "0,400", or "age:0:110,bmi:10:60".')] = None,
     step: Annotated[str | None, typer.Option(help='With --query: "5", or "age:5,chol:10".')] = None,
     weights: Annotated[str | None, typer.Option(help='With --query: "2,1,1", or "error".')] = None,
@@ -79,9 +86,34 @@ def compare(
         str | None,
         typer.Option(help="Also show how many rows bring noise with confidence this near to that without, e.g. 0.1."),
     ] = None,
+    order: options.OrderIfAny = None,
+    state: options.StateIfAny = None,
+    smoothing: options.Smoothing = 0.0,
+    start: options.Start = "fitted",
+    length: Annotated[int | None, typer.Option(help="Sequences: the length of those to be released.")] = None,
+    users: Annotated[
+        int | None, typer.Option(help="Sequences: how many users the table to be released has; SEQ's if left out.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
+    if state is not None or order is not None:
+        refuse("not for sequences", protect=protect, publish=publish, pairs=pairs, prior=prior, components=components,
+               shift=shift, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure, unit=unit, bins=bins,
+               rows_within=rows_within, alpha=alpha, missing=missing, delta=delta, step=step)  # fmt: skip
+        if state is None or order is None or by is None or query is None:
+            raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
+        from fugu.cli.sequence_compare import Comparing, compare_sequences
+
+        asked = Comparing(
+            table, query, options.positive("epsilon", epsilon), Columns(by, order, state, schema, not no_header),
+            weights, smoothing, start, length, options.confidence(confidence), bounds_of(bounds), users,
+        )  # fmt: skip
+        compare_sequences(asked, as_json)
+        return
+    refuse("for sequences only (--order and --state)", smoothing=smoothing, start=start, length=length, users=users)
+    if protect is None:
+        raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     if query is not None:
         refuse("for --publish only", publish=publish, pairs=pairs, prior=prior, components=components, shift=shift,
                confidence=confidence, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure,

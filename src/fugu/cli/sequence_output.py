@@ -45,5 +45,10 @@ def table_of(columns: dict[str, list[Any]]) -> Table:
     for name in columns:
         table.add_column(name, justify="left" if name in ("state", "from", "to", "query") else "right")
     for row in zip(*columns.values(), strict=True):
-        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
+        table.add_row(*(_cell(cell) for cell in row))
     return table
+
+
+def _cell(cell: Any) -> str:
+    """A cell, for people; what an answer has not is blank."""
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell))

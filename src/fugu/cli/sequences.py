@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +11,8 @@ from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.console import escape, out, print_json, progress, say, warn_of_formulas
 from fugu.cli.paging import Pages
 from fugu.cli.sequence_output import table_of, words
+from fugu.cli.sequence_questions import Wording, method_of
 from fugu.cli.sequence_reading import Columns, Reading
-from fugu.data.field import Field
 from fugu.data.layout import PLAIN, Layout
 from fugu.data.sequences import sequences_digest
 from fugu.errors import UsageError
@@ -34,21 +33,7 @@ from fugu.queries.sequence_certificate import (
 )
 from fugu.queries.sequence_columns import sequence_columns
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequences import (
-    Count,
-    Histogram,
-    Mean,
-    Numbers,
-    SequenceAnswer,
-    SequenceMechanism,
-    SequenceQuery,
-    States,
-    Sum,
-    TopK,
-    Transitions,
-)
-
-_QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
+from fugu.queries.sequences import SequenceAnswer, SequenceMechanism, SequenceQuery, Several, States
 
 
 @dataclass(frozen=True)
@@ -74,6 +59,15 @@ class Asked:
     data: str = "data"
     public_reference: bool = False
     confidence: Real | None = None
+    weights: str | None = None
+    method: str = "best"
+
+    def wording(self, reading: Reading) -> Wording:
+        """How the questions are worded, and what is known of their column."""
+        return Wording(
+            self.query, self.state, reading.schema.fields[self.state], self.weights, method_of(self.method),
+            self.bounds, reading.other, self.other is not None,
+        )  # fmt: skip
 
 
 def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, pages: Pages) -> None:
@@ -83,8 +77,8 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
         reading = Reading.of(columns, asked.table, asked.reference, asked.other)
         private = reading.private
         chain = _prior(asked, reading)
-        query = query_of(asked, chain, reading)
-        query.check(query.domain.read(private))  # a shape that the query is not for is found before anything is spent
+        query = asked.wording(reading).made(chain)
+        query._read(private)  # a shape that the query is not for is found before anything is spent
         mechanism = query.mechanism(entry_budget(chain, asked.epsilon))
         certificate = _certificate(asked, columns, chain, mechanism, reading)
         going = Outgoing(
@@ -100,6 +94,8 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "schema": _declared(columns),
                 **({"steps": [list(steps) for steps in chain.steps]} if isinstance(chain, GapChains) else {}),
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
+                **({} if asked.weights is None else {"weights": asked.weights}),
+                **({} if asked.method == "best" else {"method": asked.method}),
             },
             skipped=certificate["pufferfish"]["skipped"],
             beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
@@ -125,40 +121,6 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
         return
     out.print(table_of(shown))
     say(f"wrote {', '.join(map(str, files.all()))}")
-
-
-def query_of(asked: Asked, chain: Chain, reading: Reading) -> SequenceQuery:
-    """The query that a text stands for; its domain is that of the reference or declared, never that of the data."""
-    found = _QUERY.fullmatch(asked.query)
-    name, k, of = (found["name"], found["k"], found["of"]) if found else ("", None, None)
-    if name in _AVERAGES and k is None and of:
-        if of != asked.state:
-            raise UsageError(
-                f"the prior is about column {asked.state!r} and says nothing of {of!r}; give --state {of!r}"
-            )
-        if asked.other is not None:
-            raise UsageError("--other is for states; numbers are clipped to --bounds")
-        return _AVERAGES[name](_numbers(chain, reading.schema.fields[of], of, asked.bounds))
-    if asked.bounds is not None:
-        raise UsageError("--bounds are for mean(COLUMN) and sum(COLUMN)")
-    domain = States(chain.states, reading.other)
-    made = _OF_STATES.get((name, k is not None, bool(of)))
-    if made is not None and (of is None or of):
-        return made(domain, k or of, chain.length)
-    raise UsageError(
-        f"no query {asked.query!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
-        "mean(COLUMN) and sum(COLUMN)"
-    )
-
-
-_AVERAGES: dict[str, Callable[[Numbers], SequenceQuery]] = {"mean": Mean, "sum": Sum}
-_OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int], SequenceQuery]] = {
-    ("top", True, False): lambda domain, k, _: TopK(int(k), domain),
-    ("count", False, True): lambda domain, of, _: Count(domain.names[domain.code(of)], domain),
-    ("histogram", False, False): lambda domain, *_: Histogram(domain),
-    ("transitions", False, False): lambda domain, _, length: Transitions(domain, 2 if length == 2 else None),
-}
-"""Queries of states by name, whether a number follows it, and whether something stands in brackets."""
 
 
 def _prior(asked: Asked, reading: Reading) -> Chain:
@@ -209,7 +171,7 @@ def _certificate(
         asked=asked.epsilon,
         reading=columns.read(reading.schema),
         spacing=reading.spacing(),
-        odd=_odd(mechanism.query.domain, reading),
+        odd=_odd(mechanism.query, reading),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE,
         smoothing=asked.smoothing,
         prior_digest=prior_digest(chain),
@@ -218,17 +180,13 @@ def _certificate(
     return SequenceCertificate.issue(chain, mechanism, said)
 
 
-def _odd(domain: States | Numbers, reading: Reading) -> str:
-    """What entries count as that are not what was expected, in words."""
-    if isinstance(domain, States):
-        return reading.rule
-    return f"entries that are missing or no number count as {float(domain.missing or 0):g}"
-
-
-def _numbers(chain: Chain, known: Field, state: str, bounds: tuple[Real, Real] | None) -> Numbers:
-    """The bounds declared, or those of the reference; a missing number is what the schema says, or its median there."""
-    if not known.numeric:
-        raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")
-    found: list[Any] = list(chain.states)
-    low, high = bounds or (min(found), max(found))
-    return Numbers(low, high, min(max(as_fraction(float(known.replacement)), as_fraction(low)), as_fraction(high)))
+def _odd(query: SequenceQuery, reading: Reading) -> str:
+    """What entries count as that are not what was expected, in words; of several questions, for each domain."""
+    parts = query.parts if isinstance(query, Several) else (query,)
+    said = [
+        reading.rule
+        if isinstance(part.domain, States)
+        else f"entries that are missing or no number count as {float(part.domain.missing or 0):g}"
+        for part in parts
+    ]
+    return "; ".join(dict.fromkeys(said))

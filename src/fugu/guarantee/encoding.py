@@ -8,6 +8,7 @@ import sys
 from fugu.errors import CertificateError
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi
+from fugu.guarantee.zcdp import ZCDP
 from fugu.numbers.exact import Real, as_fraction, read_number
 
 _FIELDS = {
@@ -15,8 +16,9 @@ _FIELDS = {
     Approx: ("epsilon", "delta"),
     Renyi: ("alpha", "epsilon", "delta"),
     RenyiCurve: ("delta",),
+    ZCDP: ("rho",),
 }
-_SINGLE = {kind.__name__: kind for kind in (Pure, Approx, Renyi)}
+_SINGLE = {kind.__name__: kind for kind in (Pure, Approx, Renyi, ZCDP)}
 
 
 def budget_json(budget: Guarantee) -> dict[str, str]:

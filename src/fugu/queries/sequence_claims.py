@@ -8,13 +8,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fugu.documents.belief import check_belief
 from fugu.errors import CertificateError
+from fugu.guarantee import ZCDP
+from fugu.guarantee.encoding import budget_from
 from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_data import Numbers, States
+from fugu.queries.sequence_gaussian import GaussianMean, GaussianSum
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum
 
 Claims = Mapping[str, Any]
@@ -28,6 +33,8 @@ def is_users_own(claims: Claims) -> bool:
 
 def query_from(claims: Claims) -> SequenceQuery:
     """The query of these claims; CertificateError if fugu has none of this name."""
+    if "parts" in claims:
+        return _several(claims)
     for pattern, make in _QUERIES:
         if found := re.fullmatch(pattern, str(claims["query"]), re.DOTALL):
             return make(claims, found)
@@ -36,12 +43,36 @@ def query_from(claims: Claims) -> SequenceQuery:
 
 def claims_of(query: SequenceQuery) -> dict[str, Any]:
     """What a certificate says of a query, whatever its epsilon."""
-    return {
-        "query": query.name,
-        "sensitivity": str(query.sensitivity),
-        "entries": query.domain.describe(),
-        **query.details(),
-    }
+    return query.claims()
+
+
+def _several(claims: Claims) -> Several:
+    """Questions that share an epsilon; one that is itself several is refused, so this ends."""
+    if any("parts" in part for part in claims["parts"]):
+        raise CertificateError("a question of several is itself several, which no version of fugu writes")
+    parts = [query_from(part) for part in claims["parts"]]
+    return Several(tuple(parts), tuple(read_number(part["share"]) for part in claims["parts"]))
+
+
+def check_guarantee(claims: Claims, query: SequenceQuery) -> None:
+    """CertificateError unless the guarantee is of the kind that the query has: a rho with Gaussian noise, and what
+    it is worth under the belief beside it; a pure epsilon with any other."""
+    if not isinstance(query, GaussianSum | GaussianMean):
+        if claims["delta"] != "0" or "guarantee" in claims or "belief" in claims:
+            raise CertificateError("this query of sequences has a pure epsilon, and something else is stated")
+        return
+    found = budget_from(dict(claims["guarantee"]))
+    if not isinstance(found, ZCDP) or not found.rho > 0:
+        raise CertificateError("sums with Gaussian noise have a rho above 0 per entry, and something else is stated")
+    check_belief(claims, found)
+
+
+def stated_words(claims: Claims) -> str:
+    """What a Rényi guarantee is, and what it is worth under the belief beside it; nothing for a pure epsilon."""
+    if "guarantee" not in claims:
+        return ""
+    worth = f", worth {budget_from(dict(claims['belief']['worth']))} under its belief" if "belief" in claims else ""
+    return f": {budget_from(dict(claims['guarantee']))} per entry{worth}"
 
 
 def _states(claims: Claims) -> States:
@@ -69,6 +100,8 @@ _QUERIES: tuple[tuple[str, Callable[[Claims, re.Match[str]], SequenceQuery]], ..
     ("transitions", _transitions),
     ("sum", lambda claims, _: Sum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
     ("mean", lambda claims, _: Mean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
+    ("gaussian sum", lambda claims, _: GaussianSum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
+    ("gaussian mean", lambda claims, _: GaussianMean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
     (r"top (?P<k>[0-9]{1,9})", lambda claims, found: TopK(int(found["k"]), _states(claims), claims["method"])),
     ("arg max", lambda claims, _: ArgMax(_states(claims), claims["method"])),
     ("randomised response", lambda claims, _: RandomisedResponse(_states(claims))),

@@ -48,6 +48,13 @@ class SequenceAnswer(PerEntryRelease, Shown):
     interval: tuple[float, float] | None = None
 
     @property
+    def parts(self) -> tuple[SequenceAnswer, ...]:
+        """The answers one by one where several questions were asked together (`Several`); else this one alone."""
+        if "parts" not in self.certificate.body:
+            return (self,)
+        return tuple(SequenceAnswer(v, self.guarantee, self.certificate, n, i) for v, n, i in self.value)
+
+    @property
     def bounds(self) -> Any:
         """value + interval: where the exact answer lies with 95 %; None for selections."""
         if self.interval is None:
@@ -120,6 +127,15 @@ class SequenceQuery(ABC):
         """What else a certificate says of this query."""
         return {}
 
+    def entries(self) -> dict[str, Any]:
+        """How entries are read, for a certificate."""
+        return self.domain.describe()
+
+    def claims(self) -> dict[str, Any]:
+        """What a certificate says of this query, whatever its epsilon."""
+        said = {"query": self.name, "sensitivity": str(self.sensitivity), "entries": self.entries()}
+        return {**said, **self.details()}
+
     def mechanism(self, epsilon: Real | Pure) -> SequenceMechanism:
         """The mechanism that answers this query with Pure(epsilon) per entry."""
         return SequenceMechanism(self, epsilon)  # type: ignore[arg-type]
@@ -159,7 +175,7 @@ class SequenceMechanism:
                 "sensitivity": str(self.query.sensitivity),
                 "neighbours": NEIGHBOURS,
                 "domain": DOMAIN,
-                "entries": self.query.domain.describe(),
+                "entries": self.query.entries(),
                 "claimed by": "fugu",
                 **self.query.details(),
             }

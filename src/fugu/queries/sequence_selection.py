@@ -25,7 +25,10 @@ from fugu.queries.sequence_lipschitz import called, exact_number, positive
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
 _NOISY = "laplace"
-WAYS = ("best", "laplace", *METHODS)
+_GUMBEL = "gumbel"
+WAYS = ("best", "laplace", *METHODS, _GUMBEL)
+_DRAWN = {_GUMBEL: "exponential"}
+"""One-shot Gumbel noise of scale 2 rounds / epsilon has the law of peeling, and is drawn as that: exactly."""
 
 
 def ranking(counts: Sequence[Any], k: int) -> tuple[int, ...]:
@@ -44,8 +47,9 @@ class TopK(SequenceQuery):
 
     Ways, all epsilon-DP per entry: "laplace" ranks a histogram with noise of scale 2 / epsilon on every count,
     whatever k; "permute-and-flip" and "exponential" peel, with epsilon / rounds each, rounds = min(k, states - 1), as
-    the last state left is no choice. "exponential" has the law of one-shot Gumbel noise of scale 2 rounds / epsilon.
-    "best" is permute-and-flip for k = 1 and laplace beyond.
+    the last state left is no choice. "gumbel", one-shot Gumbel noise of scale 2 rounds / epsilon, has the law of
+    "exponential", and is drawn as its rounds (`fugu.noise.selection`). "best" is permute-and-flip for k = 1 and laplace
+    beyond.
 
     >>> TopK(2, States("a b c".split())).exact(["a", "c", "c"])
     ('c', 'a')
@@ -99,7 +103,7 @@ class TopK(SequenceQuery):
             places = ranking(Histogram(self.domain).draw(data, epsilon, source).value, self.k)
         else:
             utilities = [Fraction(c) for c in self._counts(data)]
-            places = peel(utilities, self.k, epsilon / (2 * self.rounds), self.way, source)
+            places = peel(utilities, self.k, epsilon / (2 * self.rounds), _DRAWN.get(self.way, self.way), source)
         return Drawn(tuple(self.domain.names[i] for i in places))
 
 

@@ -36,6 +36,8 @@ def entry_epsilon(content: Part) -> Fraction:
     """What is stated, if it is fugu's own claim of a pure epsilon."""
     if content["claimed by"] != "fugu" or "sensitivity stated by" in content:
         raise NotSummed("privacy for each entry is somebody's word, which no document proves")
+    if content["epsilon"] is None:
+        raise NotSummed("a Rényi guarantee for each entry is not tried out here; a pure epsilon is")
     epsilon = number(content["epsilon"])
     if epsilon <= 0 or number(content["delta"]) != 0:
         raise CertificateError("queries of sequences have a pure epsilon above 0 for each entry")
@@ -43,7 +45,15 @@ def entry_epsilon(content: Part) -> Fraction:
 
 
 def loss_of_entry(content: Part, epsilon: Fraction) -> Fraction | None:
-    """eps D / S; None for queries that are not tried out."""
+    """eps D / S; None for queries that are not tried out. Several with shares w of epsilon: the sum of w eps D / S."""
+    if "parts" in content:
+        each = [part(found) for found in rows(content["parts"])]
+        shares = [number(found["share"]) for found in each]
+        if not each or min(shares) <= 0 or any("parts" in found for found in each):
+            raise CertificateError("the questions of the certificate have no shares of its epsilon")
+        losses = [loss_of_entry(found, epsilon * share) for found, share in zip(each, shares, strict=True)]
+        known = [loss for loss in losses if loss is not None]
+        return sum(known, Fraction(0)) if len(known) == len(losses) else None
     found, stated = _sensitivity(content), number(content["sensitivity"])
     if stated <= 0:
         raise CertificateError("the certificate states a sensitivity that is not positive")

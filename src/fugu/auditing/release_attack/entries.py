@@ -36,6 +36,7 @@ from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import SequenceQuery
+from fugu.queries.sequence_several import Several
 
 _MOST = 20_000
 """Queries of sequences are run one by one: so many at most."""
@@ -119,11 +120,11 @@ def _(document: RecordsCertificate, rng: np.random.Generator) -> Staged:  # noqa
 
 @_staged.register
 def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
-    query = query_from(document.claims)
-    pair = neighbours(query)
     epsilon = Fraction(document.guarantee.epsilon)
+    query, own = _attacked(query_from(document.claims), epsilon)
+    pair = neighbours(query)
     label = "two data sets that differ in one entry"
-    return Staged(query, epsilon, Pure(epsilon), label, pair.__getitem__, _MOST)
+    return Staged(query, own, Pure(epsilon), label, pair.__getitem__, _MOST)
 
 
 @_staged.register
@@ -141,7 +142,7 @@ def _(document: SequenceCertificate, rng: np.random.Generator) -> Staged:
     used = np.flatnonzero(chain.supports[min(place, len(chain.supports)) - 1])  # one row if it is stationary
     if len(used) < 2:
         raise UsageError("not attackable, because the entry in the middle takes one state only")
-    query = query_from(document.claims)
+    query, own = _attacked(query_from(document.claims), document.epsilon)
     names = [chain.states[k] for k in used]
     first, second = (int(used[names.index(name)]) for name in farthest(query, names))
     label = f"entry {place}: {chain.states[first]!r} against {chain.states[second]!r}"
@@ -149,7 +150,15 @@ def _(document: SequenceCertificate, rng: np.random.Generator) -> Staged:
     def drawn(side: int) -> object:
         return [[chain.states[k] for k in drawn_given(chain, place, (first, second)[side], rng)]]
 
-    return Staged(query, document.epsilon, Pure(document.asked), label, drawn, most)
+    return Staged(query, own, Pure(document.asked), label, drawn, most)
+
+
+def _attacked(query: SequenceQuery, epsilon: Fraction) -> tuple[SequenceQuery, Fraction]:
+    """The question that is run: of several that share epsilon the one with the largest share, whose answer is seen."""
+    if not isinstance(query, Several):
+        return query, epsilon
+    share, place = max((share, -place) for place, share in enumerate(query.shares))
+    return query.parts[-place], epsilon * share
 
 
 def _one_of(believed: Chain) -> MarkovChain:

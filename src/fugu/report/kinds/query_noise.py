@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import singledispatch
@@ -15,6 +16,7 @@ from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean
 from fugu.verifier.kinds.per_entry import same_query
 from fugu.verifier.verdict import NotChecked
@@ -24,12 +26,16 @@ Cards = tuple[tuple[str, str], ...]
 
 def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     """Sentences about the noise, and numbers that sum them up; where the document does not describe it, says so."""
-    epsilon = read_number(claims["epsilon"])
     try:
         same_query(claims)
     except (NotChecked, CertificateError) as why:
         return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
     query = query_from(claims)
+    if "guarantee" in claims:
+        return _gaussian(query, read_number(claims["guarantee"]["rho"]))
+    epsilon = read_number(claims["epsilon"])
+    if isinstance(query, Several):
+        return (describe(query, epsilon)[0],), ()
     moved = (
         "Replacing one entry by any other value moves what is asked by at most "
         f"{number(float(query.sensitivity), 'up', 6)} in total; the noise is drawn for that, at "
@@ -60,6 +66,15 @@ def _(query: RandomisedResponse, epsilon: Fraction) -> tuple[str, Cards]:
     return said, ((percent(kept), "of the published entries are expected to be as they are"),)
 
 
+@describe.register
+def _(query: Several, epsilon: Fraction) -> tuple[str, Cards]:
+    said = [
+        f"“{clean(part.name, 80)}” ({percent(float(share))} of it): {describe(part, epsilon * share)[0]}"
+        for part, share in zip(query.parts, query.shares, strict=True)
+    ]
+    return f"{len(said)} questions share the ε for each entry. " + " ".join(said), ()
+
+
 def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
     del query, epsilon
     return "Counts are ranked with randomness, and only the names that come first are published, not the counts.", ()
@@ -67,6 +82,20 @@ def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
 
 describe.register(TopK, _ranked)
 describe.register(ArgMax, _ranked)
+
+
+def _gaussian(query: SequenceQuery, rho: Fraction) -> tuple[tuple[str, ...], Cards]:
+    """Of clipped sums, Gaussian noise of deviation S / sqrt(2 rho)."""
+    size, most = number(float(query.sensitivity) / math.sqrt(2 * float(rho)), "up"), float(query.sensitivity)
+    said = (
+        f"Gaussian noise, a bell curve, with a standard deviation of {size} is added to the sum of the entries, each "
+        "clipped to its bounds; a mean is that sum divided by the number of entries, which is public."
+    )
+    moved = (
+        f"Replacing one entry by any other value moves the sum by at most {number(most, 'up', 6)}; the noise is drawn "
+        f"for that, at rho {number(float(rho), 'up', 6)} for each entry."
+    )
+    return (said, moved), ((size, "standard deviation of the noise on the sum"),)
 
 
 def _laplace(query: SequenceQuery, epsilon: Fraction, what: str) -> tuple[str, Cards]:

@@ -1,0 +1,171 @@
+"""`fugu compare --order --state`: what every rule allows an entry of a sequence, and the error of the question then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rich.table import Table
+
+from fugu.cli.console import escape, out, print_json, progress, say
+from fugu.cli.sequence_questions import Wording
+from fugu.cli.sequence_reading import Columns
+from fugu.errors import UsageError
+from fugu.numbers.exact import Real
+from fugu.progress import report, stage
+from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_budgets import CONTRACTION, CURVE, GROUP, QUILTS, Rule, rules
+from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
+from fugu.queries.sequence_prior import Chain
+from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
+from fugu.visible import Json
+
+_LITTLE = 1.05
+_VECTOR = "laplace"
+_WORDS = {_VECTOR: "one vector", SPLIT: "split over the counts"}
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What a comparison for sequences is told on the command line."""
+
+    table: str
+    query: str
+    epsilon: Real
+    columns: Columns
+    weights: str | None = None
+    smoothing: float = 0.0
+    start: str = "fitted"
+    length: int | None = None
+    confidence: Real | None = None
+    bounds: tuple[Real, Real] | None = None
+    users: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: a rule, how each question is answered under it, and what is expected of that."""
+
+    rule: Rule
+    ways: tuple[str, ...]
+    errors: tuple[float, ...]
+    released: bool = False
+    """Whether `fugu release` does it."""
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        return {
+            "rule": self.rule.name, "ways": list(self.ways), "epsilon per entry": list(self.rule.entry),
+            "expected error": list(self.errors), "proved": True, "theorem": self.rule.theorem,
+            "released": self.released,
+        }  # fmt: skip
+
+
+def compare_sequences(asked: Comparing, as_json: bool) -> None:
+    """Show every rule; TABLE, the reference, stands in for the sequences to be released."""
+    with progress():
+        stage("reading the sequences")
+        schema, known, _ = asked.columns.public(asked.table)
+        stage("fitting the chain")
+        chain = _chain(asked, known)
+        wording = Wording(asked.query, asked.columns.state, schema.fields[asked.columns.state], asked.weights,
+                          bounds=asked.bounds)  # fmt: skip
+        query = wording.made(chain)
+        parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+        stage("what every rule allows an entry")
+        found, skipped = rules(chain, asked.epsilon, shares)
+        groups = [grouped_users(part.domain.read(known), asked.users) for part in parts]
+        rows = list(_rows(found, parts, groups))
+    note = gain_of(found, chain)
+    told: dict[str, Any] = {
+        "epsilon": float(asked.epsilon), "questions": [part.name for part in parts],
+        "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
+        "users": len(known), "users released": asked.users or len(known),
+        "rows": [row.to_json() for row in rows], "gain over the group bound": _gain(found), "note": note,
+        "left out": list(skipped), "errors": _ERRORS,
+    }  # fmt: skip
+    if as_json:
+        print_json(told)
+        return
+    size = f"{len(chain.states)} states, length {chain.length}, {told['users released']} users"
+    out.print(_table(rows, parts, f"{query.name} of sequences at epsilon {float(asked.epsilon):g} ({size})"))
+    say(_ERRORS)
+    for line in (*((note,) if note else ()), *skipped):
+        say(line)
+
+
+_ERRORS = (
+    "errors are expected for sequences like the reference's: of each number, or of a ranking the sum over ranks of "
+    "|count of the state reported - count of the true one|; private sequences were not looked at"
+)
+
+
+def _chain(asked: Comparing, known: Any) -> Chain:
+    state = asked.columns.state
+    if asked.confidence is None:
+        return chain_of(known, state, asked.smoothing, asked.length, asked.start)
+    if asked.smoothing:
+        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
+    return limits_of(known, state, asked.length, asked.start, asked.confidence, asked.columns.told())
+
+
+def _rows(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequence[Any]) -> Iterator[Row]:
+    """Every rule with every way to answer that is worth showing; the last is the one that is released."""
+    best = tuple(part.way if isinstance(part, TopK) else _VECTOR for part in parts)
+    for place, rule in enumerate(found):
+        report("rules", place, len(found))
+        for ways in _ways(rule.name, parts, best):
+            errors = tuple(
+                expected_error(part, epsilon, way, group)
+                for part, epsilon, way, group in zip(parts, rule.entry, ways, groups, strict=True)
+            )
+            yield Row(rule, ways, errors, rule.name == CONTRACTION and ways == best)
+    report("rules", len(found), len(found))
+
+
+def _ways(rule: str, parts: Sequence[SequenceQuery], best: tuple[str, ...]) -> list[tuple[str, ...]]:
+    counts = [isinstance(part, TopK | Histogram | Transitions) for part in parts]
+    tops = [isinstance(part, TopK) for part in parts]
+    listed = [best]
+    if rule == QUILTS and any(counts):
+        listed.insert(0, tuple(SPLIT if many else way for many, way in zip(counts, best, strict=True)))
+    if rule in (CURVE, CONTRACTION) and any(tops):
+        for name in ("exponential", "permute-and-flip"):
+            listed.insert(-1, tuple(name if top else way for top, way in zip(tops, best, strict=True)))
+    return list(dict.fromkeys(listed))
+
+
+def _gain(found: Sequence[Rule]) -> float:
+    by_name = {rule.name: rule.total for rule in found}
+    return by_name[CONTRACTION] / by_name[GROUP]
+
+
+def gain_of(found: Sequence[Rule], chain: Chain) -> str:
+    """A sentence where the belief gains little over none; empty else."""
+    gain = _gain(found)
+    if gain >= _LITTLE:
+        return ""
+    return (
+        f"less than 5 % is gained over the group bound (a factor {gain:.4g}): under this chain an entry says almost as "
+        f"much about the {chain.length} entries of its sequence as about itself. Shorter sequences, fewer states or "
+        "coarser steps in time would help; a larger epsilon too"
+    )
+
+
+def _table(rows: Sequence[Row], parts: Sequence[SequenceQuery], title: str) -> Table:
+    table = Table(title=escape(title), title_justify="left", header_style="bold")
+    table.add_column("rule")
+    table.add_column("answered by")
+    table.add_column("epsilon per entry", justify="right")
+    for part in parts:
+        table.add_column(escape(f"error: {part.name}"), justify="right")
+    table.add_column("proved by")
+    for row in rows:
+        ways = ", ".join(dict.fromkeys(_WORDS.get(way, way) for way in row.ways))
+        table.add_row(
+            row.rule.name, ways, f"{row.rule.total:.6g}", *(f"{error:.4g}" for error in row.errors), row.rule.theorem,
+            style="bold" if row.released else None,
+        )  # fmt: skip
+    return table
