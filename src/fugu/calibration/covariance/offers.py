@@ -156,7 +156,8 @@ def realised(
     assert candidate.covariance is not None
     laws = candidate.laws
     covs = [law.cov_array for pair in pairs for law in (pair.p, pair.q)]
-    wanted = Wanted(covs, max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q)), grid)
+    reach = max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q))
+    wanted = Wanted(covs, laws.unit, reach, grid)
     covariance = laws.raw(enough(laws.own(candidate.covariance), laws, ask))
 
     def tried(stretch: float) -> tuple[CorrelatedGaussian, Proof]:

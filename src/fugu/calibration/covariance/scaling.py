@@ -85,8 +85,13 @@ def raised(S: Array, floor: float, laws: Laws, ask: Ask) -> Array:
 
 def multiple(S: Array, laws: Laws, ask: Ask) -> float:
     """The least f >= 0 at which f S meets the budget; inf where none does."""
-    found = _binding(0.0 * S, laws, ask, lambda held: _least(lambda x: excess_of(x * S, held, ask)) * S)
-    return float(np.trace(found) / np.trace(S))
+
+    def enlarged(held: Laws) -> Array:
+        return S * _least(lambda x: excess_of(x * S, held, ask))
+
+    with np.errstate(invalid="ignore"):  # no multiple at all
+        found = _binding(0.0 * S, laws, ask, enlarged)
+    return float(np.trace(found) / np.trace(S)) if np.isfinite(found).all() else math.inf
 
 
 def isotropic(laws: Laws, ask: Ask) -> float:
