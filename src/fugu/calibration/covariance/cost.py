@@ -30,7 +30,7 @@ class Cost:
         """A user's weight decides alone; else the objective, every statistic in its own unit."""
         if weight is not None:
             d = laws.dimension
-            if weight.shape != (d, d) or not np.isfinite(weight).all() or not (weight.T == weight).all():
+            if weight.shape != (d, d) or not np.isfinite(weight).all() or not (weight == weight.T).all():
                 raise UsageError(f"weight must be a symmetric {d} x {d} matrix of finite numbers")
             return Cost(laws.raw(weight))
         return Cost(np.eye(laws.dimension), objective == "absolute")

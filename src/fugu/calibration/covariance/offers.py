@@ -110,7 +110,6 @@ class CovarianceOffer(Offer):
             standardised=self.candidate.cost.value(self.candidate.laws.own(_array(noise))),
         )
 
-
     def _least(self, noise: CorrelatedGaussian, ask: Ask) -> str:
         """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
         if self.method != "optimal":

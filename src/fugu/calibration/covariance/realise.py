@@ -71,7 +71,8 @@ def realise(S: Array, wanted: Wanted, needed: Callable[[Array], float]) -> Corre
     longest = float(np.sqrt((F * F).sum(axis=0)).max(initial=0.0))
     best: tuple[float, CorrelatedGaussian] | None = None
     refusal: NotProvable | None = None
-    for length in _LENGTHS if wanted.grid is None else (*_SHORT, *_LENGTHS):
+    lengths = _LENGTHS if full else _LENGTHS[3:]
+    for length in lengths if wanted.grid is None else (*_SHORT, *lengths):
         step = longest / length
         B = np.rint(F / step) if F.size else F
         B = B[:, B.any(axis=0)]

@@ -99,6 +99,16 @@ def divergence(d: Array, a: Array, b: Array, alpha: float, bend: bool = False) -
     return _local(value, mu, g, V, np.array([alpha + 0j]), np.array([1j / (alpha - 1)]), bend, False)
 
 
+def distance(d: Array, v: Array, bend: bool = False) -> Local:
+    """d' V^-1 d, on which the loss of two laws of one covariance depends alone: slope -V^-1 d d' V^-1, and second
+    derivative 2 d' V^-1 K V^-1 K V^-1 d."""
+    inverse = np.linalg.inv(v)
+    r = inverse @ d
+    slope = -np.outer(r, r)
+    found = 2 * symmetric(len(d)).form(np.einsum("i,jk,l->ijkl", r, inverse, r)) if bend else None
+    return Local(float(d @ r), slope, found)
+
+
 def _saddle(mu: Array, squares: Array, epsilon: float) -> tuple[float, float]:
     """Where the integrand is least between 1 and its cut, which is unique, and 1 / root of the bend of its logarithm
     there: Newton's steps on the slope in ln(s - 1), or in the logit of the way to the cut, kept in a bracket."""
