@@ -15,14 +15,13 @@ from fugu.calibration.covariance.cost import Cost
 from fugu.calibration.covariance.descent import descend
 from fugu.calibration.covariance.directions import directional, expected_value_gaussian
 from fugu.calibration.covariance.optimal import optimal_covariance
-from fugu.calibration.covariance.scaling import enough, excess_of, isotropic
+from fugu.calibration.covariance.scaling import admissible, enough, excess_of, isotropic
 from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.covariance.uncertain import directional_uncertainty, eigenvector
 from fugu.calibration.offer import Wishes
 from fugu.errors import FuguError, NotProvable
-from fugu.guarantee.asks import Ask, Divergences
+from fugu.guarantee.asks import Ask
 from fugu.laws.multinormal import NormalPair
-from fugu.loss.shifts.gaussian import gaussian_mu
 
 Array = NDArray[np.float64]
 DECODABLE = (
@@ -150,16 +149,6 @@ def lifted(S: Array, floor: float | None) -> Array:
         return S
     raised = S + (vectors * np.maximum(floor - values, 0.0)) @ vectors.T
     return np.asarray((raised + raised.T) / 2)
-
-
-def admissible(ask: Ask) -> float:
-    """The largest distance |V^-1/2 d| of two normal laws of one covariance that meets the budget: mu(epsilon, delta),
-    or sqrt(2 epsilon / alpha)."""
-    if isinstance(ask, Divergences):
-        return min(math.sqrt(2 * float(e) / float(a)) for a, e in ask.orders)
-    if ask.pure:
-        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-    return gaussian_mu(ask.epsilon, ask.delta)
 
 
 def _candidate(way: Way, find: Callable[[], Array], task: Task, floor: float) -> Candidate:

@@ -110,7 +110,6 @@ class CovarianceOffer(Offer):
             standardised=self.candidate.cost.value(self.candidate.laws.own(_array(noise))),
         )
 
-
     def _least(self, noise: CorrelatedGaussian, ask: Ask) -> str:
         """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
         if self.method != "optimal":
@@ -156,7 +155,8 @@ def realised(
     assert candidate.covariance is not None
     laws = candidate.laws
     covs = [law.cov_array for pair in pairs for law in (pair.p, pair.q)]
-    wanted = Wanted(covs, max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q)), grid)
+    reach = max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q))
+    wanted = Wanted(covs, laws.unit, reach, grid)
     covariance = laws.raw(enough(laws.own(candidate.covariance), laws, ask))
 
     def tried(stretch: float) -> tuple[CorrelatedGaussian, Proof]:

@@ -15,8 +15,19 @@ from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.loss.search.normal import fast_normal_delta
+from fugu.loss.shifts.gaussian import gaussian_mu
 
 Array = NDArray[np.float64]
+
+
+def admissible(ask: Ask) -> float:
+    """The largest distance |V^-1/2 d| of two normal laws of one covariance that meets the budget: mu(epsilon, delta),
+    or sqrt(2 epsilon / alpha)."""
+    if isinstance(ask, Divergences):
+        return min(math.sqrt(2 * float(e) / float(a)) for a, e in ask.orders)
+    if ask.pure:
+        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
+    return gaussian_mu(ask.epsilon, ask.delta)
 
 
 def excesses(S: Array, laws: Laws, ask: Ask) -> list[float]:
@@ -37,10 +48,8 @@ def excesses(S: Array, laws: Laws, ask: Ask) -> list[float]:
 def _delta(d: Array, p_cov: Array, q_cov: Array, epsilon: float) -> float:
     """delta of both orders by one path each; singular covariances, and one number, in their own way."""
     with suppress(np.linalg.LinAlgError):
-        if len(d) > 1:
-            return math.exp(
-                max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value)
-            )
+        if len(d) > 1 and not np.array_equal(p_cov, q_cov):
+            return math.exp(max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value))
     return fast_normal_delta(d, p_cov, np.zeros(len(d)), q_cov, epsilon)
 
 
@@ -85,8 +94,13 @@ def raised(S: Array, floor: float, laws: Laws, ask: Ask) -> Array:
 
 def multiple(S: Array, laws: Laws, ask: Ask) -> float:
     """The least f >= 0 at which f S meets the budget; inf where none does."""
-    found = _binding(0.0 * S, laws, ask, lambda held: _least(lambda x: excess_of(x * S, held, ask)) * S)
-    return float(np.trace(found) / np.trace(S))
+
+    def enlarged(held: Laws) -> Array:
+        return S * _least(lambda x: excess_of(x * S, held, ask))
+
+    with np.errstate(invalid="ignore"):  # no multiple at all
+        found = _binding(0.0 * S, laws, ask, enlarged)
+    return float(np.trace(found) / np.trace(S)) if np.isfinite(found).all() else math.inf
 
 
 def isotropic(laws: Laws, ask: Ask) -> float:
