@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,14 +17,13 @@ from fugu.calibration.lattice import short_step
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.sealing import Proved
-from fugu.documents.swap import METHOD, SWAP, RecordSwap
+from fugu.documents.swap import METHOD, SWAP, RecordSwap, cap_delta, longest_steps
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
 from fugu.guarantee.curve import Guarantee
 from fugu.laws import Shifted
 from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import LawPair, as_pairs
-from fugu.loss.door import bound
 from fugu.loss.shifts.gaussian import gaussian_mu
 from fugu.mechanism.context import Context
 from fugu.mechanism.record_swap import RecordSwapAdditive
@@ -95,7 +94,7 @@ class SwapOffer(Offer):
             method=METHOD,
             theorem=THEOREM,
             noise=noise,
-            proof=replace(proof, delta=float_up(Fraction(proof.delta) + swap.beta)),
+            proof=proof,
             lattice=lattice,
             laws=given,
             beliefs=beliefs_of(laws),
@@ -155,8 +154,9 @@ def _plan(
     for times in (1 + 1e-7, 1 + 1e-5, 1.0005, 1.002, 1.01, 1.05):
         cap = decimal_up(length / gaussian_mu(rest.epsilon, rest.delta) * times)
         noise = Gaussian(float(cap), step)
-        proof = bound(items, noise, rest)
-        if proof.holds:
+        capped = cap_delta(longest_steps(items), len(moved), noise, rest.epsilon)
+        if Fraction(capped) <= rest.delta:
+            proof = Proof(float_up(rest.epsilon), float_up(Fraction(capped) + beta), laws[0].labels[0], holds=True)
             unit = decimal_up(length * 2.0**-_OCTAVES, 6)
             draws = int(min(DRAWS, max(_FEWEST, _WORK // (k * (len(moved) + 1)))))
             return RecordSwap(beta, cap, draws, k, unit), noise, laws, proof
