@@ -19,6 +19,7 @@ from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.refusing import refuse
 from fugu.cli.routes import RECORDS, Way
 from fugu.errors import UsageError
+from fugu.guarantee import Pure
 from fugu.publication.files import Files
 
 
@@ -141,8 +142,8 @@ def release(
     if sequences:
         refuse(
             "not for sequences",
-            publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs, bins=bins,
-            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, grid=grid,
+            publish=publish, protect=protect, step=step, pairs=pairs, bins=bins,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, grid=grid,
             remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
             round=round_, route=route,
         )  # fmt: skip
@@ -153,7 +154,7 @@ def release(
         asked = Asked(
             table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
             bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
-            options.confidence(confidence), weights, method,
+            options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return

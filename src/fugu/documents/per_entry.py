@@ -16,6 +16,7 @@ from fugu.documents.document import SEAL, Document
 from fugu.errors import BadBudget, CertificateError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import check_epsilon
+from fugu.guarantee.zcdp import Zcdp
 from fugu.numbers.exact import as_fraction, read_number
 
 NEIGHBOURS = "one entry replaced by any other value"
@@ -74,7 +75,9 @@ class PerEntryCertificate(Document):
             raise CertificateError(f"a guarantee per entry is about {NEIGHBOURS!r} on the {DOMAIN} domain")
 
     @property
-    def guarantee(self) -> Pure | Approx:
+    def guarantee(self) -> Pure | Approx | Zcdp:
         """What one release costs per entry."""
         epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
+        if "alpha" in self.body:
+            return Zcdp(read_number(self["noise"]["rho"]), [read_number(self["alpha"])])
         return Approx(epsilon, delta) if delta else Pure(epsilon)

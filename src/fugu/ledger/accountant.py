@@ -31,6 +31,7 @@ from typing import Any
 from fugu.errors import NotComposable, NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
 from fugu.guarantee.numbers import exact, plain
+from fugu.guarantee.zcdp import summed_zcdp
 from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
@@ -176,6 +177,8 @@ def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
         return _stated(epsilon, sum((exact(g.delta) * k for g, k in simple), Fraction(0)))
     if len(curves) == 1 and not simple and curves[0][1] == 1:
         return curves[0][0]
+    if (whole := summed_zcdp([(g, k) for g, k in curves])) is not None and not simple:
+        return whole
     if any(g.delta for g, _ in [*simple, *curves]):
         raise NotComposable(
             "a delta beside Rényi divergences: no sum of them is proved here",

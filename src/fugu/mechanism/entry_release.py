@@ -9,6 +9,7 @@ from typing import Any
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import AlreadyReleased
 from fugu.guarantee import Approx, Pure
+from fugu.guarantee.zcdp import Zcdp
 from fugu.mechanism.once import Once
 from fugu.numbers.exact import as_fraction
 from fugu.visible import brief
@@ -31,7 +32,7 @@ class PerEntryRelease:
     """What went out, and what it costs: `charge` is what a ledger adds up before any translation."""
 
     value: Any
-    guarantee: Pure | Approx
+    guarantee: Pure | Approx | Zcdp
     certificate: PerEntryCertificate
 
     @property

@@ -8,10 +8,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fugu.documents.document import canonical_json
+from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import CertificateError
+from fugu.guarantee import Approx, Pure
+from fugu.guarantee.zcdp import Zcdp
 from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_data import Numbers, States
+from fugu.queries.sequence_gaussian import GaussianMechanism
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
@@ -40,6 +45,27 @@ def query_from(claims: Claims) -> SequenceQuery:
 def claims_of(query: SequenceQuery) -> dict[str, Any]:
     """What a certificate says of a query, whatever its epsilon."""
     return query.claims()
+
+
+def check_noise(claims: Claims) -> None:
+    """CertificateError unless the noise that is named keeps what is claimed for each entry.
+
+    Without a word about noise it is pure; Gaussian noise is made again from its rho, and proved again."""
+    if "noise" not in claims:
+        if claims["delta"] != "0" or "alpha" in claims:
+            raise CertificateError("fugu's queries of sequences have a pure epsilon, and a delta or an order is stated")
+        return
+    made = GaussianMechanism(query_from(claims), read_number(claims["noise"]["rho"]), _stated(claims))
+    own = made.certificate.claims
+    if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items() if name != "kind"):
+        raise CertificateError("the noise is not that of its own figures")
+
+
+def _stated(claims: Claims) -> Approx | Zcdp:
+    found = PerEntryCertificate(dict(claims)).guarantee
+    if isinstance(found, Pure):
+        raise CertificateError("Gaussian noise has no pure epsilon, and one is stated")
+    return found
 
 
 def _several(claims: Claims) -> Several:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import singledispatch
@@ -31,6 +32,8 @@ def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     except (NotChecked, CertificateError) as why:
         return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
     query = query_from(claims)
+    if "noise" in claims:
+        return _gaussian(query, claims["noise"]), ()
     if isinstance(query, Several):
         return (describe(query, epsilon)[0],), ()
     moved = (
@@ -70,6 +73,21 @@ def _(query: Several, epsilon: Fraction) -> tuple[str, Cards]:
         for part, share in zip(query.parts, query.shares, strict=True)
     ]
     return f"{len(said)} questions share the ε for each entry. " + " ".join(said), ()
+
+
+def _gaussian(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:
+    """Lattice Gaussian noise, question by question."""
+    parts = query.parts if isinstance(query, Several) else (query,)
+    said = [
+        f"“{clean(part.name, 80)}”: Gaussian noise, a bell around zero, with a standard deviation of "
+        f"{number(math.sqrt(float(read_number(variance))), 'up', 6)} steps; one replaced entry moves what it is added "
+        f"to by at most {number(math.sqrt(square), 'up', 6)} steps in length."
+        for part, variance, square in zip(parts, noise["variance"], noise["squared distance"], strict=True)
+    ]
+    return (
+        " ".join(said),
+        f"Together that is {number(float(read_number(noise['rho'])), 'up', 6)}-zCDP for each entry.",
+    )
 
 
 def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:

@@ -10,7 +10,7 @@ from fugu.documents.per_entry import NEIGHBOURS, PerEntryCertificate
 from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
-from fugu.queries.sequence_claims import claims_of, is_users_own, query_from
+from fugu.queries.sequence_claims import check_noise, claims_of, is_users_own, query_from
 from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
@@ -33,7 +33,7 @@ class PerEntry(Kind):
             return Proved.nothing(str(error), worst_pair=NEIGHBOURS)
         found = certificate.guarantee
         reason = f"noise for the sensitivity {certificate['sensitivity']} of {certificate['query']}"
-        return Proved(float(found.epsilon), 0.0, NEIGHBOURS, "holds", reason)
+        return Proved(float(found.epsilon), float(found.delta), NEIGHBOURS, "holds", reason)
 
     def check(self, certificate: PerEntryCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """The query, made again from its name."""
@@ -53,5 +53,4 @@ def same_query(claims: Mapping[str, Any]) -> None:
         own = claims_of(query_from(claims))
         if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items()):
             raise CertificateError("the query that the certificate names has another sensitivity or domain")
-        if claims["delta"] != "0":
-            raise CertificateError("fugu's queries of sequences have a pure epsilon, and a delta is stated")
+        check_noise(claims)
