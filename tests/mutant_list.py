@@ -36,7 +36,8 @@ BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 SHARES = "calibration/test_property_shares.py"
 SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
 THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
-READER = "data/test_sequences_reader.py"
+READER, LAYOUTS = "data/test_sequences_reader.py", "data/test_layouts.py"
+GAPPED, LAID = "priors/test_gapped.py", "cli/test_layout_releases.py"
 MIXED, OLD, KINDS = "mechanism/test_mixtures.py", "mechanism/test_old_documents.py", "auditing/test_kinds.py"
 DOORS, DOORS_14 = "doors/test_training_doors.py", "test_doors_fourteen.py"
 ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient"
@@ -658,10 +659,30 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["data/digest.py", TABLE],
     ("digest of one order", "np.sort(np.asarray(column", "(np.asarray(column"),
     ["data/sequences.py", READER],
-    ("sequence types of the private table", "    private = open_private(table, schema, (state,), (by, order))\n",
-     "    private = open_private(table, schema := sequence_schema(table, by, order, state), (state,), (by, order))\n"),
-    ("sequences with a time twice", "if same.any():", NO),
+    ("sequence types of the private table", "    private = open_private(table, spread(schema, state), states, names)\n",
+     "    private = open_private(table, schema := sequence_schema(table, by, order, state), states, names)\n"),
     ("sequences with unknown times", "private.public(name)", "name"),
+    ["data/entries.py", LAYOUTS],
+    ("numbers outside the bins as they are", "    if layout.cuts:\n        return bin_of(",
+     "    if layout.cuts and layout.cuts[0] <= x < layout.cuts[-1]:\n        return bin_of("),
+    ["data/plan.py", LAYOUTS],
+    ("sequences with a time twice", "same.any() and layout.repeats == REFUSE", "False", READER),
+    ("the first of repeated rows for the last", "rows[np.concatenate([~same, [True]])]", "rows[np.concatenate([[True], ~same])]"),
+    ("intervals closed at their end", "-(-moment // step.width)", "moment // step.width + 1"),
+    ("the last interval to begin where the first is asked", "if layout.overlaps == FIRST else", "if False else"),
+    ("overlapping intervals", "layout.overlaps == REFUSE", "False"),
+    ("intervals that end before they begin", "layout.backwards != DROP and", "False and"),
+    ["priors/gapped.py", GAPPED],
+    ("one step too many across a gap", "found[m] = parts[0]", "found[m] = _times(parts[0], kernel) if m > 1 else kernel"),
+    ("patterns inside others kept for the larger ones", "if not any(points < other", "if not any(points > other"),
+    ("a union of patterns that leaves out points", "frozenset[int]().union(*seen)", "frozenset.intersection(*seen)"),
+    ["telling/recipes.py", LAID],
+    ("another layout than the question's", "return said.agrees(", "return True or said.agrees("),
+    ["data/layout.py", LAID],
+    ("states that are none of the bins", "if self.cuts and not set(states)", "if False and not set(states)"),
+    ("one row covers several entries, unsaid", "if self.end is not None:\n            said.append(", "if self.end is not None:\n            str("),
+    ["data/gaps.py", LAYOUTS],
+    ("transitions across a gap", "if b - a > 1", "if False"),
     ["queries/sequence_certificate.py", "queries/test_entry_budget.py"],
     ("sequences: a budget that only one of ledger and reader allows", "while over(x):", "while False:"),
     ("sequences: a ledger rounds nothing", "tried = {x, outward(exact(x))}\n        return any(exact(meant_up(translate(each, y)))", "tried = {x}\n        return any(exact(translate(each, y))"),

@@ -2,6 +2,7 @@
 
 See `fugu.queries.sequences` for the queries, what one replaced entry changes in each, and the noise that hides it."""
 
+from fugu.data.layout import Layout
 from fugu.data.sequences import open_sequences, read_sequences, sequence_schema
 from fugu.queries.sequences import (
     ArgMax,
@@ -26,6 +27,7 @@ __all__ = [
     "ArgMax",
     "Count",
     "Histogram",
+    "Layout",
     "Lipschitz",
     "Mean",
     "Numbers",

@@ -283,7 +283,7 @@ def test_wrong_use_is_refused_by_name(folder, more, said):
 def test_queries_and_options_of_the_other_routes_are_refused(folder):
     for query in ("median(place)", "top", "top0", "top4", "count(moon)", "count", "histogram3", ""):
         assert release(folder, query)[0] == 2
-    assert "need all of" in release(folder, "top3", route=("--state", "place"))[1]
+    assert "sequences need" in release(folder, "top3", route=("--state", "place"))[1]
     table = (
         "release",
         folder / "seq.csv",

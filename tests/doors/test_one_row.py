@@ -41,7 +41,7 @@ DOORS = {
     "queries/answering.py:prepare": HERE,
     "queries/table_belief.py:example": SESSIONS,
     "session/opening.py:open_table": SESSIONS,
-    "data/sequences.py:open_sequences": SEQUENCES,
+    "data/sequences.py:open_timed": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
     "training/inputs.py:read": TRAINING,
     "training/transformers.py:_opened": "test_transformer_doors.py",

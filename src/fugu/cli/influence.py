@@ -10,15 +10,16 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.cli import options
+from fugu.cli import options, sequence_options
 from fugu.cli.console import escape, out, print_json, progress
 from fugu.cli.sequence_output import shown, unprotected
-from fugu.cli.sequence_reading import Columns
-from fugu.data.sequences import Sequences
+from fugu.cli.sequence_reading import Columns, spacing
+from fugu.data.layout import MODELLED, Layout
+from fugu.data.sequences import Timed, declared_states
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real, as_fraction, float_down
 from fugu.progress import report, stage
-from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_beliefs import believed, steps_of
 from fugu.queries.sequence_prior import Chain, chain_json
 
 _USUAL, _FEW = 0.95, 12
@@ -28,10 +29,10 @@ _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 
 def influence(
     table: Annotated[str, typer.Argument(metavar="SEQ", help="Reference sequences: a CSV or Parquet file.")],
-    by: options.User,
-    order: options.Order,
-    state: options.State,
     epsilon: options.Epsilon,
+    by: sequence_options.UserIfAny = None,
+    order: options.OrderIfAny = None,
+    state: options.StateIfAny = None,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
     confidence: options.Confidence = None,
@@ -39,6 +40,15 @@ def influence(
     plot: Annotated[str | None, typer.Option(metavar="OUT.html", help="Write a page with the curve.")] = None,
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
+    repeats: sequence_options.Repeats = None,
+    columns: sequence_options.Wide = None,
+    end: sequence_options.End = None,
+    every: sequence_options.Every = None,
+    between: sequence_options.Between = None,
+    overlaps: sequence_options.Overlaps = None,
+    backwards: sequence_options.Backwards = None,
+    bins: sequence_options.Cuts = None,
+    gaps: sequence_options.Gaps = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
@@ -49,16 +59,15 @@ def influence(
         options.target(plot, table, schema)
     with progress():
         stage("reading the sequences")
-        columns = Columns(by, order, state, schema, not no_header)
-        sequences = columns.public(table)[1]
+        layout = Layout.of(repeats, columns, end, every, between, overlaps, backwards, bins, gaps)
+        wanted = Columns.of(by, order, state, schema, not no_header, layout)
+        known, told_before = wanted.timed(table)[1], wanted.told()
         stage("fitting the chain")
-        chain: Chain
-        if level is None:
-            chain = chain_of(sequences, state, smoothing, length, start)
-        else:
-            chain = limits_of(sequences, state, length, start, level, columns.told())
+        modelled = told_before.sequence.gaps == MODELLED and length is None and level is None
+        steps = steps_of(known.plan, known.sequences) if modelled else None
+        chain: Chain = believed(known, told_before, wanted.state, smoothing, length, start, level, steps)
         written = chain_json(chain)
-        beside = _beside(columns, sequences, length, start, asked) if level is None and not smoothing else None
+        beside = _beside(wanted, known, length, start, asked) if level is None and not smoothing else None
         stage("the curve of influence")
         curve = fugu.influence(chain)
         at = (*(b for b in _AT if b < chain.length), chain.length)
@@ -71,7 +80,7 @@ def influence(
         best = fugu.dp_budget(chain, asked)
         group = as_fraction(asked) / chain.length
     told: dict[str, Any] = {
-        "users": len(sequences),
+        "users": len(known.sequences),
         "states": list(chain.states),
         "length": chain.length,
         "smoothing": smoothing,
@@ -86,7 +95,7 @@ def influence(
             "group": float_down(group),
             **({} if beside is None else {f"with confidence {_USUAL:g}": beside}),
         },
-        "assumptions": list(chain.assumptions),
+        "assumptions": [*chain.assumptions, *told_before.sequence.sentences(), *spacing(known.plan)],
     }
     if plot is not None:
         from fugu.report import write
@@ -99,14 +108,15 @@ def influence(
         _show(told, group)
 
 
-def _beside(columns: Columns, sequences: Sequences, length: int | None, start: str, asked: Real) -> float | str | None:
+def _beside(columns: Columns, known: Timed, length: int | None, start: str, asked: Real) -> float | str | None:
     """The same budget for every chain that the reference does not rule out; or why it is not known; None if no states
     were declared, which limits need, or too many to do unasked."""
-    field = columns.told().fields.get(columns.state)
-    if field is None or not field.values or len(field.values) > _FEW:
+    told = columns.told()
+    declared = declared_states(told, columns.state)
+    if not declared or len(declared) > _FEW:
         return None
     try:
-        return fugu.dp_budget(limits_of(sequences, columns.state, length, start, _USUAL, columns.told()), asked)
+        return fugu.dp_budget(believed(known, told, columns.state, 0.0, length, start, _USUAL), asked)
     except UsageError as error:
         return f"not worked out, because {error}"
 
@@ -134,6 +144,9 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
         f"{shown(group, ROUND_FLOOR)} by the group bound epsilon / {told['length']}",
         soft_wrap=True,
     )
+    for line in told["assumptions"]:
+        if line.startswith("Gaps in time"):
+            out.print(escape(line), soft_wrap=True)
     if (beside := told["epsilon per entry"].get(f"with confidence {_USUAL:g}")) is not None:
         found = beside if isinstance(beside, str) else f"{shown(beside, ROUND_FLOOR)} for each entry"
         out.print(

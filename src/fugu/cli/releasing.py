@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fugu.cli import options
+from fugu.cli import options, sequence_options
 from fugu.cli.after import After
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.channels import Wanted
@@ -18,6 +18,7 @@ from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.refusing import refuse
 from fugu.cli.routes import RECORDS, Way
+from fugu.data.layout import PLAIN, Layout
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.publication.files import Files
@@ -88,6 +89,14 @@ def release(
     state: options.StateIfAny = None,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
+    repeats: sequence_options.Repeats = None,
+    columns: sequence_options.Wide = None,
+    end: sequence_options.End = None,
+    every: sequence_options.Every = None,
+    between: sequence_options.Between = None,
+    overlaps: sequence_options.Overlaps = None,
+    backwards: sequence_options.Backwards = None,
+    gaps: sequence_options.Gaps = None,
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
@@ -119,7 +128,12 @@ def release(
         raise UsageError("--public-reference says that the file of --reference is public; give both")
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
     warn_of_private_counts(public_prior)
-    sequences = state is not None or order is not None
+    sequences = state is not None or order is not None or columns is not None
+    laid = {
+        "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
+        "backwards": backwards, "gaps": gaps,
+    }  # fmt: skip
+    layout = Layout.of(**laid, bins=bins if sequences else None) if sequences else PLAIN
     reading = options.schema(schema, no_header and not sequences)
     data = data_name(data, table)
     budget = options.budget(epsilon, delta, alpha)
@@ -135,6 +149,7 @@ def release(
         "start": start,
         "length": length, "other": other, "public prior": public_prior,
         "schema": None if reading is None else reading.to_json(),
+        **({} if layout.plain else {"sequence": layout.to_json()}),
     }  # fmt: skip
     account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
     if account is None and not dry_run:
@@ -142,25 +157,28 @@ def release(
     if sequences:
         refuse(
             "not for sequences",
-            publish=publish, protect=protect, step=step, pairs=pairs, bins=bins,
+            publish=publish, protect=protect, step=step, pairs=pairs,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, grid=grid,
             remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
             round=round_, route=route,
         )  # fmt: skip
-        if state is None or order is None or by is None or query is None:
-            raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
+        if query is None:
+            raise UsageError("sequences need --query QUERY, such as top3 or histogram")
+        from fugu.cli.sequence_reading import Columns
         from fugu.cli.sequences import Asked, release_sequences
 
+        read = Columns.of(by, order, state, schema, not no_header, layout)
+
         asked = Asked(
-            table, query, by, order, state, options.number("epsilon", epsilon), reference, smoothing, length, other,
-            bounds_of(bounds), account, schema, not no_header, start, data, public_reference,
+            table, query, by, order, read.state, options.number("epsilon", epsilon), reference, smoothing, length,
+            other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
             options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return
     refuse(
         "for sequences only (--order and --state)",
-        smoothing=smoothing, length=length, other=other, start=start,
+        smoothing=smoothing, length=length, other=other, start=start, **laid,
     )  # fmt: skip
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")

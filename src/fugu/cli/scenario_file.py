@@ -1,6 +1,6 @@
 """A scenario file: what a command is asked, in TOML, in place of its options.
 
-    [data] [question] [secrets] [beliefs] [budget] [noise] [schema] [training] [property]
+    [data] [question] [sequence] [secrets] [beliefs] [budget] [noise] [schema] [training] [property]
 
 A key is named like its option, with an underscore for a dash. One file serves every command: each takes what it has an
 option for. Unknown sections and keys are refused. Paths are relative to the file."""
@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "data": ("reference", "table", "name", "ledger", "no_ledger", "request", "output"),
     "question": ("publish", "query", "weights", "route", "by", "bounds", "step", "bins", "missing", "unit", "order",
                  "state", "start", "smoothing", "length", "other", "clip", "round"),
+    "sequence": ("repeats", "columns", "end", "every", "between", "overlaps", "backwards", "bins", "gaps"),
     "secrets": ("protect", "pairs"),
     "beliefs": ("prior", "components", "confidence", "shift", "public_reference", "public_prior"),
     "budget": ("epsilon", "delta", "alpha", "total", "error"),

@@ -42,9 +42,7 @@ Backwards = Annotated[
 ]
 Gaps = Annotated[
     str | None,
-    typer.Option(
-        "--gaps", help="Sequences: missing steps are said, or modelled by powers of the chain (with --every)."
-    ),
+    typer.Option("--gaps", help="Sequences: missing steps are said, or modelled by the chain (with --every)."),
 ]
 EDGES = 'Discretise: "20", edges "0,10,20", or an ordering "low,mid,high"; sequences: cut points, "LOW:HIGH:STEP".'
 """What `--bins` says in commands that take sequences and other tables."""

@@ -8,17 +8,26 @@ from dataclasses import dataclass, replace
 from fugu.data import Schema, Table
 from fugu.data.categories import Categories
 from fugu.data.cells import OTHER, text_of
+from fugu.data.entries import missing_state
 from fugu.data.field import Field
-from fugu.data.layout import Layout
+from fugu.data.gaps import spacing_words
+from fugu.data.layout import MODELLED, PLAIN, ROWS, Layout
+from fugu.data.plan import Plan
 from fugu.data.sequences import (
     Sequences,
-    open_sequences,
-    read_sequences,
+    Timed,
+    open_timed,
+    read_timed,
     sequence_schema,
     sequences_digest,
     usual_state,
 )
 from fugu.errors import PriorNotPublic, UsageError
+from fugu.numbers.exact import Real
+from fugu.queries.sequence_beliefs import steps_of
+
+STATE = "state"
+"""What the schema calls the states of a wide table, where no other name is given."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +42,24 @@ class Columns:
     """The state; of a wide table, what its columns hold, by the name that the schema has for it."""
     schema: str | None = None
     header: bool = True
-    layout: Layout = Layout()
+    layout: Layout = PLAIN
     """What the options say; the schema file may say more in its [sequence] part."""
+
+    @staticmethod
+    def of(
+        by: str | None, order: str | None, state: str | None, schema: str | None, header: bool, layout: Layout
+    ) -> Columns:
+        """The columns that options name; `UsageError` says which are needed for this layout."""
+        columns = Columns(by, order, state or STATE, schema, header, layout)
+        wanted = columns.told().sequence
+        if wanted.wide:
+            return columns
+        if state is None or (order is None and wanted.repeats != ROWS):
+            raise UsageError(
+                "sequences need --state STATE and --order TIME (or --repeats rows, if the rows are in order), and --by "
+                "USER for more than one; or --columns FIRST:LAST for a wide table"
+            )
+        return columns
 
     def told(self) -> Schema:
         """What the schema file and the options say; without them, nothing."""
@@ -43,12 +68,22 @@ class Columns:
 
     def public(self, table: str) -> tuple[Schema, Sequences, tuple[str, ...]]:
         """The schema and the sequences of a reference, and the names of its columns."""
+        schema, known, names = self.timed(table)
+        return schema, known.sequences, names
+
+    def timed(self, table: str) -> tuple[Schema, Timed, tuple[str, ...]]:
+        """The same with the times of the entries."""
         if not self.header and self.schema is None:
             raise UsageError("--no-header takes the names of the columns from --schema FILE, or from --reference")
         told = self.told() if self.header else replace(self.told(), header=False)
         opened, names = told.open(table), (self.by, self.order, self.state)
         schema = sequence_schema(opened, *names, schema=told)
-        return schema, read_sequences(opened, *names, schema=schema), opened.columns
+        return schema, read_timed(opened, *names, schema=schema), opened.columns
+
+    def read(self, schema: Schema) -> Schema:
+        """Of a schema what these columns are read by."""
+        public = (self.by, self.order, schema.sequence.end)
+        return schema.only(name for name in (*public, self.state) if name is not None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,31 +99,60 @@ class Reading:
     """The same, in words."""
     whole: Table
     """The table as it stands, for a ledger to recognise it by."""
+    known: Timed
+    """The reference with its times."""
+    plan: Plan
+    """The private table's public times."""
 
     @staticmethod
     def of(columns: Columns, table: str, reference: str | None, other: str | None) -> Reading:
         """Everything that is decided is decided by the reference, before the table is opened."""
         named = columns.schema is None and reference is not None  # by the reference's own header line
-        schema, known, names = replace(columns, header=columns.header or named).public(reference or table)
+        schema, timed, names = replace(columns, header=columns.header or named).timed(reference or table)
+        known = timed.sequences
         if named and not columns.header:
             schema = replace(schema, header=names)
-        spare, rule = _spare(schema.fields[columns.state], columns.state, known, other)
+        spare, rule = _spare(schema.fields[columns.state], columns.state, known, other, schema.sequence)
         whole = schema.open(table)
-        private = open_sequences(whole, columns.by, columns.order, columns.state, schema)
+        opened = open_timed(whole, columns.by, columns.order, columns.state, schema)
+        private = opened.sequences
         if reference is not None and sequences_digest(known) == sequences_digest(private):
             raise PriorNotPublic(
                 "the reference holds the very sequences to be released; give another reference, or --public-prior to "
                 "count what is fitted on them as public"
             )
-        return Reading(schema, known, private, spare, rule, whole)
+        return Reading(schema, known, private, spare, rule, whole, timed, opened.plan)
+
+    @property
+    def longest(self) -> int:
+        """The entries of the longest sequence; where gaps are modelled, with those that are missing."""
+        entries = max(map(len, self.private.values()))
+        return max(entries, self.plan.span) if self.schema.sequence.gaps == MODELLED else entries
+
+    def steps(self, length: int | None, confidence: Real | None) -> tuple[tuple[int, ...], ...] | None:
+        """The patterns of missing steps, if gaps are modelled by powers; limits and longer priors take the grid."""
+        if self.schema.sequence.gaps != MODELLED or length is not None or confidence is not None:
+            return None
+        return steps_of(self.plan, self.reference)
+
+    def spacing(self) -> tuple[str, ...]:
+        """What is said of the times of the table, which are public."""
+        return spacing(self.plan)
 
 
-def _spare(known: Field, state: str, reference: Sequences, other: str | None) -> tuple[Hashable, str]:
+def spacing(plan: Plan) -> tuple[str, ...]:
+    """Sentences about the times of entries: gaps, and how many entries one row covers."""
+    said, most = spacing_words(plan), plan.most_shown
+    rows = f"One row of the table covers up to {most:,} entries." if most > 1 else None
+    return tuple(line for line in (said, rows) if line is not None)
+
+
+def _spare(known: Field, state: str, reference: Sequences, other: str | None, layout: Layout) -> tuple[Hashable, str]:
     """What unknown states count as: the schema's choice, --other, or the reference's most frequent one; and in words.
 
     It is a state of the reference: the prior has no law for any other."""
     states = list(dict.fromkeys(e for entries in reference.values() if len(entries) > 1 for e in entries))
-    rules = {} if known.numeric else {"outside": known.outside, "missing": known.missing}
+    rules: dict[str, float | str | None] = {} if known.numeric else {"outside": known.outside, "missing": known.missing}
     for rule in rules.values():
         if rule not in (None, OTHER, "nearest", *states):
             raise UsageError(f"the schema maps cells of column {state!r} to {rule!r}, not a state of the reference")
@@ -106,7 +170,8 @@ def _spare(known: Field, state: str, reference: Sequences, other: str | None) ->
         if place < 0:
             raise UsageError(f"--other: state {other!r} is not one of the reference; there are {states[:8]}")
         spare, why = states[place], "as declared"
-    gone = next((name for name in states if name == known.missing), spare)
+    missing = missing_state(known, layout)
+    gone = next((name for name in states if name == missing), spare)
     if declared == "nearest":
         text = next((name for name in states if name == known.replacement), spare)
         return (

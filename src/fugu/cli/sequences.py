@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,16 +13,17 @@ from fugu.cli.paging import Pages
 from fugu.cli.sequence_output import table_of, words
 from fugu.cli.sequence_questions import Wording, method_of
 from fugu.cli.sequence_reading import Columns, Reading
-from fugu.data import Schema
+from fugu.data.layout import PLAIN, Layout
 from fugu.data.sequences import sequences_digest
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.ledger.fingerprint import prior_digest
 from fugu.numbers.exact import Real, as_fraction
+from fugu.priors.gapped import GapChains
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_beliefs import believed
 from fugu.queries.sequence_certificate import (
     OWN_TABLE,
     REFERENCE,
@@ -45,8 +47,8 @@ class Asked:
 
     table: str
     query: str
-    by: str
-    order: str
+    by: str | None
+    order: str | None
     state: str
     epsilon: Real
     reference: str | None = None
@@ -57,6 +59,7 @@ class Asked:
     account: Account | None = None
     schema: str | None = None
     header: bool = True
+    layout: Layout = PLAIN
     start: str = "fitted"
     data: str = "data"
     public_reference: bool = False
@@ -83,14 +86,14 @@ class Asked:
 def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, pages: Pages) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate."""
     with progress():
-        columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header)
+        columns = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout)
         reading = Reading.of(columns, asked.table, asked.reference, asked.other)
         private = reading.private
         chain = _prior(asked, reading)
         query = asked.wording(reading).made(chain)
         query._read(private)  # a shape that the query is not for is found before anything is spent
         mechanism = least_noise(chain, asked.asks, query, lambda epsilon: entry_budget(chain, epsilon), asked.noise)
-        certificate = _certificate(asked, chain, mechanism, reading)
+        certificate = _certificate(asked, columns, chain, mechanism, reading)
         going = Outgoing(
             certificates={"": certificate},
             table=asked.table,
@@ -101,7 +104,8 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 "order": asked.order, "state": asked.state, "smoothing": asked.smoothing, "start": asked.start,
                 "length": chain.length, "other": asked.other, "header": asked.header,
                 "bounds": None if asked.bounds is None else [str(as_fraction(end)) for end in asked.bounds],
-                "schema": None if asked.schema is None else Schema.load(asked.schema).to_json(),
+                "schema": _declared(columns),
+                **({"steps": [list(steps) for steps in chain.steps]} if isinstance(chain, GapChains) else {}),
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
                 **({} if asked.weights is None else {"weights": asked.weights}),
                 **({} if asked.method == "best" else {"method": asked.method}),
@@ -142,14 +146,15 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
     if asked.confidence is not None and asked.smoothing:
         raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
-    longest = max(map(len, reading.private.values()))
+    if reading.schema.sequence.cuts and re.search(r"\b(mean|sum)\s*\(", asked.query):
+        raise UsageError("--bins makes states of numbers; a mean or sum needs the numbers: leave out --bins")
+    longest = reading.longest
     if asked.length is not None and asked.length < longest:
         raise UsageError(f"--length {asked.length} is less than the longest sequence, which has {longest} entries")
     length = max(asked.length or longest, 2)
-    if asked.confidence is None:
-        return chain_of(reading.reference, asked.state, asked.smoothing, length, asked.start)
-    told = Schema({}) if asked.schema is None else Schema.load(asked.schema)
-    return limits_of(reading.reference, asked.state, length, asked.start, asked.confidence, told)
+    told = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout).told()
+    steps = reading.steps(asked.length, asked.confidence)
+    return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
 
 
 def _spent(asked: Asked, chain: Chain, mechanism: Made, reading: Reading) -> SequenceAnswer:
@@ -166,11 +171,20 @@ def _spent(asked: Asked, chain: Chain, mechanism: Made, reading: Reading) -> Seq
         return stored
 
 
-def _certificate(asked: Asked, chain: Chain, mechanism: Made, reading: Reading) -> SequenceCertificate:
+def _declared(columns: Columns) -> Any:
+    """What was declared before the reference was read; None if nothing was."""
+    told = columns.told()
+    return None if columns.schema is None and told.sequence.plain else told.to_json()
+
+
+def _certificate(
+    asked: Asked, columns: Columns, chain: Chain, mechanism: Made, reading: Reading
+) -> SequenceCertificate:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
     said = Issue(
         asked=asked.epsilon,
-        reading=reading.schema.only((asked.by, asked.order, asked.state)),
+        reading=columns.read(reading.schema),
+        spacing=reading.spacing(),
         odd=_odd(mechanism.query, reading),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE,
         smoothing=asked.smoothing,

@@ -1,8 +1,8 @@
 """`Layout`: how the rows of a table become the entries of sequences, said before the private table is opened.
 
-Everything in it is public, and so is everything that it acts on: users, times, ends, the places of rows in the file, the
-names of columns. The states are private. No state decides which entries there are, in which order, or how another one
-is read.
+Everything in it is public, and so is everything that it acts on: users, times, ends, the places of rows in the file,
+the names of columns. The states are private. No state decides which entries there are, in which order, or how another
+one is read.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Layout:
             "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between,
             "overlaps": overlaps, "backwards": backwards, "bins": bins, "gaps": gaps,
         }  # fmt: skip
-        return Layout(**{name: text for name, text in said.items() if text is not None})  # type: ignore[arg-type]
+        return Layout(**{name: text for name, text in said.items() if text is not None})
 
     @property
     def wide(self) -> bool:
@@ -121,7 +121,7 @@ class Layout:
     @property
     def plain(self) -> bool:
         """Whether nothing is said: one row for each user and time."""
-        return self == Layout()
+        return self == PLAIN
 
     @property
     def step(self) -> Step | None:
@@ -131,12 +131,36 @@ class Layout:
     @property
     def cuts(self) -> tuple[float, ...]:
         """The cut points of numbers; none if states are not binned."""
-        return tuple(self.bins)  # type: ignore[arg-type]
+        return tuple(float(cut) for cut in self.bins)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the bins, from low to high."""
         return labels(self.cuts)
+
+    def sentences(self) -> tuple[str, ...]:
+        """What a certificate says of the layout: what is public for it, and what the secret is."""
+        said = []
+        if self.repeats in (FIRST, LAST):
+            said.append(
+                f"Of a user's rows at one time the {self.repeats} in the file counts; the order of the rows is public."
+            )
+        elif self.repeats == ROWS:
+            said.append("Rows that no time puts in order stand as in the file; the order of the rows is public.")
+        if self.wide:
+            said.append(f"Each row is one user, and each of {len(self.columns)} columns one entry, equally far apart.")
+        if self.end is not None:
+            said.append(
+                f"An entry is the state at each multiple of {self.every} within an interval; begin and end are public. "
+                "One row covers several entries: the state of each entry is protected, not that of a whole row."
+            )
+            if self.between is not None:
+                said.append(f"Where no interval is, the entry is {self.between!r}; whether there is one is public.")
+        elif self.every is not None:
+            said.append(f"Times are rounded down to multiples of {self.every}.")
+        if self.cuts:
+            said.append(f"Numbers count as one of {len(self.cuts) + 1} bins, whose cut points are public.")
+        return tuple(said)
 
     def resolved(self, names: Sequence[str]) -> Layout:
         """With the columns of a wide table by name, from the header of a public table."""
@@ -158,10 +182,15 @@ class Layout:
                 raise UsageError(f"--{name} says one thing, and [sequence] of the schema file another: leave out one")
         return Layout(**said)
 
+    def require(self, states: Iterable[object]) -> None:
+        """`UsageError` unless these states can come of it: with bins, only theirs."""
+        if self.cuts and not set(states) <= {*self.labels, self.between}:
+            raise UsageError("there are states that are none of the bins")
+
     def agrees(self, found: Layout) -> bool:
         """Whether `found`, with columns by name, is this layout on some table."""
         try:
-            return self.resolved(found.columns if self.wide else ()) == found  # type: ignore[arg-type]
+            return self.resolved(found.columns if self.wide else ()) == found
         except UsageError:
             return False
 
@@ -188,9 +217,9 @@ def _listed(said: object) -> tuple[str, ...]:
     """A text with commas, or a list of texts."""
     if isinstance(said, str):
         said = [part.strip() for part in said.split(",")] if said.strip() else []
-    if not is_texts(said) or not all(isinstance(part, str) and part for part in said):  # type: ignore[attr-defined]
+    if not is_texts(said) or not all(isinstance(part, str) and part for part in said):
         raise UsageError('columns must be names, "first:last" or a pattern such as "m*"')
-    return tuple(said)  # type: ignore[arg-type]
+    return tuple(said)
 
 
 def _named(said: str, names: Iterable[str]) -> list[str]:
@@ -210,3 +239,7 @@ def _named(said: str, names: Iterable[str]) -> list[str]:
             return found
         raise UsageError(f"--columns: no column is like {said!r}")
     raise ColumnNotFound(said, tuple(listed))
+
+
+PLAIN = Layout()
+"""One row for each user and time."""

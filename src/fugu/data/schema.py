@@ -23,7 +23,7 @@ from fugu.data.dialect import Dialect
 from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import read_table
 from fugu.data.frame import Table
-from fugu.data.layout import Layout
+from fugu.data.layout import PLAIN, Layout
 from fugu.data.moments import is_moment
 from fugu.data.raw import Raw
 from fugu.data.sources import TableLike
@@ -71,7 +71,7 @@ class Schema:
     encoding: str = "utf-8"
     header: bool | Sequence[str] = True
     absent: Sequence[str] = ABSENT
-    sequence: Layout = Layout()
+    sequence: Layout = PLAIN
     fields: Mapping[str, Field] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

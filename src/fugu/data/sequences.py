@@ -2,117 +2,185 @@
 
 A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`
 refuses what it cannot read. Private sequences are read through that schema, by `open_sequences`, each entry by itself:
-no state of one row decides how another is read, and none is refused. The user and the time are declared public.
+no state of one row decides how another is read, and none is refused. The user and the time are declared public, and so
+are the ends of intervals and the places of rows in the file. How rows become entries, the schema's `Layout` says.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, number_of, text_of
+from fugu.data.cells import OTHER, text_of
 from fugu.data.column import Column
+from fugu.data.entries import EXACT, entries_of, flat, joined, spread, state_between
 from fugu.data.field import Field
 from fugu.data.frame import Table
+from fugu.data.layout import Layout
+from fugu.data.plan import Plan, interval_plan, long_plan, wide_plan
 from fugu.data.private import open_private
 from fugu.data.raw import Raw
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
+from fugu.data.steps import times_of
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
 
 Sequences = dict[Hashable, list[Any]]
-_WHOLE = re.compile(r"[+-]?\d{1,1000}", re.ASCII)
-_EXACT = 2.0**53
 
 
-def sequence_schema(reference: TableLike, by: str, order: str, state: str, schema: Schema | None = None) -> Schema:
+@final
+@dataclass(frozen=True, repr=False)
+class Timed:
+    """Sequences with what is public about them: the plan by which their entries were found."""
+
+    sequences: Sequences
+    plan: Plan
+
+
+def sequence_schema(
+    reference: TableLike, by: str | None, order: str | None, state: str, schema: Schema | None = None
+) -> Schema:
     """How rows become sequences: `by` is an identifier, `order` a time, `state` as `schema` or the reference says.
+
+    `by`: None for one sequence, or for a wide table in which each row is one. `order`: None for a wide table, or where
+    the rows are in order (`Layout(repeats="rows")`). `state`: the column; of a wide table the name that the schema has
+    for what its columns hold. `reference`: public; `schema`: what is known before, with its `sequence` layout.
 
     >>> rows = {"user": ["u", "u"], "day": [1, 2], "level": [1.0, 2.5]}
     >>> sequence_schema(rows, by="user", order="day", state="level").columns["level"]["kind"]
     'number'
     """
-    if len({by, order, state}) < 3:
-        raise UsageError("the user, the time and the state must be three different columns")
     told = Schema({}) if schema is None else schema
-    named = told.dialect.names
-    for name in (by, order, state):
+    layout = told.sequence
+    named, public = told.dialect.names, [name for name in (by, order, layout.end) if name is not None]
+    if len({*public, state}) <= len(public) or len(set(public)) < len(public):
+        parts = "the user, the time and the state must be three"
+        parts = parts if layout.end is None else "the user, the start, the end and the state must be four"
+        raise UsageError(f"{parts} different columns")
+    if layout.wide and order is not None:
+        raise UsageError("--columns names a column for each time: leave out --order")
+    for name in (*public, *(() if layout.wide else (state,))):
         if named is not None and name not in named:
             raise ColumnNotFound(name, named)
-    found = told.with_field(by, Field("identifier")).with_field(order, Field("time")).completed(reference, (state,))
+    opened = told.open(reference)
+    if layout.wide:
+        layout = layout.resolved(opened.columns)
+        if by in layout.columns:
+            raise UsageError(f"--columns holds the column {by!r} of --by; name the columns of states alone")
+        told = replace(told, sequence=layout)
+    for name in public:
+        told = told.with_field(name, Field("identifier" if name == by else "time"))
+    found = told.completed(Table({state: joined(opened, layout)}) if layout.wide else opened, (state,))
     known = found.fields[state]
     if known.public:
         raise BadTable(f"column {state!r} must hold states: categories or numbers, not times or identifiers")
+    if layout.cuts and (known.dated or not known.numeric):
+        raise UsageError(f"--bins: column {state!r} must hold numbers; declare them in the schema, or leave out --bins")
+    state_between(known, layout, state)
     if known.ordered and not known.nearest:  # the order of states means nothing here
         return found.with_field(state, replace(known, kind="category", typical=None))
     return found
 
 
-def read_sequences(table: TableLike, by: str, order: str, state: str, schema: Schema | None = None) -> Sequences:
+def read_sequences(
+    table: TableLike, by: str | None, order: str | None, state: str, schema: Schema | None = None
+) -> Sequences:
     """{user: [state, ...]} of a *public* table (a file, a frame, or a dict of columns), whose rows have any order.
 
     Users are texts. States are texts, or numbers where the column (or the schema) is one. Times are numbers, or texts
     in ISO 8601 ("2024-11-05", "2024-11-05T08:30"): any other text sorts by its letters, not by time, and is refused. So
-    are two rows of one user at one time, whose order nobody knows, and missing cells. Without `schema` the types are
-    read off the table: never give a private one. For that there is `open_sequences`.
+    are two rows of one user at one time, unless the schema's layout says which counts, and missing cells. Without
+    `schema` the types are read off the table: never give a private one. For that there is `open_sequences`. `by`,
+    `order`, `state`: as in `sequence_schema`.
 
     >>> rows = {"user": ["u", "v", "u"], "day": [10, 1, 9], "place": ["work", "home", "gym"]}
     >>> read_sequences(rows, by="user", order="day", state="place")
     {'u': ['gym', 'work'], 'v': ['home']}
     """
+    return read_timed(table, by, order, state, schema).sequences
+
+
+def read_timed(table: TableLike, by: str | None, order: str | None, state: str, schema: Schema | None = None) -> Timed:
+    """`read_sequences`, and the times of the entries."""
     plain = Schema({}) if schema is None else schema
     public = plain.open(table)
     known = sequence_schema(public, by, order, state, schema)
-    found = known.read(public, (by, order, state))
-    _exact(by, public.raw(by))
-    for name in (by, order, state):
-        if found.exact(name).missing.any() and (name != state or known.fields[state].missing is None):
+    layout, read = known.sequence, spread(known, state)
+    names = tuple(name for name in (by, order, layout.end) if name is not None)
+    states = tuple(layout.columns) or (state,)
+    found = read.read(public, (*names, *states))
+    if by is not None:
+        _exact(by, public.raw(by))
+    for name in (*names, *states):
+        if found.exact(name).missing.any() and (name in names or known.fields[state].missing is None):
             raise MissingValues(
                 f"column {name!r} has missing cells; remove these rows, or fill the cells in (a state of its own, such "
                 "as 'unknown', for a missing state)"
             )
-    entries = _entries(known.fields[state], found.exact(state))
-    if OTHER in entries and OTHER not in (known.fields[state].values or ()):
+    images = flat([entries_of(known.fields[state], found.exact(name), layout) for name in states])
+    if OTHER in images and OTHER not in (known.fields[state].values or ()):
         raise BadTable(
             f"column {state!r} of the reference holds states that the schema does not list; list them, or say there "
             'what such a state becomes (outside = "...")'
         )
-    return _split(found, by, order, entries, known.decimal)
+    return _timed(found, by, order, images, known, state)
 
 
-def open_sequences(table: TableLike, by: str, order: str, state: str, schema: Schema) -> Sequences:
+def open_sequences(table: TableLike, by: str | None, order: str | None, state: str, schema: Schema) -> Sequences:
     """The sequences of a private table, read through a schema that `sequence_schema` made of public information.
 
     Every state has an image, whatever stands in the cell: a state or number of the schema; what the schema says of
     states outside and of missing ones; else the text of the cell, and None for a missing one or for what is not a
-    number, which a query's domain maps (`States(other=...)`, `Numbers(missing=...)`). Missing users or times, and
-    repeated times, are refused: these columns are declared public.
+    number, which a query's domain maps (`States(other=...)`, `Numbers(missing=...)`). Missing users, times or ends, and
+    times and intervals that the layout refuses, are refused: these columns are declared public. `by`, `order`, `state`:
+    as in `sequence_schema`.
 
     >>> known = sequence_schema({"user": ["u", "u"], "day": [1, 2], "level": [1, 2]}, "user", "day", "level")
     >>> open_sequences({"user": ["v", "v", "v"], "day": [3, 1, 2], "level": ["1.0", "V27.0", 2]}, "user", "day",
     ...                "level", known)
     {'v': [None, 2, 1]}
     """
-    private = open_private(table, schema, (state,), (by, order))
-    _exact(by, private.whole.raw(by))
-    for name in (by, order):
+    return open_timed(table, by, order, state, schema).sequences
+
+
+def open_timed(table: TableLike, by: str | None, order: str | None, state: str, schema: Schema) -> Timed:
+    """`open_sequences`, and the times of the entries, which are public."""
+    layout, known = schema.sequence, schema.fields[state]
+    names = tuple(name for name in (by, order, layout.end) if name is not None)
+    states = tuple(layout.columns) or (state,)
+    private = open_private(table, spread(schema, state), states, names)
+    if by is not None:
+        _exact(by, private.whole.raw(by))
+    for name in names:
         private.public(name)
-    known = schema.fields[state]
-    entries = _entries(known, private.table.exact(state))
-    if not known.numeric and known.outside is None:
-        texts = private.images(state, text_of)
-        entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
-    return _split(private.table, by, order, entries, schema.decimal)
+    found = []
+    for name in states:
+        entries = entries_of(known, private.table.exact(name), layout)
+        if not known.numeric and known.outside is None:
+            texts = private.images(name, text_of)
+            entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
+        found.append(entries)
+    return _timed(private.table, by, order, flat(found), schema, state)
+
+
+def declared_states(schema: Schema, state: str) -> tuple[str, ...] | None:
+    """All states, where the schema declares them: its values, or the names of the bins; and what is between intervals.
+
+    >>> declared_states(Schema({"w": {"kind": "number"}}, sequence=Layout(bins="5,9")), "w")
+    ('<5', '5..9', '>=9')
+    """
+    layout, known = schema.sequence, schema.fields.get(state)
+    found = layout.labels or (known.values if known is not None else None)
+    if found is None or layout.between is None or layout.between in found:
+        return found
+    return (*found, layout.between)
 
 
 def usual_state(reference: Mapping[Hashable, list[Any]]) -> Hashable:
@@ -144,7 +212,7 @@ def _told(cell: Any) -> str:
         return "missing"
     if not isinstance(cell, int | float):
         return f"t{text_of(cell)}"
-    return f"n{float(cell).hex()}" if abs(cell) <= _EXACT else f"n{cell}"
+    return f"n{float(cell).hex()}" if abs(cell) <= EXACT else f"n{cell}"
 
 
 def _exact(by: str, raw: Raw) -> None:
@@ -153,61 +221,38 @@ def _exact(by: str, raw: Raw) -> None:
         Column(by, raw.array, raw.masked).require_exact()
 
 
-def _entries(known: Field, column: Column) -> list[Any]:
-    """Each state as a text or a number, 2 and 2.0 as one; a missing one as what the schema declares it to be, or None.
-
-    This is a function of each cell alone."""
-    cells = column.values.tolist()
-    if known.numeric:
-        cells = [int(x) if x.is_integer() and abs(x) <= _EXACT else x for x in cells]
-    instead: Any = known.missing
-    if known.numeric and instead is not None:
-        instead = int(instead) if instead.is_integer() and abs(instead) <= _EXACT else instead
-    return [instead if gone else cell for cell, gone in zip(cells, column.missing.tolist(), strict=True)]
-
-
-def _split(table: Table, by: str, order: str, entries: list[Any], decimal: str) -> Sequences:
+def _timed(table: Table, by: str | None, order: str | None, images: list[Any], schema: Schema, state: str) -> Timed:
     """Entries by user, in order of time: by the public columns alone. No message holds a cell."""
-    if not entries:
+    if not images:
         raise BadTable("the table has no rows; sequences need at least one")
+    layout = schema.sequence
+    users = _users(table, by, len(images) // max(len(layout.columns), 1), layout)
+    if layout.wide:
+        plan = wide_plan([users[1][code] for code in users[0].tolist()], len(layout.columns), by)
+    elif layout.end is not None:
+        if order is None:
+            raise UsageError("--end is where intervals end; give --order, the column where they begin")
+        plan = interval_plan(users, table.exact(order), table.exact(layout.end), layout, schema.decimal)
+    else:
+        plan = long_plan(users, by, None if order is None else table.exact(order), layout, schema.decimal)
+    return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan)
+
+
+def _users(table: Table, by: str | None, rows: int, layout: Layout) -> tuple[NDArray[np.int64], list[str]]:
+    """The place of each row's user, and the users; without a column, one user, or one for each row of a wide table."""
+    if by is None:
+        names = [str(row + 1) for row in range(rows)] if layout.wide else ["1"]
+        return np.arange(rows) % len(names), names
     codes, users = table.exact(by).codes(ordered=False)
     if any(user == OTHER or "\ufffd" in user for user in users.tolist()):
         raise BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
-    times = ranks(table.exact(order), decimal)
-    place = np.lexsort((times, codes))
-    same = (np.diff(codes[place]) == 0) & (np.diff(times[place]) == 0)
-    if same.any():
-        raise BadTable(
-            f"column {order!r} repeats a time within a user of column {by!r}, so the order of the entries is unknown; "
-            "keep one row for each time, or give finer times"
-        )
-    found: Sequences = {user: [] for user in users.tolist()}
-    for row in place.tolist():
-        found[users[codes[row]]].append(entries[row])
-    return found
+    return codes, users.tolist()
 
 
 def ranks(column: Column, decimal: str = ".") -> NDArray[Any]:
     """Whole numbers in the order of the times."""
     if column.numeric:
         return np.asarray(np.unique(column.values, return_inverse=True)[1])
-    texts = column.values.tolist()
-    when: dict[str, Any] = {text: _number(text, decimal) for text in set(texts)}
-    try:
-        if any(number is None for number in when.values()):
-            when = {text: datetime.fromisoformat(text) for text in when}
-        rank = {time: i for i, time in enumerate(sorted(set(when.values())))}
-    except (ValueError, TypeError):
-        raise BadTable(
-            f"column {column.name!r} must hold numbers, or times in ISO 8601 such as 2024-11-05T08:30, all with or all "
-            "without a time zone; other text has no order in time"
-        ) from None
-    return np.array([rank[when[text]] for text in texts], dtype=np.int64)
-
-
-def _number(text: str, decimal: str) -> int | float | None:
-    """The finite number that a text spells, whole ones exactly; None if it is none."""
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    number = number_of(text, decimal)
-    return number if math.isfinite(number) else None
+    at = times_of(column, decimal).at
+    rank = {time: i for i, time in enumerate(sorted(set(at)))}
+    return np.array([rank[time] for time in at], dtype=np.int64)

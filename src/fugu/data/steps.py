@@ -61,6 +61,7 @@ class Times:
 
     at: tuple[Fraction | int, ...]
     timed: bool
+    zoned: bool = False
 
     def places(self, step: Step, column: str) -> list[int]:
         """The multiple of the step that each time lies at or above."""
@@ -94,7 +95,7 @@ def times_of(column: Column, decimal: str = ".") -> Times:
             "without a time zone; other text has no order in time"
         ) from None
     moments = {text: _seconds(moment) for text, moment in read.items()}
-    return Times(tuple(moments[text] for text in texts), timed=True)
+    return Times(tuple(moments[text] for text in texts), True, not zones.pop() if zones else False)
 
 
 def span_words(seconds: Fraction | int) -> str:

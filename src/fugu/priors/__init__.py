@@ -2,6 +2,7 @@
 
 from fugu.priors.chain import MarkovChain as MarkovChain
 from fugu.priors.chains import ChainSet as ChainSet
+from fugu.priors.gapped import GapChains as GapChains
 from fugu.priors.groups import DependentGroups as DependentGroups
 from fugu.priors.groups import IndependentBlocks as IndependentBlocks
 from fugu.priors.interval_chain import IntervalChain as IntervalChain

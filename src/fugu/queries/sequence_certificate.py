@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.document import Document
@@ -39,10 +40,12 @@ BUDGETED = "fugu/sequence/2"
 SECRETS = "the state of each entry of each user, every value against every other, in both orders"
 REFERENCE = "the reference"
 THE_TABLE = "the published sequences themselves, counted as public"
-_PUBLIC = (
-    "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
-    "The length of the prior is that of the longest sequence, if not stated: lengths are public.",
-)
+_GAPS = {
+    SAID: "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
+    MODELLED: "The users and the times of their entries are public; entries that are missing on the grid of times are "
+    "entries of the chain that are not published: steps across them are powers of its step.",
+}
+_LENGTH = "The length of the prior is that of the longest sequence, if not stated: lengths are public."
 _ALONE = ("This is the only release.", "All releases of these users together are in one ledger.")
 
 
@@ -58,6 +61,8 @@ class Issue:
     smoothing: float
     prior_digest: str | None
     ledger: Mapping[str, str] | None
+    spacing: tuple[str, ...] = ()
+    """What is said of the times, which are public."""
     budget: Approx | Renyi | None = None
     """What was asked, where that is not the pure epsilon `asked`."""
 
@@ -81,7 +86,7 @@ class SequenceCertificate(Document):
         claims = {k: v for k, v in mechanism.certificate.claims.items() if k != "kind"}
         fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
         begins = [_line(line) for line in chain.assumptions if "first entry" in line]
-        ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None)
+        ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None, said.reading.sequence)
         kind = SequenceCertificate if said.budget is None else BudgetedSequenceCertificate
         return kind.sealed(
             {
@@ -91,7 +96,7 @@ class SequenceCertificate(Document):
                 "reading": said.reading.to_json(),
                 "odd entries": said.odd,
                 "prior": {**prior, **fitted},
-                "assumptions": [*ahead, *begins, *behind],
+                "assumptions": [*ahead, *begins, *behind, *said.spacing],
                 "ledger": None if said.ledger is None else dict(said.ledger),
             }
         )
@@ -224,10 +229,12 @@ def is_unsealed(content: Any) -> bool:
     return isinstance(content, dict) and "schema" not in content and {"pufferfish", "prior"} <= content.keys()
 
 
-def needed_assumptions(prior: Mapping[str, Any], ledger: bool) -> tuple[Sequence[str], Sequence[str]]:
+def needed_assumptions(
+    prior: Mapping[str, Any], ledger: bool, layout: Layout = PLAIN
+) -> tuple[Sequence[str], Sequence[str]]:
     """What must be said of a prior: before what the chain says of its own start, and after it."""
     private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
-    behind = (FULL_DOMAIN, *_PUBLIC, _ALONE[ledger], *private)
+    behind = (FULL_DOMAIN, _GAPS[layout.gaps], _LENGTH, *layout.sentences(), _ALONE[ledger], *private)
     if not {"limits", "confidence"}.isdisjoint(prior):
         source = f"found on {prior['fitted on']}" if "confidence" in prior else "declared"
         follows = f"Every user follows a chain between the limits stated, {source}; the guarantee is for all of them."

@@ -14,12 +14,13 @@ import numpy as np
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.priors.chain import MarkovChain
+from fugu.priors.gapped import GapChains
 from fugu.priors.interval_chain import GIVEN, IntervalChain, beginning
 from fugu.priors.interval_counts import Counted, read_confidence
 from fugu.priors.interval_fit import limited
 from fugu.priors.interval_limits import Limits
 
-Chain = MarkovChain | IntervalChain
+Chain = MarkovChain | IntervalChain | GapChains
 BEGINS = {
     "any": "whatever its first entry is",
     "stationary": "stationary",
@@ -51,6 +52,22 @@ def _(chain: MarkovChain) -> dict[str, Any]:
         "length": chain.length,
         "forbidden transitions": int((chain.transition(1) == 0).sum()),
         **({"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}),
+    }
+
+
+@chain_json.register
+def _(chain: GapChains) -> dict[str, Any]:
+    begins = "any" if chain.free else "given"
+    shown = chain.size <= _MOST_SHOWN
+    return {
+        "class": "independent users, each one Markov chain on a regular grid of times that is seen at some of its "
+        f"points, {BEGINS[begins]}",
+        "initial": begins if begins != "given" else chain.chains[0].marginal(1).tolist(),
+        "states": list(chain.states),
+        "length": chain.length,
+        "forbidden transitions": int((chain.step.transition(1) == 0).sum()),
+        "steps": [list(pattern) for pattern in chain.steps],
+        **({"transition": chain.step.transition(1).tolist()} if shown else {}),
     }
 
 
@@ -94,6 +111,8 @@ def chain_from(stated: Mapping[str, Any]) -> Chain:
 
     `CertificateError` where limits are not those of the counts beside them."""
     length, states = read_whole(stated["length"]), stated["states"]
+    if "steps" in stated:
+        return GapChains(stated["transition"], stated["steps"], stated["initial"], states)
     if "limits" not in stated:
         return MarkovChain(stated["transition"], length, stated["initial"], states)
     rows, begins = _limits(stated["limits"]), stated["initial"]

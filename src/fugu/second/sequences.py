@@ -73,6 +73,8 @@ class _Chain:
         """Rows of the document divided by their sums; the start given, or the law that the step keeps."""
         if "limits" in stated:
             raise NotSummed("its belief is all chains between limits, and this proof sums over one chain")
+        if "steps" in stated:
+            raise NotSummed("its users are seen at some points of a grid, and this proof sums over one chain")
         if "transition" not in stated:
             raise NotSummed("the transitions of its prior are not in the document")
         step = [_normalised(row) for row in rows(stated["transition"])]

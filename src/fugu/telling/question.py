@@ -57,9 +57,15 @@ def _statistic(recipe: Recipe) -> str:
 
 
 def _sequence(recipe: Recipe) -> str:
+    """Without a user there is one sequence, or one for each row of a wide table; without times, rows are in order."""
+    wide = "columns" in ((recipe["schema"] or {}).get("sequence") or {})
+    each = (
+        f"one for each {recipe['by']!r}" if recipe["by"] is not None else "one for each row" if wide else "one in all"
+    )
+    order = f"the order of {recipe['order']!r}" if recipe["order"] is not None else "the order of the file"
     return (
-        f"Publish {recipe['query']} of the sequences of {recipe['state']!r}, one for each {recipe['by']!r}, in the "
-        f"order of {recipe['order']!r}. Secret: {recipe['state']!r} of each entry."
+        f"Publish {recipe['query']} of the sequences of {recipe['state']!r}, {each}, in {order}. "
+        f"Secret: {recipe['state']!r} of each entry."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fugu.data.layout import Layout
 from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import canonical_json
 from fugu.numbers.exact import read_number
@@ -22,8 +23,15 @@ def answers(recipe: Json, group: str, body: Json) -> bool:
         return answers_recipe(recipe, body)
     part = {"sequence": "query", "training": "model"}[what]
     of = {"sequence": ("by", "order", "state"), "training": ("target",)}[what]
-    columns = {recipe[name] for name in of} | set(recipe.get("features", ()))
-    return bool(recipe[part] == body[part]) and columns <= set(body["reading"]["columns"])
+    columns = {recipe[name] for name in of if recipe[name] is not None} | set(recipe.get("features", ()))
+    same = bool(recipe[part] == body[part]) and columns <= set(body["reading"]["columns"])
+    return same and (what != "sequence" or _laid_out(recipe["schema"], body["reading"]))
+
+
+def _laid_out(schema: Json | None, reading: Json) -> bool:
+    """Whether rows became entries as the recipe says."""
+    said = Layout.from_json((schema or {}).get("sequence", {}))
+    return said.agrees(Layout.from_json(reading.get("sequence", {})))
 
 
 def _clips(recipe: Json, about: Json) -> bool:

@@ -29,6 +29,7 @@ from fugu.guarantee import Pure
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real
 from fugu.priors.chain import MarkovChain
+from fugu.priors.gapped import GapChains
 from fugu.progress import report
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
@@ -171,9 +172,11 @@ def _attacked(query: SequenceQuery, epsilon: Fraction) -> tuple[SequenceQuery, F
 
 
 def _one_of(believed: Chain) -> MarkovChain:
-    """The chain; of all chains between limits the one in the middle."""
+    """The chain; of all chains between limits the one in the middle; of several patterns the longest."""
     if isinstance(believed, MarkovChain):
         return believed
+    if isinstance(believed, GapChains):
+        return max(believed.chains, key=lambda chain: chain.length)
     return MarkovChain(believed.centre, believed.length, "any", believed.states)
 
 

@@ -44,8 +44,8 @@ def of_sequences(certificate: SequenceCertificate, said: Said) -> Iterable[Html 
             certificate,
             said.title,
             f"“{query}” of sequences was published with randomness. What was published can change the odds between two "
-            f"states of any one entry by at most a factor of {factor(most)} ({epsilon(most)}){besides}, for observers who "
-            "hold the stated belief about how entries follow each other.",
+            f"states of any one entry by at most a factor of {factor(most)} ({epsilon(most)}){besides}, for observers "
+            "who hold the stated belief about how entries follow each other.",
             guarantee,
             "the state of one entry",
             (means,) if sure is None else (means, clean(_sentence(sure["means"]), 500)),

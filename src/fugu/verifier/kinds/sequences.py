@@ -90,7 +90,7 @@ def _sealed(certificate: SequenceCertificate) -> list[Checked]:
 
 def _schema(certificate: SequenceCertificate) -> None:
     with reading():
-        Schema.from_json(certificate["reading"])
+        Schema.from_json(certificate["reading"]).sequence.require(certificate["prior"]["states"])
 
 
 def _prior(certificate: SequenceCertificate) -> None:
@@ -119,7 +119,8 @@ def _secrets(certificate: SequenceCertificate) -> None:
 def _assumptions(certificate: SequenceCertificate) -> None:
     said = certificate["assumptions"]
     with reading():
-        ahead, behind = needed_assumptions(certificate["prior"], certificate.body.get("ledger") is not None)
+        layout = Schema.from_json(certificate["reading"]).sequence
+        ahead, behind = needed_assumptions(certificate["prior"], certificate.body.get("ledger") is not None, layout)
         if not {*ahead, *behind} <= set(said):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")
 
