@@ -7,8 +7,8 @@ For a window H of b entries around entry i, with boundary entries X_(i-l) and X_
 
 by the chain rule for (M, boundary), the supremum over the inner entries, and quasi-convexity; B are the real backward
 kernels of this place. A window that reaches an end of the chain has no boundary there. The best window is taken for
-every entry, ordered pair and order a. Nothing is proved here for the contraction recursion in Rényi form, so it is not
-used.
+every entry, ordered pair and order a. Under a Markov chain the divergences also say how likely an event may be, which
+is carried through the kernels (`profiles`) and turned back into divergences; the lesser of both is returned.
 
 What b entries cost: for laws P, R, Q and 1/p + 1/q = 1 Hölder's inequality on P^a R^-(a - 1/p) times
 R^(a - 1/p) Q^(1 - a) gives (Mironov 2017, Proposition 11)
@@ -21,7 +21,7 @@ and b2 = b - b1, for every p. At p = 1 + t (a - 1)/a b2/b1 the two orders are a 
 Proposition 27). A curve with a few listed orders says nothing about larger ones, so at its largest order only b = 1 is
 proved.
 
-Proofs: docs/proofs/translation.md#groups-of-entries.
+Proofs: docs/proofs/translation.md#groups-of-entries and docs/proofs/profiles.md#back-to-renyi.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ from fugu.translation.contraction.kernel import Array, U
 from fugu.translation.contraction.side import Mask, Products, Side
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
+from fugu.translation.profiles.bounds import renyi_at
+from fugu.translation.profiles.entry import Entry, of_curve, of_zcdp
+from fugu.translation.profiles.moments import Tail
 from fugu.translation.pure import published, translated_pure
 from fugu.translation.records import bounds
 
@@ -226,7 +229,31 @@ def _finite_orders(prior: Any, dp: RenyiCurve) -> RenyiCurve:
         here = _at(prior, dp, exact(alpha))
         if math.isfinite(here):
             found[alpha] = outward(Fraction(here))
-    return _some(found)
+    return _some(_by_profile(prior, dp, found))
+
+
+@singledispatch
+def _by_profile(prior: Any, dp: RenyiCurve, known: dict[Real, Real]) -> dict[Real, Real]:  # noqa: ARG001
+    """What is known, or less where a profile says less."""
+    return known
+
+
+@_by_profile.register
+def _of_chain(chain: MarkovChain, dp: RenyiCurve, known: dict[Real, Real]) -> dict[Real, Real]:
+    orders = [a for a, _ in dp.points if math.isfinite(a)]
+    return _lesser(chain, of_curve(dp), orders, known, known)
+
+
+def _lesser(
+    chain: MarkovChain, entry: Entry, orders: Iterable[Real], known: dict[Real, Real], tails: dict[Real, Real]
+) -> dict[Real, Real]:
+    """The lesser of what is known and what the profile of an entry says, with these divergences for its tails."""
+    more = [Tail(exact(a), float_up(exact(e))) for a, e in tails.items()]
+    found = renyi_at(chain, entry, {exact(a): more for a in orders})
+    both = {a: min((Fraction(found[exact(a)]) if math.isfinite(found[exact(a)]) else None,
+                    exact(known[a]) if a in known else None), key=lambda x: math.inf if x is None else x)
+            for a in orders}  # fmt: skip
+    return {a: known[a] if a in known and e == exact(known[a]) else outward(e) for a, e in both.items() if e is not None}
 
 
 @singledispatch
@@ -258,14 +285,28 @@ def translate_zcdp(prior: Any, rho: Real, alphas: Iterable[Real] = (1.5, 2, 4, 8
     zCDP must hold per entry on the whole product domain. Groups of b entries cost b^2 rho alpha.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
-    >>> round(translate_zcdp(chain, 0.02, [2])(2), 6)
-    0.59909
+    >>> round(translate_zcdp(chain, 0.02, [2])(2), 2)
+    0.29
     """
-    chains = prior.chains if isinstance(prior, ChainSet) else (prior,)
+    chains, orders = prior.chains if isinstance(prior, ChainSet) else (prior,), list(alphas)
+    curves = [_zcdp_under(c, exact(rho), orders) for c in chains]
+    return _some({a: max((c[a] for c in curves), key=exact) for a in orders if all(a in c for c in curves)})
+
+
+@singledispatch
+def _zcdp_under(prior: Any, rho: Fraction, orders: list[Real]) -> dict[Real, Real]:
+    """The bounds by windows, where they are finite."""
     found: dict[Real, Real] = {}
-    for alpha in alphas:
-        cost = zcdp_cost(exact(rho), exact(alpha))
-        here = max(divergence(c, float_up(exact(alpha)), cost) for c in chains)
+    for alpha in orders:
+        here = divergence(prior, float_up(exact(alpha)), zcdp_cost(rho, exact(alpha)))
         if math.isfinite(here):
             found[alpha] = outward(Fraction(here))
-    return _some(found)
+    return found
+
+
+@_zcdp_under.register
+def _zcdp_under_chain(chain: MarkovChain, rho: Fraction, orders: list[Real]) -> dict[Real, Real]:
+    windows = _zcdp_under.dispatch(object)
+    known = windows(chain, rho, orders)
+    tails = windows(chain, rho, [2 * max(orders, key=exact), 4 * max(orders, key=exact)])
+    return _lesser(chain, of_zcdp(rho), orders, known, known | tails)

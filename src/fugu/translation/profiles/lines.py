@@ -1,0 +1,195 @@
+"""A concave bound phi(t) = min over j of a_j t + b_j on the probability of an event, as an immutable list of lines.
+
+`Lines` says: P(S) <= phi(Q(S)) for every event S. A line (a, b) is one hockey stick, E_a(P || Q) <= b, and
+(epsilon, delta) is the line (e^epsilon, delta). On [0, 1] the operations are
+
+    compose:   P <= phi(Q), Q <= psi(R)   =>   P <= phi(psi(R)): lines (a1 a2, a1 b2 + b1)
+    least:     P <= phi(Q), P <= psi(Q)   =>   P <= min(phi, psi)(Q): all lines of both
+    mirror:    P <= a Q + b for (P, Q) and their complements, in both orders   =>   P <= Q / a + 1 - (1 - b) / a
+    delta_at:  E_gamma <= max over t of phi(t) - gamma t, a mean of two neighbouring lines' b
+
+Each line holds by itself: leaving lines out, or raising a or b (t >= 0), is always sound. So every float is rounded up
+and nothing else need be exact; which lines are worth keeping is a guess that costs nothing but sharpness. a and b are
+sums of products of numbers >= 0, so their errors are relative: a delta of 1e-30 is as exact as one of 0.1.
+
+Proofs: docs/proofs/profiles.md#lines and docs/proofs/profiles.md#rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from fugu.numbers import balls
+from fugu.numbers.exact import meant_up
+from fugu.translation.contraction.kernel import Array, U
+
+MOST = 160
+"""Lines kept after an operation."""
+_LEAST_B, _MOST_A = 1e-280, 1e280
+_BITS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """P(S) <= min over j of a_j Q(S) + b_j for every event S; slopes fall, and the last line says P(S) <= 1.
+
+    >>> double = Lines.of([2.0], [0.01]).compose(Lines.of([3.0], [0.001]))
+    >>> bool(6 <= double.a[0] < 6.000001), bool(0.012 <= double.b[0] < 0.0120001)
+    (True, True)
+    """
+
+    a: Array
+    b: Array
+    floor: float = _LEAST_B
+    """Of the lines with a smaller b only the flattest is kept: what is far below the delta asked for."""
+
+    @classmethod
+    def of(
+        cls, a: Array | list[float], b: Array | list[float], floor: float = _LEAST_B, most: int = MOST
+    ) -> Lines:
+        """At most `most` of these lines, the most useful ones, and the line P <= 1."""
+        slopes, heights = np.append(np.asarray(a, dtype=np.float64), 0.0), np.append(np.asarray(b, np.float64), 1.0)
+        return cls(*_thinned(*_stairs(slopes, heights, floor), most), floor)
+
+    @classmethod
+    def same(cls) -> Lines:
+        """P <= Q."""
+        return cls.of([1.0], [0.0])
+
+    @cached_property
+    def knots(self) -> Array:
+        """Where each line gives way to the next: t_1 < t_2 < ...; a guess, used to look for lines only."""
+        found: Array = np.diff(self.b) / -np.diff(self.a)
+        return np.maximum.accumulate(found)
+
+    @cached_property
+    def heights(self) -> Array:
+        """The bound at the knots; a guess."""
+        found: Array = self.a[:-1] * self.knots + self.b[:-1]
+        return np.maximum.accumulate(found)
+
+    def compose(self, inner: Lines) -> Lines:
+        """P <= self(inner(R)): the pairs of lines that meet, n + m - 1 of them."""
+        given = np.searchsorted(inner.heights, self.knots)  # the line of `inner` that reaches each height
+        at = (self.knots - inner.b[given]) / np.where(inner.a[given] > 0, inner.a[given], 1.0)
+        at = np.where(inner.a[given] > 0, at, 1.0)
+        order = np.argsort(np.concatenate([inner.knots, at]), kind="stable")
+        mine = order >= inner.knots.size
+        first = np.minimum(np.concatenate([[0], np.cumsum(mine)]), self.a.size - 1)
+        second = np.minimum(np.concatenate([[0], np.cumsum(~mine)]), inner.a.size - 1)
+        with np.errstate(over="ignore", under="ignore"):
+            a = self.a[first] * inner.a[second] * (1 + 4 * U)
+            b = (self.a[first] * inner.b[second] + self.b[first]) * (1 + 8 * U)
+        return Lines.of(a, b, max(self.floor, inner.floor))
+
+    def least(self, *others: Lines) -> Lines:
+        """The lesser of several bounds on the same thing."""
+        parts = (self, *others)
+        return Lines.of(np.concatenate([p.a for p in parts]), np.concatenate([p.b for p in parts]), self.floor)
+
+    def mirrored(self) -> Lines:
+        """With what the complements say, if the bound holds in both orders: slopes 1 / a, and b' = 1 - (1 - b) / a."""
+        a, b = self.a[self.a >= 1], self.b[self.a >= 1]
+        slope, height = 1 / a * (1 + 4 * U), ((a - 1) + b) / a * (1 + 8 * U)
+        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), self.floor)
+
+    def above(self, floor: float) -> Lines:
+        """The same without what matters only for a delta far below this."""
+        return Lines.of(self.a, self.b, floor)
+
+    def even(self) -> Lines:
+        """The lines with slopes from 1 on, and their mirror images: what holds in both orders and for complements."""
+        keep = self.a >= 1
+        return Lines.of(self.a[keep], self.b[keep], self.floor, MOST // 2).mirrored()
+
+    def delta_at(self, epsilon: Fraction | float) -> float:
+        """An upper bound on P(S) - e^epsilon Q(S), over all events: max over t of phi(t) - e^epsilon t, rounded up."""
+        with balls.precision(_BITS):
+            least = balls.lower(balls.of(epsilon).exp())
+        if not math.isfinite(least):
+            return meant_up(float(self.b[0]))
+        gamma, at = Fraction(least), int(np.searchsorted(-self.a, -least, side="right"))  # a[at - 1] >= gamma > a[at]
+        if at == 0:
+            return meant_up(float(self.b[0]))
+        (a, b), (c, d) = self.exact(at - 1), self.exact(min(at, self.a.size - 1))
+        share = (gamma - c) / (a - c) if a != c else Fraction(1)
+        return _above(share * b + (1 - share) * d)
+
+    def epsilon_at(self, delta: Fraction) -> float:
+        """The least epsilon >= 0 with delta_at(epsilon) <= delta < 1, rounded up; inf if there is none."""
+        at = int(np.searchsorted(self.b, float(delta), side="right"))
+        at = at - 1 if at and self.exact(at - 1)[1] > delta else at  # b[at - 1] <= delta < b[at]
+        if at == 0:
+            return math.inf
+        (a, b), (c, d) = self.exact(at - 1), self.exact(at)
+        gamma = (a * (d - delta) + c * (delta - b)) / (d - b)
+        if gamma <= 1:
+            return 0.0
+        with balls.precision(_BITS):
+            return meant_up(max(0.0, balls.upper(balls.of(gamma).log())))
+
+    def exact(self, j: int) -> tuple[Fraction, Fraction]:
+        """The j-th line in rationals."""
+        return Fraction(float(self.a[j])), Fraction(float(self.b[j]))
+
+    def below(self, other: Lines) -> bool:
+        """Whether each line of `other` with a slope from 1 on surely lies above self.
+
+        For a line (c, d) and the lines (a, b), (a', b') of self with a >= c >= a': is the mean with slope c at most d?
+        Where both hold in both orders and for complements, the mirror images follow."""
+        other = Lines(other.a[other.a >= 1], other.b[other.a >= 1])
+        if self.a.size == 1:
+            return other.a.size == 0
+        at = np.clip(np.searchsorted(-self.a, -other.a, side="right"), 1, self.a.size - 1)
+        a, b, c, d = self.a[at - 1], self.b[at - 1], self.a[at], self.b[at]
+        share = np.clip((other.a * (1 - 32 * U) - c) / (a - c), 0.0, 1.0)
+        whole = (share == 0) | (share == 1)
+        slope = (share * a + (1 - share) * c) * np.where(whole, 1.0, 1 + 8 * U)
+        height = (share * b + (1 - share) * d) * np.where(whole, 1.0, 1 + 8 * U)
+        return bool(np.all((slope <= other.a) & (height <= other.b)))
+
+
+def _above(x: Fraction) -> float:
+    """The least float at or above x that means no less as a decimal."""
+    nearest = float(x)
+    return meant_up(nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf))
+
+
+def _stairs(a: Array, b: Array, floor: float) -> tuple[Array, Array]:
+    """Lines by falling slope and rising b: one with a larger slope and no smaller b says nothing."""
+    keep = np.isfinite(a) & np.isfinite(b) & (a <= _MOST_A) & (b <= 1.0)
+    a, b = a[keep], b[keep]
+    order = np.lexsort((b, a))
+    a, b = a[order], b[order]
+    best = np.minimum.accumulate(b)
+    new = np.concatenate([[True], b[1:] < best[:-1]])
+    a, b = a[new][::-1], b[new][::-1]
+    tiny = int(np.count_nonzero(b < floor))  # of all lines that allow next to nothing the flattest is enough
+    return a[max(0, tiny - 1) :], b[max(0, tiny - 1) :]
+
+
+def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:
+    """Without lines that are nowhere the least, then without those that are missed least.
+
+    What a line is worth: how far its neighbours' crossing lies above it, against the bound there."""
+    while a.size > 2:
+        t = (b[2:] - b[:-2]) / (a[:-2] - a[2:])
+        value = a[:-2] * t + b[:-2]
+        excess = value - (a[1:-1] * t + b[1:-1])
+        worth = np.where(t >= 1, -1.0, excess / np.maximum(np.minimum(value, 1 - t), 1e-300))
+        padded = np.concatenate([[np.inf], worth, [np.inf]])
+        lowest = (worth <= padded[:-2]) & (worth < padded[2:])  # no two neighbours at once
+        drop = lowest & (worth <= 0)
+        if not drop.any():
+            if a.size <= most:
+                break
+            few = np.sort(worth[lowest])
+            drop = lowest & (worth <= few[min(few.size - 1, (a.size - most - 1) // 2)])
+        keep = np.concatenate([[True], ~drop, [True]])
+        a, b = a[keep], b[keep]
+    return a, b
