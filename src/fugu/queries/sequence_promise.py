@@ -10,27 +10,26 @@ the one with the smaller expected error is taken; both are proved before they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.numbers import exact
 from fugu.guarantee.order import pure_as_renyi
 from fugu.guarantee.zcdp import Zcdp
-from fugu.numbers.exact import float_down
 from fugu.priors.skipped import skipped
-from fugu.progress import stage
+from fugu.progress import report, stage
 from fugu.queries.sequence_gaussian import GaussianMechanism, has_gaussian, most_rho, shift_of
 from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery
 from fugu.queries.sequence_several import Several
-from fugu.translation.influence import influence
 from fugu.translation.translate import translate
 
 Entry = Pure | Approx | Zcdp
 Budget = Pure | Approx | Renyi
-_WINDOWS, _HALVINGS, _SHARES = 64, 14, (4, 16, 64)
+_TURNS, _CLOSE, _SHARES, _HOPE = 9, 2e-3, (4, 16), 1.25
 _SAFE = 1 - 2.0**-40
 """Budgets for each entry are lowered by this, so that rounding at another door does not exceed what was asked."""
 
@@ -73,17 +72,31 @@ def least_noise(
         return query.mechanism(pure(exact(budget.epsilon)))
     if isinstance(budget, Renyi) and (budget.delta or math.isinf(budget.alpha)):
         raise NotProvable("sequences take a Rényi budget of finite order without a delta; leave out --delta")
-    found: list[SequenceMechanism | GaussianMechanism] = []
-    if noise != "gaussian":
-        found.append(query.mechanism(pure(pure_within(budget))))
-    if noise == "gaussian" or (noise == "best" and has_gaussian(query)):
-        stage("Gaussian noise for each entry")
-        try:
-            found.append(gaussian(chain, budget, query))
-        except NotProvable:
-            if noise == "gaussian":
-                raise
-    return min(found, key=lambda made: spread(made, query))
+    plain = query.mechanism(pure(pure_within(budget)))
+    if noise == "laplace" or (noise == "best" and not _promising(plain, budget, query)):
+        return plain
+    stage("Gaussian noise for each entry")
+    try:
+        bell = gaussian(chain, budget, query, float(plain.epsilon))
+    except NotProvable:
+        if noise == "gaussian":
+            raise
+        return plain
+    return bell if noise == "gaussian" or spread(bell, query) < spread(plain, query) else plain
+
+
+def _promising(plain: SequenceMechanism, budget: Approx | Renyi, query: SequenceQuery) -> bool:
+    """Whether Gaussian noise could be less than what is at hand: with a hopeful guarantee for each entry it is.
+
+    Only a matter of time: a guess too low means more noise, never a promise that does not hold."""
+    if not has_gaussian(query):
+        return False
+    if isinstance(budget, Approx):
+        hoped = most_rho(query, Approx(Fraction(_HOPE * float(plain.epsilon)), budget.delta))
+    else:
+        hoped = Fraction((_HOPE * float(plain.epsilon)) ** 2 / 2)
+    wide = Zcdp(hoped, [2])
+    return hoped > 0 and spread(GaussianMechanism(query, hoped, wide), query) < spread(plain, query)
 
 
 def pure_within(budget: Approx | Renyi) -> Fraction:
@@ -103,65 +116,64 @@ def pure_within(budget: Approx | Renyi) -> Fraction:
     return low
 
 
-def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery) -> GaussianMechanism:
-    """The widest zCDP found for each entry whose Gaussian noise keeps the budget under the chain."""
-    return _at_delta(chain, budget, query) if isinstance(budget, Approx) else _at_order(chain, budget, query)
+def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery, near: float) -> GaussianMechanism:
+    """The least Gaussian noise found that keeps the budget under the chain.
+
+    `near`: a pure epsilon for each entry that keeps it, where the search begins. (epsilon, delta) is looked for at a
+    few deltas for each entry; a Rényi order by the largest rho."""
+    if isinstance(budget, Renyi):
+        alpha = budget.alpha
+        found = _largest(lambda rho: Zcdp(Fraction(rho), [alpha]), chain, budget, near**2 / 8)
+        entries = [] if found is None else [found]
+        made = [GaussianMechanism(query, entry.rho, entry) for entry in entries if isinstance(entry, Zcdp)]
+    else:
+        deltas = [Fraction(float(exact(budget.delta) / share)) for share in _SHARES]
+        tried = (_largest(partial(_approx, delta), chain, budget, near) for delta in deltas)
+        entries = [entry for entry in tried if entry is not None]
+        made = [GaussianMechanism(query, most_rho(query, e), e) for e in entries if isinstance(e, Approx)]
+    if not made:
+        raise NotProvable("no Gaussian noise for each entry is proved for this budget; use laplace, or a larger one")
+    return max(made, key=lambda one: one.rho)
 
 
-def _at_delta(chain: Chain, budget: Approx, query: SequenceQuery) -> GaussianMechanism:
-    """(e, d) for each entry: the best of windows first, by their closed form; then the largest e at a few d."""
-    starts = sorted(_windows(chain, budget), key=lambda entry: most_rho(query, entry), reverse=True)[:1]
-    deltas = {*(exact(entry.delta) for entry in starts), *(exact(budget.delta) / share for share in _SHARES)}
-    found = [entry for delta in deltas if (entry := _largest(chain, budget, Fraction(float(delta)))) is not None]
-    kept = [entry for entry in (*found, *starts) if _within(chain, entry, budget)]
-    if not kept:
-        raise NotProvable("no Gaussian noise for each entry is proved for this budget; use laplace, or a larger delta")
-    rho, best = max(((most_rho(query, entry), entry) for entry in kept), key=lambda both: both[0])
-    return GaussianMechanism(query, rho, best)
+def _approx(delta: Fraction, epsilon: float) -> Approx:
+    return Approx(epsilon, delta)
 
 
-def _windows(chain: Chain, budget: Approx) -> Iterator[Approx]:
-    """For b entries: e = (epsilon - a(b)) / b and d with d (e^(b e) - 1) / (e^e - 1) <= delta."""
-    curve, wanted = influence(chain), exact(budget.epsilon)
-    for b in (*range(1, min(curve.length, _WINDOWS) + 1), curve.length):
-        a = curve(b)
-        if math.isfinite(a) and Fraction(a) < wanted:
-            e = float_down((wanted - Fraction(a)) / b) * _SAFE
-            share = math.expm1(e) / math.expm1(b * e) if b * e < 700 else 0.0
-            if (d := float(budget.delta) * share * _SAFE) > 0:
-                yield Approx(e, d)
+def _largest(entry: Callable[[float], Entry], chain: Chain, budget: Budget, near: float) -> Entry | None:
+    """The guarantee of the largest x found whose translation is within the budget; None if there is none.
+
+    What x is worth grows like a power of x: the next x is read off the line through the last two in logarithms, kept
+    between the largest that is known to be inside and the least outside. Each translation takes a while."""
+    inside, outside, last = 0.0, math.inf, None
+    x, wanted = near, float(budget.epsilon)
+    for turn in range(_TURNS):
+        report("noise for each entry", turn, _TURNS)
+        made = entry(x * _SAFE)
+        value = _value(chain, made, budget)
+        held = value <= wanted
+        inside, outside = (max(inside, x), outside) if held else (inside, min(outside, x))
+        if held and value >= (1 - _CLOSE) * wanted:
+            break
+        power = 1.0
+        if last is not None and 0 < value < math.inf and value != last[1] and x != last[0]:
+            power = max(0.3, min(3.0, math.log(value / last[1]) / math.log(x / last[0])))
+        last = (x, value) if 0 < value < math.inf else None
+        x = x * ((1 - _CLOSE / 2) * wanted / value) ** (1 / power) if last is not None else x / 4
+        if not inside < x < outside:
+            x = math.sqrt(inside * outside) if inside and outside < math.inf else (inside * 2 or outside / 4)
+    return entry(inside * _SAFE) if inside else None
 
 
-def _largest(chain: Chain, budget: Approx, delta: Fraction) -> Approx | None:
-    """The largest e found with (e, delta) for each entry within the budget; None if there is none."""
-    low, high = 0.0, float(budget.epsilon)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        inside = _within(chain, Approx(middle, delta), budget)
-        low, high = (middle, high) if inside else (low, middle)
-    return Approx(low * _SAFE, delta) if low else None
-
-
-def _within(chain: Chain, entry: Entry, budget: Budget) -> bool:
+def _value(chain: Chain, entry: Entry, budget: Budget) -> float:
+    """What the guarantee is worth, as one number: its epsilon, or that of the budget's order; inf if it is too much."""
     try:
-        return keeps(worth(chain, entry, budget), budget)
+        found = worth(chain, entry, budget)
     except NotProvable:
-        return False
-
-
-def _at_order(chain: Chain, budget: Renyi, query: SequenceQuery) -> GaussianMechanism:
-    """rho-zCDP for each entry: the largest rho found whose translation at the order is within the budget."""
-    alpha, wanted = budget.alpha, exact(budget.epsilon)
-    low, high = Fraction(0), wanted / exact(alpha)
-    guess = high / chain.length**2
-    while guess < high and _within(chain, Zcdp(guess, [alpha]), budget):
-        low, guess = guess, 4 * guess
-    high = min(guess, high)
-    for _ in range(_HALVINGS // 2):
-        middle = Fraction(math.sqrt(float(low * high))) if low else high / 4
-        low, high = (middle, high) if _within(chain, Zcdp(middle, [alpha]), budget) else (low, middle)
-    rho = Fraction(float(low) * _SAFE)
-    return GaussianMechanism(query, rho, Zcdp(rho, [alpha]))
+        return math.inf
+    if exact(found.delta) > exact(budget.delta):
+        return math.inf
+    return float(found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon)
 
 
 def spread(made: SequenceMechanism | GaussianMechanism, query: SequenceQuery) -> float:
