@@ -46,6 +46,7 @@ ONE_LINE = f"{DOORS}::test_one_row_of_a_file_moves_nothing_but_its_own_gradient"
 CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if False:"
 EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
+TREES, HIDDEN = "translation/test_trees.py", "translation/test_hidden_contraction.py"
 FORGERIES, COMMITMENTS = "publication/test_release_forgeries.py", "publication/test_commitments.py"
 CRASHES, OUTSIDE = "publication/test_publish_crashes.py", "auditing/test_outside_files.py"
 EVIDENCE = "auditing/test_outside_evidence.py"
@@ -980,6 +981,28 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("chain: the values that some entry takes", "reachable(self.chain.transition(1) > 0)[supports[0]]", "supports"),
     ["priors/products.py", START],
     ("chain: any start by one ratio", "padded(found + found.T, 0.0) if free else found", "found"),
+    ["translation/contraction/ways.py", TREES],
+    ("a transposed table as backward kernel", "kernels.one(np.ascontiguousarray(backward_kernel(above, table, laws[n])), laws[n] > 0)", "kernels.one(np.ascontiguousarray(table.T / table.T.sum(axis=1, keepdims=True)), laws[n] > 0)"),
+    ("jumps hold nothing", "held = float(self.beyond[way] - self.beyond[last])", "held = 0.0"),
+    ("cells above a node are not beyond it", "beyond = np.stack([cells, tree - cells], axis=1).ravel()", "beyond = np.stack([cells, cells], axis=1).ravel()"),
+    ["translation/contraction/edge_kernels.py", TREES],
+    ("kernels in the order of their numbers", "found.u[places], found.v[places], found.order[places]", "found.u[np.sort(places)], found.v[places], found.order[places]"),
+    ("no error of a product", "1.01 * self.units[kernel] * U + 2.02 * self.error", "-1e-9"),
+    ["translation/contraction/tree.py", TREES],
+    ("the largest branch instead of all", "np.add.at(self.below, stage.near, sent)", "np.maximum.at(self.below, stage.near, sent)"),
+    ("no siblings", "rest = rest + before + after", "rest = rest + before"),
+    ("the own cell is free", "self.own = np.where(np.eye(width, dtype=bool), 0.0, epsilon)", "self.own = np.zeros((width, width))"),
+    ("paths through values that never occur", "out = np.where(valid[:, z, None, None], np.minimum(out, over), out)", "out = np.minimum(out, over)"),
+    ["translation/contraction/hidden.py", HIDDEN],
+    ("a hidden state without its emission", "out[pairs] = passed_scalar(rows, np.array([epsilon]))[0, 0]", "out[pairs] = 0.0"),
+    ("jumps over hidden states are free", "held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]", "held = np.zeros((len(jumps), 1, 1))"),
+    ("the cap of one level for later ones", "self._steps[key] = self._step(m)", "self._steps[key] = np.minimum(self._step(m), m * self.epsilon)"),
+    ("the cell of an observed secret is free", "up(epsilon + through(rows, beyond[None])[0, 0])", "up(through(rows, beyond[None])[0, 0])"),
+    ["translation/contraction/sides.py", HIDDEN],
+    ("backward as forward", "reach = (product.positive & before[:, None] & valid[None, :]).T", "return product.logs, product.positive, product.error\n        reach = (product.positive & before[:, None] & valid[None, :]).T"),
+    ("the state where a chain is, for its law before", "first, last = np.where(before, logs[there], 0.0)", "first, last = np.where(before, logs[here], 0.0)"),
+    ["translation/trees.py", TREES],
+    ("the best pair of an entry", "table = lesser(tables[node], quilts(node), epsilon)", "table = lesser(tables[node], quilts(node), epsilon) * 0"),
     ["translation/contraction/start.py", FORGETS],
     ("chain: half the diameter", "share = -np.expm1(-diameter / 2)", "share = -np.expm1(-diameter / 4)"),
     ["translation/contraction/limit.py", FORGETS],
@@ -1479,4 +1502,12 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a failure is drawn again", "            return {_FAILED: str(failure)}", "            raise failure"),
     ["session/releasing.py", "session/test_session_adversaries.py"],
     ("noise that cannot be drawn is charged", "        _require_drawable(found)\n", ""),
+    ["queries/drawing.py", "session/test_session_noise.py"],
+    ("a choice at 1.03 times its rate", "permute_and_flip(utilities(row, noised), rate[0], source)", "permute_and_flip(utilities(row, noised), rate[0] * Fraction(103, 100), source)"),
+    ("noise at 1.03 times its rate", "laplace_sampler(rate)", "laplace_sampler(rate * Fraction(103, 100))"),
+    ("single noise at 1.03 times its rate", "draw_one(rate, source)", "draw_one(rate * Fraction(103, 100), source)"),
+    ["queries/pricing.py", "session/test_session_noise.py"],
+    ("thin groups are free", "return Worth(max(spent, most)", "return Worth(spent"),
+    ["translation/contraction/number.py", "translation/test_asked_before.py"],
+    ("a search begins where the first one ended", "            anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)", "            anchor = next(iter(self._anchors), epsilon)"),
 ]  # fmt: skip

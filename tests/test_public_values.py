@@ -122,6 +122,7 @@ EXAMPLES = {
     "HiddenMarkov": fugu.HiddenMarkov.example,
     "JointTable": fugu.JointTable.example,
     "GaussianField": fugu.GaussianField.example,
+    "ZCDP": lambda: fugu.ZCDP(0.1),
     "BayesianNetwork": fugu.BayesianNetwork.example,
     "InfluenceCurve": lambda: fugu.influence(chain()),
     "AR1": lambda: iterate.AR1(0.3),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
     from fugu.documents.release import ReleaseDocument as ReleaseDocument
+    from fugu.guarantee import ZCDP as ZCDP
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
@@ -140,6 +141,7 @@ _ROOMS = {
     "Shifted": "laws",
     "Usable": "utility.usable",
     "Verdict": "verifier",
+    "ZCDP": "guarantee",
     "answer": "queries.answering",
     "attack": "auditing",
     "audit": "auditing",

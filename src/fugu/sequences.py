@@ -7,6 +7,9 @@ from fugu.data.sequences import open_sequences, read_sequences, sequence_schema
 from fugu.queries.sequences import (
     ArgMax,
     Count,
+    GaussianMean,
+    GaussianMechanism,
+    GaussianSum,
     Histogram,
     Lipschitz,
     Mean,
@@ -26,6 +29,9 @@ from fugu.queries.sequences import (
 __all__ = [
     "ArgMax",
     "Count",
+    "GaussianMean",
+    "GaussianMechanism",
+    "GaussianSum",
     "Histogram",
     "Layout",
     "Lipschitz",

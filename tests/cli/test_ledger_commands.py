@@ -40,13 +40,15 @@ def path(tmp_path):
 def test_show_lists_budgets_and_requests(path):
     code, text = run("show", path)
     assert code == 0
-    for words in ("visits [north]", "spent epsilon 0.75, left epsilon 0.25", "refused", "tuesday",
-                  "before translation"):  # fmt: skip
+    for words in ("visits [north]", "spent epsilon 0.75, the entries", "left  epsilon 0.25 of epsilon 1", "refused",
+                  "tuesday", "before translation", "a Markov chain", "after translation"):  # fmt: skip
         assert words in text
     told = json.loads(run("show", path, "--json")[1])
     by_name = {found["name"]: found for found in told["data sets"]}
     assert by_name["visits [north]"]["left"] == {"kind": "Pure", "epsilon": 0.25, "delta": 0}
-    assert by_name["steps"]["left"] is None and by_name["steps"]["prior"]
+    steps = by_name["steps"]
+    assert steps["prior"] and steps["spent"]["epsilon"] == 0.1 < steps["worth"]["epsilon"] < 0.9
+    assert steps["worth"]["epsilon"] + steps["left"]["epsilon"] == pytest.approx(1)
     assert [(r["request"], r["state"]) for r in told["requests"]] == [
         ("monday", "settled"), ("tuesday", "refused"), ("all", "settled"),
     ]  # fmt: skip

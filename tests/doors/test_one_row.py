@@ -39,6 +39,7 @@ DOORS = {
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
     "queries/answering.py:prepare": HERE,
+    "queries/property_release.py:prepare_property": "test_property_doors.py",
     "queries/table_belief.py:example": SESSIONS,
     "session/opening.py:open_table": SESSIONS,
     "data/sequences.py:open_timed": SEQUENCES,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.errors import UsageError
+from fugu.errors import NotProvable, UsageError
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.coupling import Coupled
 from fugu.priors.forgetting import Windowed
@@ -115,7 +115,8 @@ def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(pr
     before = 0.0
     for epsilon in (0.01, 0.1, 0.5, 2.0):
         worth = fugu.translate(prior, epsilon)
-        assert epsilon <= worth <= curve.length * epsilon * (1 + 1e-12) and worth > before
+        assert worth <= curve.length * epsilon * (1 + 1e-12) and worth > before
+        assert epsilon <= worth or getattr(prior, "protect", "entries") == "hidden"  # seen through noise: may be less
         least = min(b * epsilon + curve(b) for b in range(1, curve.length + 1))
         assert worth <= least * (1 + 1e-12)
         assert fugu.translate(prior, fugu.Pure(epsilon)) == fugu.Pure(worth)
@@ -131,8 +132,9 @@ def test_translation_lies_between_one_entry_and_the_group_and_below_the_curve(pr
 def test_the_budget_is_the_inverse_of_the_translation(prior):
     for epsilon in (0.1, 1.0, 3.0):
         own = fugu.dp_budget(prior, epsilon)
-        assert 0 < own <= epsilon and fugu.translate(prior, own) <= epsilon
-        assert own == epsilon or fugu.translate(prior, own * (1 + 1e-9)) > epsilon
+        assert own > 0 and fugu.translate(prior, own) <= epsilon
+        assert own <= epsilon or getattr(prior, "protect", "entries") == "hidden"
+        assert own in (epsilon, 100.0) or fugu.translate(prior, own * (1 + 1e-9)) > epsilon  # e^100 is the end
 
 
 @pytest.mark.parametrize("prior", RECORDED)
@@ -156,7 +158,14 @@ def test_independent_records_are_worth_no_more_than_their_epsilon(prior):
 
 @pytest.mark.parametrize("prior", [p for p in PRIORS if p not in TRANSLATED])
 def test_what_has_no_curve_is_refused(prior):
-    assert isinstance(prior, Coupled) or callable(prior.zcdp)
+    if isinstance(prior, fugu.GaussianField):  # no pure epsilon, but divergences: translation/test_fields.py
+        for pure in (0.1, fugu.Pure(0.1)):
+            with pytest.raises(NotProvable, match="Theorem 9"):
+                fugu.translate(prior, pure)
+            with pytest.raises(NotProvable, match="Theorem 9"):
+                fugu.dp_budget(prior, pure)
+        return
+    assert isinstance(prior, Coupled)
     for ask in (fugu.influence, lambda p: fugu.translate(p, 0.1), lambda p: fugu.dp_budget(p, 1)):
         with pytest.raises(UsageError, match="no influence curve"):
             ask(prior)

@@ -22,6 +22,7 @@ MethodName = Literal[
     "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
     "cauchy-moments", "transport", "partial-transport", "conditioned",
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
+    "record-swap", "anisotropic-laplace", "several-directions",
     "optimal-channel", "robust-channel",
 ]  # fmt: skip
 

@@ -35,6 +35,13 @@ class Row:
     note: str
     released: bool = True
     """Whether this noise can be released; analysis only otherwise."""
+    standardised: float | None = None
+    """For vectors of statistics with units of their own: the expected error, each in its own unit; chosen by."""
+
+    @property
+    def chosen_by(self) -> float:
+        """The expected error: of statistics with units of their own, in those."""
+        return self.expected_absolute if self.standardised is None else self.standardised
 
     def __repr__(self) -> str:
         shown = f"scale={self.scale:.9g}, expected_absolute={self.expected_absolute:.9g}, proven={self.proven}"
@@ -115,7 +122,7 @@ class Comparison(Shown):
         if not proven:
             reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)
             raise NotProvable(f"no method is proved for {self.budget!r}: " + "; ".join(reasons))
-        return min(proven, key=lambda r: (r.expected_absolute, r.method != "exact"))
+        return min(proven, key=lambda r: (r.chosen_by, r.method != "exact"))
 
     def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""
@@ -143,7 +150,9 @@ class Comparison(Shown):
         every = [*((row, False) for row in self.rows), *((row, True) for row in (*self.beside, *self.ordinary))]
         taken = self._taken
         columns: dict[str, Column] = {
-            name: [getattr(row, name) for row, _ in every] for name in (f.name for f in fields(Row))
+            name: [getattr(row, name) for row, _ in every]
+            for name in (f.name for f in fields(Row))
+            if name != "standardised" or any(row.standardised is not None for row, _ in every)
         }
         limits = [self.times_limit(row) for row, _ in every]
         columns["times_limit"] = [math.nan if x is None else x for x in limits]
@@ -180,7 +189,8 @@ class Comparison(Shown):
 
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}
-        return {**asdict(row), **told, **({"times_less": self.times_less(row)} if row in self.ordinary else {})}
+        plain = {k: v for k, v in asdict(row).items() if k != "standardised" or v is not None}
+        return {**plain, **told, **({"times_less": self.times_less(row)} if row in self.ordinary else {})}
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")

@@ -28,6 +28,14 @@ SEARCHES = {
 CHANNELS = "fugu.calibration.channel_offer"
 """What publishes categories without an order, and what is asked for by the names of channels."""
 CHANNEL_NAMES = ("optimal-channel", "robust-channel")
+DIRECTIONS = "fugu.calibration.directed_offer"
+"""Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
+BY_NAME = {
+    **dict.fromkeys(CHANNEL_NAMES, CHANNELS),
+    "record-swap": "fugu.calibration.swap_offer",
+    **dict.fromkeys(("anisotropic-laplace", "several-directions"), DIRECTIONS),
+}
+"""Methods with a search of their own, whatever the shape of the laws."""
 
 
 def asked(budget: object) -> Ask:
@@ -43,10 +51,11 @@ def asked(budget: object) -> Ask:
 def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
     """The search that such laws are for."""
     shape = given[0].shape
-    if wishes.only_normal and shape != "normal":
+    if wishes.only_normal and shape != "normal" and BY_NAME.get(wishes.method) != DIRECTIONS:
         raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
-    channel = wishes.names is not None or wishes.method in CHANNEL_NAMES
-    return importlib.import_module(CHANNELS if channel else SEARCHES[shape]).search(given, ask, wishes)  # type: ignore[no-any-return]
+    usual = DIRECTIONS if shape == "normal" and ask.pure else SEARCHES[shape]
+    room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
+    return importlib.import_module(room).search(given, ask, wishes)  # type: ignore[no-any-return]
 
 
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:

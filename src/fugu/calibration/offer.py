@@ -20,12 +20,16 @@ from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.mechanism.directed import DirectedAdditive
+from fugu.mechanism.record_swap import RecordSwapAdditive
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.kind import Objective
 from fugu.noise.lattice import as_grid
 from fugu.numbers.exact import Real
 
-Calibrated = Additive | VectorAdditive | Analysis | CorrelatedAdditive | ChannelMechanism
+Calibrated = (
+    Additive | VectorAdditive | Analysis | CorrelatedAdditive | ChannelMechanism | RecordSwapAdditive | DirectedAdditive
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from fugu.data import write_csv
 from fugu.data.formulas import formula_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
 from fugu.errors import FuguError
-from fugu.guarantee import Guarantee, is_guarantee
+from fugu.guarantee import ZCDP, Guarantee, is_guarantee
 from fugu.progress import reporting
 from fugu.visible import visible, visible_json
 
@@ -119,6 +119,8 @@ def print_json(content: Any) -> None:
 def numbers(guarantee: Guarantee) -> dict[str, Any]:
     """A guarantee for programs: its kind and its numbers."""
     told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
+    if isinstance(guarantee, ZCDP):
+        return told | {"rho": float(guarantee.rho)}
     if guarantee.several:
         return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
     if guarantee.renyi:

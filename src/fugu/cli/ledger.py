@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +11,9 @@ from rich.table import Table
 
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json
-from fugu.errors import NotProvable
-from fugu.guarantee import Guarantee, Pure
 from fugu.ledger import Books, books
-from fugu.ledger.accountant import Terms, total
-from fugu.ledger.amounts import left
-from fugu.ledger.books import DataSet
+from fugu.ledger.account import BEFORE, HELD, Account, accounts
+from fugu.ledger.books import Entry
 
 app = typer.Typer(help="Read a ledger: what was asked and spent, whether it holds, a copy for others.")
 Path_ = Annotated[str, typer.Argument(metavar="LEDGER.db", help="A ledger written by fugu.")]
@@ -24,34 +22,45 @@ _COLOURS = {"settled": "green", "reserved": "yellow", "failed": "red", "refused"
 
 @app.command("show")
 def show(ledger: Path_, as_json: options.AsJson = False) -> None:
-    """Every data set with its budget, what is spent and left, and every request, also the failed and refused ones."""
-    found = Books(Path(ledger)).read(lambda db: (books.datasets(db), books.history(db), _spent(db)))
-    sets, entries, spent = found
+    """Every data set: budget, what was asked, spent, worth under its prior and left; and every request."""
+    found, entries = Books(Path(ledger)).read(lambda view: (accounts(view), books.history(view)))
     if as_json:
-        told = [_set_json(known, *spent[known.name]) for known in sets]
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
-                   "at": e.at, "note": e.note, "skipped": list(e.skipped)} for e in entries]  # fmt: skip
-        print_json({"data sets": told, "requests": listed})
+                   "worth so far": e.worth, "at": e.at, "note": e.note, "skipped": list(e.skipped)}
+                  for e in entries]  # fmt: skip
+        print_json({"data sets": list(map(_set_json, found)), "requests": listed})
         return
-    for known in sets:
-        summed, what = spent[known.name]
-        rest = f", left {left(summed, known.budget)!r}" if summed is not None and what == "" else ""
-        words = f"spent {summed!r}{what}{rest}" if summed is not None else what
-        out.print(
-            f"[bold]{escape(known.name)}[/]: budget {escape(repr(known.budget))}, {escape(words)}", soft_wrap=True
-        )
+    for account in found:
+        _say(account)
+    out.print(_requests(entries))
+
+
+def _say(account: Account) -> None:
+    """One data set in words."""
+    known = account.known
+    believed = "" if known.prior is None else f"; prior: {known.believed or 'not described in the file'}"
+    out.print(f"[bold]{escape(known.name)}[/]: budget {escape(repr(known.budget) + believed)}", soft_wrap=True)
+    for what, said in account.words():
+        out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
+
+
+def _requests(entries: Iterable[Entry]) -> Table:
+    """Every request in one table; what it was worth under the prior only where some was."""
+    listed = list(entries)
+    under = any(e.worth is not None for e in listed)
     table = Table(header_style="bold")
-    for name in ("data set", "request", "state", "charge", "time (UTC)", "note"):
+    for name in ("data set", "request", "state", "charge", *(["worth with all before"] * under), "time (UTC)", "note"):
         table.add_column(name, overflow="fold")
-    for e in entries:
-        state = f"[{_COLOURS[e.state]}]{e.state}[/]"
-        charge = f"{e.guarantee!r}, {e.kind}"
+    for e in listed:
         note = "; ".join(
             [e.note] * bool(e.note) + ["skipped, as never taken: " + ", ".join(e.skipped)] * bool(e.skipped)
         )
-        cells = (e.data, e.request, None, charge, e.at[:19].replace("T", " "), note)
-        table.add_row(*(state if cell is None else escape(cell) for cell in cells))
-    out.print(table)
+        worth = [escape("" if e.worth is None else repr(e.worth))] * under
+        table.add_row(
+            escape(e.data), escape(e.request), f"[{_COLOURS[e.state]}]{e.state}[/]",
+            escape(f"{e.guarantee!r}, {e.kind}"), *worth, escape(e.at[:19].replace("T", " ")), escape(note),
+        )  # fmt: skip
+    return table
 
 
 @app.command("verify")
@@ -84,30 +93,19 @@ def export(
         out.print(f"{len(content['events'])} events written; head {content['head']}", soft_wrap=True)
 
 
-def _spent(db: Any) -> dict[str, tuple[Guarantee | None, str]]:
-    """What is spent on each data set; with a prior, which the file does not hold, the sum for each entry."""
-    found: dict[str, tuple[Guarantee | None, str]] = {}
-    for known in books.datasets(db):
-        charges = books.charges(db, known.name)
-        by_law = any(c.charge.kind == "law" for c in charges)
-        try:
-            summed = total(charges, Terms(known.budget, None, known.entries))
-            per_entry = known.prior is not None and not by_law and summed != Pure(0)
-            found[known.name] = (summed, " for each entry, before translation with its prior" if per_entry else "")
-        except NotProvable as error:
-            found[known.name] = (None, f"spent: needs the data set's prior ({error})")
-    return found
-
-
-def _set_json(known: DataSet, summed: Guarantee | None, what: str) -> dict[str, Any]:
-    rest = left(summed, known.budget) if summed is not None and what == "" else None
+def _set_json(account: Account) -> dict[str, Any]:
+    known = account.known
+    said = BEFORE if account.translated else HELD
     return {
         "name": known.name,
         "budget": known.budget,
-        "spent": summed,
-        "spent is": what.strip() or "held against the budget",
-        "left": rest,
+        "requests": account.asked,
+        "spent": account.spent,
+        "spent is": account.why or said,
+        "worth": account.worth,
+        "left": account.left,
         "fingerprint": known.fingerprint,
         "prior": known.prior,
+        "believed": known.believed,
         "entries": known.entries,
     }

@@ -42,7 +42,9 @@ def property_(
     missing: Annotated[str, typer.Option(help='Records with missing values: "error" or "drop".')] = "error",
     method: Annotated[
         str,
-        typer.Option("--method", help="best, optimal, expected-value, directional, eigenvector, record-group, ..."),
+        typer.Option(
+            "--method", help="best, optimal, expected-value, directional, eigenvector, record-group, record-swap, ..."
+        ),
     ] = "best",
     declared_exact: Annotated[
         bool, typer.Option("--declared-exact", help="The laws are exactly normal: noise may leave out directions.")
@@ -64,7 +66,7 @@ def property_(
     records = read_table(table)
     if len(records) == 0:
         raise BadTable(f"{table!r} has no rows, so there is nothing to fit")
-    name = _property(records, hide)
+    name = hidden_property(records, hide)
     scenario = Scenario.from_property(
         records,
         _asked(statistics),
@@ -107,7 +109,7 @@ def _generator() -> np.random.Generator:
     return np.random.Generator(np.random.PCG64())
 
 
-def _property(table: Table, hide: str) -> str:
+def hidden_property(table: Table, hide: str) -> str:
     """The property as column=value; of a column with two values, the rarer one (the first of two as frequent)."""
     if "=" in hide:
         return hide

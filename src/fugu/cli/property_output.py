@@ -18,6 +18,8 @@ from fugu.cli.describing import figures
 from fugu.cli.spoken import spoken
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.mechanism.directed import DirectedAdditive
+from fugu.mechanism.record_swap import RecordSwapAdditive
 from fugu.mechanism.shares import shares_json
 from fugu.report.property_facts import MethodLine, SwapFigure, best, deviations, error_of
 from fugu.scenario import Scenario
@@ -51,7 +53,8 @@ class Found:
     @property
     def used(self) -> MethodLine | None:
         """The line of the mechanism's own method."""
-        kind = "gaussian" if isinstance(self.mechanism, CorrelatedAdditive) else type(self.mechanism.noise).__name__
+        made = self.mechanism
+        kind = {CorrelatedAdditive: "gaussian", DirectedAdditive: "laplace"}.get(type(made), type(made.noise).__name__)
         method = self.mechanism.certificate.method
         return next((x for x in self.lines if (x.method, x.noise) == (method, kind.lower())), None)
 
@@ -107,10 +110,17 @@ def show(found: Found, sweep: bool, files: tuple[str, ...]) -> None:
     out.print(_methods(found))
     each = ", ".join(f"{s} {x:.4g}" for s, x in zip(model.statistics, deviations(mechanism), strict=True))
     chosen = escape(mechanism.certificate.method)
+    most = "at most " if isinstance(mechanism, RecordSwapAdditive) else ""
     out.print(
-        f"[bold]{chosen}[/] is used: expected l2 error {error_of(mechanism):.5g} under "
+        f"[bold]{chosen}[/] is used: expected l2 error {most}{error_of(mechanism):.5g} under "
         f"{escape(repr(mechanism.guarantee))}; standard deviation of the noise: {escape(each)}"
     )
+    if isinstance(mechanism, RecordSwapAdditive):
+        guess = mechanism.estimate()
+        say(
+            f"an estimate from {guess.draws} draws of its own: sigma {guess.sigma:.5g}, expected l2 error "
+            f"{guess.error:.5g}; a release makes its own draws"
+        )
     if not any(deviations(mechanism)):
         out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
     if found.warning:
@@ -157,7 +167,7 @@ def _swapped(swap: SwapFigure | str) -> str:
     return (
         f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma {b.value:.5g} "
         f"on every statistic, expected l2 error {swap.error:.5g} (delta <= {b.bound:.3g} over {b.draws} draws of up to "
-        f"{b.records} swapped records; analysis, not released)"
+        f"{b.records} swapped records; to release it, with draws of its own: --method record-swap)"
     )
 
 

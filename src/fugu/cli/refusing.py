@@ -14,6 +14,7 @@ _DEFAULTS: dict[str, object] = {
     "mechanism": "noise",
     "delta": "0",
     "shift": "0",
+    "tolerance": "0.1",
     "smoothing": 0.0,
     "start": "fitted",
     "allow_no_noise": False,

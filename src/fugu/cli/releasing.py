@@ -14,6 +14,7 @@ from fugu.cli.channels import Wanted
 from fugu.cli.charging import UNCHARGED, account_of, data_name
 from fugu.cli.console import err, warn_of_private_counts
 from fugu.cli.paging import Pages
+from fugu.cli.property_release import Hiding, PropertyTold, release_hidden
 from fugu.cli.publishing import ColumnAsked, publish_column
 from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.refusing import refuse
@@ -97,6 +98,17 @@ def release(
     overlaps: sequence_options.Overlaps = None,
     backwards: sequence_options.Backwards = None,
     gaps: sequence_options.Gaps = None,
+    hide: Annotated[
+        str | None, typer.Option(help='Hide which share of all records has this: "smoker=yes"; with --statistics.')
+    ] = None,
+    statistics: Annotated[
+        str | None, typer.Option(help='With --hide: what is published, "mean(chol),count(sex=F)".')
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="With --hide: the number of records, which is public; refused if TABLE differs.")
+    ] = None,
+    tolerance: Annotated[str, typer.Option(help="With --hide: shares that differ by at most this look alike.")] = "0.1",
+    shares: Annotated[str | None, typer.Option(help='With --hide: only these shares, "0.45,0.55".')] = None,
     length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
@@ -151,9 +163,26 @@ def release(
         "schema": None if reading is None else reading.to_json(),
         **({} if layout.plain else {"sequence": layout.to_json()}),
     }  # fmt: skip
+    hiding = Hiding(hide, statistics, size, tolerance, shares)
+    question |= hiding.told()
     account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
     if account is None and not dry_run:
         err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
+    if hide is not None:
+        refuse(
+            "not with --hide",
+            publish=publish, query=query, protect=protect, by=by, step=step, weights=weights, route=route, pairs=pairs,
+            bins=bins, unit=unit, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
+            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_, order=order,
+            state=state, smoothing=smoothing, length=length, other=other, start=start,
+        )  # fmt: skip
+        told = PropertyTold(
+            table, hiding.required(reference), hiding, bounds, missing, method, reading, budget, public_reference,
+            allow_no_noise,
+        )  # fmt: skip
+        release_hidden(told, account, files, data, dry_run, as_json, Pages(report, attack))
+        return
+    hiding.refuse_alone()
     if sequences:
         refuse(
             "not for sequences",

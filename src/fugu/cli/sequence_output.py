@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
 from typing import Any
 
 from rich.table import Table
 
 from fugu.cli.console import escape
-from fugu.guarantee import Guarantee, Renyi
+from fugu.guarantee import ZCDP, Guarantee, Renyi
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_certificate import SequenceCertificate
 
@@ -18,11 +17,11 @@ from fugu.queries.sequence_certificate import SequenceCertificate
 def words(certificate: SequenceCertificate) -> str:
     """Two lines: what is asked, its cost for each entry, what that means under the prior; what odd entries become."""
     prior, promise = certificate["prior"], certificate["pufferfish"]
-    each = shown(Fraction(certificate["epsilon"]), ROUND_CEILING)
-    noise = certificate.body.get("noise")
-    how = "" if noise is None else " (Gaussian noise)"
+    each = shown(certificate.epsilon, ROUND_CEILING)
+    how = " (Gaussian noise)" if "lattice" in certificate.body else ""
+    name = "rho" if isinstance(certificate.entry, ZCDP) else "epsilon"
     return (
-        f"{certificate['query']} with epsilon {each}{_beside(certificate.entry)} for each entry{how}: "
+        f"{certificate['query']} with {name} {each}{_beside(certificate.entry)} for each entry{how}: "
         f"epsilon {shown(certificate.stated, ROUND_CEILING)}{_beside(certificate.proved, certificate.budget)} for each "
         "entry's state under the prior "
         f"({len(prior['states'])} states, length {prior['length']}; {prior['class']}){unprotected(promise['skipped'])}"
@@ -34,8 +33,7 @@ def _beside(found: Guarantee, budget: Guarantee | None = None) -> str:
     """The delta, or the order, beside an epsilon."""
     if found.delta:
         return f", delta {shown(found.delta, ROUND_CEILING)}"
-    order = budget if isinstance(budget, Renyi) else found if found.renyi else None
-    return "" if order is None else f" at order {float(order.orders[0][0]):g}"
+    return f" at order {float(budget.alpha):g}" if isinstance(budget, Renyi) else ""
 
 
 def unprotected(skipped: list[str]) -> str:

@@ -33,12 +33,12 @@ from fugu.queries.sequence_certificate import (
     entry_budget,
 )
 from fugu.queries.sequence_columns import sequence_columns
-from fugu.queries.sequence_gaussian import GaussianMechanism
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_promise import least_noise
 from fugu.queries.sequences import SequenceAnswer, SequenceMechanism, SequenceQuery, Several, States
 
-Made = SequenceMechanism | GaussianMechanism
+Made = SequenceMechanism | LatticeMechanism
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ def _compiled(*phrases: tuple[str, str]) -> Phrases:
 
 
 _PROMISES = _compiled(
+    (r"\bZCDP\(rho=([^,()]+)\)", r"rho \1 (zCDP)"),
     (r"\bPure\(epsilon=([^,()]+)\)", r"epsilon \1"),
     (r"\bApprox\(epsilon=([^,()]+), delta=([^,()]+)\)", r"epsilon \1 and delta \2"),
     (r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+)(?:, delta=0(?:\.0)?)?\)", r"epsilon \2 at the Rényi order \1"),

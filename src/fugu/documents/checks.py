@@ -13,11 +13,13 @@ import numpy as np
 from fugu.documents.labels import misnamed
 from fugu.documents.remap import Remap
 from fugu.documents.shares import check_shares
+from fugu.documents.swap import SWAP, check_swap
 from fugu.errors import CertificateError
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, reached
 from fugu.laws.set_family import SetFamily
 from fugu.noise.atoms import AtomLaplace
+from fugu.noise.directed import DirectedLaplace
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
@@ -124,6 +126,9 @@ def check_vectors(certificate: Certificate) -> None:
     wrong = rows is not None and (rows.ndim != 2 or rows.shape[1] != stated or not np.all(np.isfinite(rows)))
     if wrong or any(family.dimension != stated for family in certificate.vectors):
         raise CertificateError("the certificate's vectors are not of the dimension that it states")
+    drawn = certificate.released_noise
+    if isinstance(drawn, DirectedLaplace) and (rows is not None or drawn.dimension != stated):
+        raise CertificateError("the certificate's noise along directions is not of the dimension that it states")
     cells = [family for family in certificate.vectors if isinstance(family, CellFamily)]
     if cells and (rows is not None or certificate.lattice.grid != 1 or len(certificate.vectors) > 1):
         raise CertificateError("the certificate is for counts of records: whole numbers that are not moved anywhere")
@@ -157,14 +162,17 @@ _LATTICE: Check = (
 PROPERTY = "property"
 """Named in a verdict where the secret is a property of the whole."""
 _SHARES: Check = (PROPERTY, "shares, statistics and their ends are those of the laws", check_shares)
+_SWAP: Check = (SWAP, "plan, noise, shares and counted lengths of the record swap belong together", check_swap)
+SOMETIMES = (PROPERTY, SWAP)
+"""Checks of a part that not every certificate of the kind has: named in a verdict where it has."""
 CHECKS: dict[str, tuple[Check, ...]] = {
     "additive": (
         _LAWS, _LABELS, _LATTICE,
-        ("support", "values are moved to increasing finite numbers, or to none", check_moves), _SHARES,
+        ("support", "values are moved to increasing finite numbers, or to none", check_moves), _SHARES, _SWAP,
     ),
     "vector": (
         _LAWS, _LABELS, _LATTICE,
-        ("dimension", "laws, support and noise are of the dimension stated", check_vectors), _SHARES,
+        ("dimension", "laws, support and noise are of the dimension stated", check_vectors), _SHARES, _SWAP,
     ),
     "analysis": (
         _LAWS, _LABELS,

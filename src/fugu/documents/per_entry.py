@@ -1,8 +1,9 @@
 """`PerEntryCertificate`: what is claimed of a mechanism that is differentially private for each entry.
 
 A mechanism is (epsilon, delta)-DP per entry if, for all data sets D, D' of the *full product domain* that differ in
-one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. "Full product" matters: data sets of
-prior probability zero count too. On {00, 11} alone no two data sets are neighbours, and publishing all is 0-DP.
+one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. In the Rényi sense the divergences of M(D)
+and M(D') are bounded, and the document holds a "guarantee" in place of the two numbers. "Full product" matters: data
+sets of prior probability zero count too. On {00, 11} alone no two data sets are neighbours, and publishing all is 0-DP.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, ClassVar
 
 from fugu.documents.document import SEAL, Document
 from fugu.errors import BadBudget, CertificateError
-from fugu.guarantee import Approx, Pure
+from fugu.guarantee import Approx, Guarantee, Pure
+from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import check_epsilon
-from fugu.guarantee.zcdp import Zcdp
 from fugu.numbers.exact import as_fraction, read_number
 
 NEIGHBOURS = "one entry replaced by any other value"
@@ -68,6 +69,13 @@ class PerEntryCertificate(Document):
         """The claims, sealed; those of version 0.1 were not, and are the same without it."""
         return PerEntryCertificate.sealed({"kind": "per-entry", **{k: v for k, v in claims.items() if k not in SEAL}})
 
+    @staticmethod
+    def renyi(guarantee: Guarantee, claims: Mapping[str, Any]) -> PerEntryCertificate:
+        """The claims of a mechanism whose guarantee per entry is a Rényi one: `guarantee` in place of two numbers."""
+        return PerEntryCertificate.of(
+            {"epsilon": None, "delta": None, "guarantee": budget_json(guarantee), **claims},
+        )
+
     def check(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.guarantee
@@ -75,9 +83,12 @@ class PerEntryCertificate(Document):
             raise CertificateError(f"a guarantee per entry is about {NEIGHBOURS!r} on the {DOMAIN} domain")
 
     @property
-    def guarantee(self) -> Pure | Approx | Zcdp:
+    def guarantee(self) -> Guarantee:
         """What one release costs per entry."""
+        if "guarantee" in self.body:
+            found = budget_from(dict(self["guarantee"]))
+            if not found.renyi or found.delta or self["epsilon"] is not None or self["delta"] is not None:
+                raise CertificateError("a guarantee in place of epsilon and delta is a Rényi one, without a delta")
+            return found
         epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
-        if "alpha" in self.body:
-            return Zcdp(read_number(self["noise"]["rho"]), [read_number(self["alpha"])])
         return Approx(epsilon, delta) if delta else Pure(epsilon)

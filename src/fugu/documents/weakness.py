@@ -10,6 +10,7 @@ from fugu.documents.remap import Remap
 from fugu.guarantee.weakness import weaknesses
 from fugu.loss.channel.any_belief import any_belief
 from fugu.noise.atoms import AtomLaplace
+from fugu.noise.directed import DirectedLaplace
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _of_noise(certificate: Certificate) -> float:
     if (moved := Remap.in_certificate(certificate)) is not None:
         return moved.exact_chance()
     noise = certificate.released_noise
-    return noise.exact_chance() if isinstance(noise, AtomLaplace) else 1 - certificate.noise.tail(0.0)
+    return noise.exact_chance() if isinstance(noise, AtomLaplace | DirectedLaplace) else 1 - certificate.noise.tail(0.0)
 
 
 def _of_halves(certificate: Certificate) -> float:

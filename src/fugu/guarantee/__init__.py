@@ -1,9 +1,10 @@
-"""What is promised about one release: `Pure`, `Approx`, `Renyi`, `RenyiCurve`. A budget *is* a guarantee.
+"""What is promised about one release: `Pure`, `Approx`, `Renyi`, `RenyiCurve`, `ZCDP`. A budget *is* a guarantee.
 
 - Pure(e):            P(S) <= e^e Q(S) for every event S.
 - Approx(e, d):       P(S) <= e^e Q(S) + d.
 - Renyi(a, e, d):     outside events of probability d on each side, D_a(P || Q) <= e.
 - RenyiCurve({a: e}): the same at several orders.
+- ZCDP(r):            D_a(P || Q) <= r a at all orders.
 
 `g <= h` reads "g is at least as strong as h" and is decided by proofs (`order`). `conversion` goes from Rényi
 divergences to (epsilon, delta); `parallel` speaks of independent data sets; `weakness` of budgets that protect nobody.
@@ -28,3 +29,5 @@ from fugu.guarantee.order import pure_as_renyi as pure_as_renyi
 from fugu.guarantee.parallel import independent as independent
 from fugu.guarantee.parallel import parallel as parallel
 from fugu.guarantee.weakness import weaknesses as weaknesses
+from fugu.guarantee.zcdp import ZCDP as ZCDP
+from fugu.guarantee.zcdp import rho_of as rho_of

@@ -8,7 +8,7 @@ import sys
 from fugu.errors import CertificateError
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi
-from fugu.guarantee.zcdp import Zcdp
+from fugu.guarantee.zcdp import ZCDP
 from fugu.numbers.exact import Real, as_fraction, read_number
 
 _FIELDS = {
@@ -16,14 +16,13 @@ _FIELDS = {
     Approx: ("epsilon", "delta"),
     Renyi: ("alpha", "epsilon", "delta"),
     RenyiCurve: ("delta",),
+    ZCDP: ("rho",),
 }
-_SINGLE = {kind.__name__: kind for kind in (Pure, Approx, Renyi)}
+_SINGLE = {kind.__name__: kind for kind in (Pure, Approx, Renyi, ZCDP)}
 
 
 def budget_json(budget: Guarantee) -> dict[str, str]:
     """A guarantee with exact numbers; the orders of a Rényi curve as "alpha: epsilon, alpha: epsilon"."""
-    if isinstance(budget, Zcdp):
-        return {"kind": "Zcdp", "rho": _text(budget.rho), "orders": ", ".join(_text(a) for a, _ in budget.points)}
     fields = {name: _text(getattr(budget, name)) for name in _FIELDS[type(budget)]}
     if len(fields) == 1 and "delta" in fields:
         orders = ((("inf" if math.isinf(a) else _text(a)), _text(e)) for a, e in budget.orders)
@@ -37,8 +36,6 @@ def budget_from(found: dict[str, str]) -> Guarantee:
         listed = [point.split(": ") for point in found["epsilons"].split(", ")]
         orders = {math.inf if a == "inf" else _number(a): _number(e) for a, e in listed}
         return RenyiCurve(orders, _number(found["delta"]))
-    if found["kind"] == "Zcdp":
-        return Zcdp(_number(found["rho"]), [_number(alpha) for alpha in found["orders"].split(", ")])
     numbers = {k: _number(v) for k, v in found.items() if k != "kind"}
     return _SINGLE[found["kind"]](**numbers)
 

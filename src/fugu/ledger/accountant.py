@@ -26,12 +26,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from fugu.errors import NotComposable, NotProvable, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee, rho_of
 from fugu.guarantee.numbers import exact, plain
-from fugu.guarantee.zcdp import summed_zcdp
 from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.names import canonical
@@ -65,6 +65,13 @@ class Terms:
     def __post_init__(self) -> None:
         if self.entries is not None and self.entries < (least := _spoken_of(self.prior)):
             raise UsageError(f"entries is {self.entries}, but the prior speaks of {least} entries")
+        if self.tied:
+            check_terms(self.prior, self.budget)
+
+    @cached_property
+    def tied(self) -> bool:
+        """Whether the prior is a Gaussian field, or has one among several."""
+        return self.prior is not None and not isinstance(self.prior, Together) and _has_field(self.prior)
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,12 @@ def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
 
 def summed(charges: Iterable[Counted], terms: Terms) -> Guarantee:
     """What charges for each entry promise for each entry, before any translation."""
-    return _added(_checked(charges, terms), None if terms.prior is not None else terms.budget)
+    listed = _checked(charges, terms)
+    if terms.tied and terms.budget.renyi:
+        rho = _rhos([(c.charge.guarantee, c.count) for c in listed], True)
+        if rho is not None:
+            return ZCDP(plain(rho))
+    return _added(listed, None if terms.prior is not None else terms.budget)
 
 
 def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
@@ -117,6 +129,8 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     """What a guarantee for each entry is worth under the prior (`fugu.translate`), of the exact sums."""
     from fugu.translation.translate import translate
 
+    if terms.tied:
+        return _in_a_field(terms, spent)
     if spent.pure:
         return Pure(_capped(terms.prior, meant_up(float(translate(terms.prior, spent.epsilon))), spent.epsilon))
     if spent.renyi:
@@ -126,6 +140,29 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
         with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
             return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
     return _guarantee(translate(terms.prior, asked))
+
+
+def _in_a_field(terms: Terms, spent: Guarantee) -> Guarantee:
+    """Under a Gaussian field: pure epsilons and deltas as an (epsilon, delta) where the budget has a delta, else, like
+    divergences, in the Rényi sense, a pure epsilon as epsilon^2 / 2 (docs/proofs/fields.md#the-ledger)."""
+    from fugu.translation.translate import translate
+
+    if spent.renyi:
+        return _guarantee(translate(terms.prior, spent))
+    found: list[Guarantee] = []
+    if not terms.budget.renyi:
+        asked = Approx(spent.epsilon, spent.delta)
+        with suppress(NotProvable):
+            found.append(_guarantee(translate(terms.prior, asked, delta=terms.budget.delta)))
+    if (rho := rho_of(spent)) is not None:
+        curved = _guarantee(translate(terms.prior, ZCDP(plain(rho))))
+        found.append(curved if terms.budget.renyi else curved.to_approx(terms.budget.delta))
+    if not found:
+        raise NotComposable(
+            "an (epsilon, delta) for each entry under a Gaussian field has no bound within this budget",
+            "use mechanisms with a ZCDP guarantee for each entry, or a budget with a larger delta",
+        )
+    return min(found, key=lambda g: exact(g.epsilon)) if len(found) > 1 else found[0]
 
 
 def _capped(prior: Any, found: float, spent: Real) -> Real:
@@ -147,6 +184,10 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     - one law-based release before all others, those pure: given its output the ratio of the rest is at most e^{ne}.
     - a budget of the language of the charges and no translation: sums of (epsilon, delta) within the budget (Rogers,
       Roth, Ullman, Vadhan 2016) and of divergences at the budget's orders (Feldman, Zrnic 2021) are privacy filters.
+    - rhos under Gaussian fields: the sum is within the budget once translated iff it is within a rho for each entry
+      that the budget fixes beforehand, at every order. Pure epsilons count as epsilon^2 / 2 beside them; with an
+      (epsilon, delta) budget only after a first rho: sums of epsilons alone are held against another limit, and which
+      of the two it is must not depend on answers (docs/proofs/fields.md#the-ledger).
     - the same for sums of (epsilon, delta) under independent records, whose columns are fixed with the belief: the sum
       is within the budget once translated iff it is within a cap for each record that the budget fixes beforehand,
       epsilon_0 = log(1 + (e^epsilon - 1) / HS) and delta / HS, and the filter spends that cap
@@ -158,6 +199,8 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     if laws:
         alone = sum(c.count for c in laws) == 1 and all(laws[0].first < c.first for c in entries)
         return alone and all(_pure(c) for c in entries)
+    if terms.tied and all(rho_of(c.charge.guarantee) is not None for c in entries):
+        return terms.budget.renyi or not _pure(min(entries, key=lambda c: c.first))
     if terms.prior is not None and not (isinstance(terms.prior, Recorded) and not terms.budget.renyi):
         return False
     if terms.budget.renyi:
@@ -171,14 +214,15 @@ def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
     With a Rényi budget the divergences are added at the budget's own orders: each order is a filter by itself."""
     simple = [(c.charge.guarantee, c.count) for c in entries if not c.charge.guarantee.renyi]
     curves = [(c.charge.guarantee, c.count) for c in entries if c.charge.guarantee.renyi]
-    rising = budget is not None and budget.renyi
+    rising = budget is not None and budget.renyi and not isinstance(budget, ZCDP)
+    rho = None if rising and simple else _rhos([*simple, *curves], isinstance(budget, ZCDP))
+    if rho is not None:
+        return ZCDP(plain(rho))
     if not curves and (not rising or len(simple) == sum(k for _, k in simple) == 1):
         epsilon = sum((exact(g.epsilon) * k for g, k in simple), Fraction(0))
         return _stated(epsilon, sum((exact(g.delta) * k for g, k in simple), Fraction(0)))
     if len(curves) == 1 and not simple and curves[0][1] == 1:
         return curves[0][0]
-    if (whole := summed_zcdp([(g, k) for g, k in curves])) is not None and not simple:
-        return whole
     if any(g.delta for g, _ in [*simple, *curves]):
         raise NotComposable(
             "a delta beside Rényi divergences: no sum of them is proved here",
@@ -192,6 +236,14 @@ def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
             "Rényi charges without a common order", "convert the charges with to_approx, or state them at one order"
         )
     return RenyiCurve(known)
+
+
+def _rhos(guarantees: list[tuple[Guarantee, int]], asked: bool) -> Fraction | None:
+    """The sum of what each implies at all orders, where one of them is stated so or it is `asked`; None otherwise."""
+    found = [(rho_of(g), k) for g, k in guarantees]
+    if not (asked or any(isinstance(g, ZCDP) for g, _ in guarantees)) or any(rho is None for rho, _ in found):
+        return None
+    return sum((rho * k for rho, k in found if rho is not None), Fraction(0))
 
 
 def _laws(laws: list[Counted]) -> Guarantee:
@@ -224,6 +276,21 @@ def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
     from fugu.translation.approx import group_delta
 
     return exact(group_delta(epsilon, delta, n))
+
+
+def _has_field(prior: Any) -> bool:
+    from fugu.translation.fields import has_field
+
+    return has_field(prior)
+
+
+def check_terms(prior: Any, budget: Guarantee) -> None:
+    """Refuse, before anything is spent, a budget that no release under a Gaussian field can be held against."""
+    from fugu.translation.fields import check_widths, refused
+
+    check_widths(prior)
+    if budget.pure or not (budget.renyi or budget.delta):
+        raise refused(prior)
 
 
 def _spoken_of(prior: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.guarantee import Approx, Guarantee, Pure
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, rho_of
 from fugu.guarantee.numbers import exact, plain
 from fugu.numbers.exact import Real, as_fraction, float_down
 
@@ -19,6 +19,9 @@ def fits(spent: Guarantee, budget: Guarantee) -> bool:
 
 def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
     """The budget minus what was spent, in the budget's own language; never below nothing."""
+    if isinstance(budget, ZCDP):
+        used = rho_of(spent)
+        return ZCDP(_rest(budget.rho, math.inf if used is None else plain(used)))
     if budget.renyi:
         return budget.with_epsilons({a: _rest(e, at(spent, a)) for a, e in budget.orders})
     if budget.pure:

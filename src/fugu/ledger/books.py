@@ -35,6 +35,8 @@ class Entry:
     at: str
     skipped: tuple[str, ...] = ()
     """Secrets of probability 0 under the prior: the guarantee does not speak of them."""
+    worth: Guarantee | None = None
+    """What this charge and all before it promise together, translated with the prior; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class DataSet:
     entries: int | None
     marks: tuple[str, ...] = ()
     blocks: tuple[str, ...] | None = ()
+    believed: str | None = None
+    """The prior in words; None without one, and in ledgers of earlier versions."""
 
 
 def datasets(view: View) -> list[DataSet]:
@@ -57,7 +61,7 @@ def datasets(view: View) -> list[DataSet]:
     for name, known in sorted(view.state.sets.items()):
         first = known.marks[0] if known.marks else None
         terms = (budget_from(json.loads(known.budget)), first, known.prior, known.entries)
-        found.append(DataSet(name, *terms, known.marks, known.blocks))
+        found.append(DataSet(name, *terms, known.marks, known.blocks, known.believed))
     return found
 
 
@@ -68,7 +72,8 @@ def history(view: View, data: str | None = None) -> list[Entry]:
         if data is None or name == data:
             charge = Charge.parse(asked.charge)
             terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
-            found.append(Entry(name, request, asked.state, *terms))
+            worth = None if asked.worth is None else budget_from(json.loads(asked.worth))
+            found.append(Entry(name, request, asked.state, *terms, worth))
     return found
 
 

@@ -238,9 +238,9 @@ class Ledger:
                     return None if found is None else str(found)
                 if self._terms.prior is not None and now != before and turn + 1 < _TURNS:
                     continue  # another caller has charged the data between the look and the lock
-                refused = self._refusal(now, charge, planned)
+                refused, worth = self._refusal(now, charge, planned)
                 asked = (charge.text(), question, int(planned))
-                requests.enter(to, self.data, request, asked, refused, skipped(self._terms.prior))
+                requests.enter(to, self.data, request, asked, refused, skipped(self._terms.prior), worth)
             break
         if refused is not None:
             raise refused
@@ -261,22 +261,26 @@ class Ledger:
             declared_block(view.state, self.data, block)
         return None, books.charges(view, self.data)
 
-    def _refusal(self, before: list[Counted], charge: Charge, planned: bool) -> FuguError | None:
-        """Why the charge cannot be taken, or None."""
+    def _refusal(
+        self, before: list[Counted], charge: Charge, planned: bool
+    ) -> tuple[FuguError | None, Guarantee | None]:
+        """Why the charge cannot be taken, or None; and under a prior what all charges promise together after it."""
         try:
             after = self._total([*before, Counted(charge, 1, 1 << 62, planned)])
         except NotProvable as error:
-            return error
+            return error, None
+        tied = self._terms.prior is not None
         if fits(after, self.budget):
-            return None
+            return None, after if tied else None
         spent = self._total(before)
         left = left_of(spent, self.budget)
+        by = ", translated with the prior," if tied and charge.kind != LAW else ""
         return BudgetExceeded(
             f"the budget of data set {self.data!r} does not allow this: spent {spent!r}, asked {charge.guarantee!r} "
-            f"({charge.kind}), left {left!r} of {self.budget!r}; together they would be {after!r}. Ask for less, or "
-            "repeat an earlier request by its id, which costs nothing",
+            f"({charge.kind}), left {left!r} of {self.budget!r}; together they would be{by} {after!r}. Ask for less, "
+            "or repeat an earlier request by its id, which costs nothing",
             spent=spent, asked=charge.guarantee, left=left, budget=self.budget,
-        )  # fmt: skip
+        ), None  # fmt: skip
 
     def _evaluate(self, request: str, produce: Callable[[], Any]) -> str:
         """Run `produce()`; an error is noted by its type alone, for its message may hold a private value."""

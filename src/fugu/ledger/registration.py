@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
-from fugu.guarantee.encoding import budget_json
+from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.ledger.accountant import Terms
+from fugu.ledger.believed import believed
 from fugu.ledger.charge import Charge
 from fugu.ledger.fingerprint import Marks, keyed, prior_digest
 from fugu.ledger.names import canonical
@@ -33,8 +34,9 @@ def register(to: Writing, name: str, terms: Terms, marks: Marks | None, blocks: 
                 "name that differs in more than case, spacing and invisible characters"
             )
     told = dict(zip(("budget", "prior", "entries"), _stated(terms), strict=True))
+    words = {} if terms.prior is None else {"believed": believed(terms.prior)}
     shown = list(_recognised(to, name, marks))
-    to.append("register", {"dataset": name, "marks": shown, "blocks": list(blocks or ()), **told})
+    to.append("register", {"dataset": name, "marks": shown, "blocks": list(blocks or ()), **told, **words})
 
 
 def declared_block(state: State, name: str, block: str) -> None:
@@ -56,7 +58,7 @@ def _missing(view: View, name: str, terms: Terms, marks: Marks | None, blocks: t
     told = (known.budget, known.prior, known.entries)
     for what, have, given in zip(("budget", "prior", "number of entries"), told, _stated(terms), strict=True):
         if have != given:
-            raise _other(name, what)
+            raise _other(name, what, _both(what, known, terms))
     if blocks is not None and {*map(canonical, blocks)} != {*map(canonical, known.blocks or ())}:
         raise _other(name, "list of blocks")
     found = _recognised(view, name, marks)
@@ -99,8 +101,19 @@ def _stated(terms: Terms) -> tuple[str, str | None, int | None]:
     return json.dumps(budget_json(terms.budget), sort_keys=True), prior_digest(terms.prior), terms.entries
 
 
-def _other(name: str, what: str) -> UsageError:
+def _both(what: str, known: Registered, terms: Terms) -> str:
+    """What was registered and what is asked for now, in words."""
+    if what == "budget":
+        return f": with {budget_from(json.loads(known.budget))!r}, and now {terms.budget!r} is asked for"
+    if what == "prior":
+        had = "none" if known.prior is None else known.believed or "one that the file does not describe"
+        now = believed(terms.prior) or "none"
+        return f" (of a session: another reference, secret, schema or unit): with {had}, and now {now} is given"
+    return f": with {known.entries or 'none stated'}, and now {terms.entries or 'none'} is given"
+
+
+def _other(name: str, what: str, both: str = "") -> UsageError:
     return UsageError(
-        f"data set {name!r} was registered with another {what}; a ledger's terms are fixed when the data set is first "
-        "opened"
+        f"data set {name!r} was registered with another {what}{both}; a ledger's terms are fixed when the data set is "
+        "first opened. Open it with those terms, or give new data a new name"
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from fugu.errors import BudgetExceeded, FuguError, NotComposable
+from fugu.documents.document import canonical_json
+from fugu.errors import BudgetExceeded, CertificateError, FuguError, NotComposable
+from fugu.guarantee import Guarantee
+from fugu.guarantee.encoding import budget_json
 from fugu.ledger.chain import sha256
 from fugu.ledger.state import REFUSED, RESERVED, SETTLED
 from fugu.ledger.store import Writing
@@ -17,14 +21,18 @@ def enter(
     asked: tuple[str, str, int],
     refused: FuguError | None,
     skipped: tuple[str, ...] = (),
+    worth: Guarantee | None = None,
 ) -> None:
     """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why.
 
-    `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing."""
+    `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing; `worth`
+    is what all charges promise together after it, translated with the prior."""
     state = RESERVED if refused is None else REFUSED
     note = "" if refused is None else _why(refused)
     told = dict(zip(("charge", "question", "planned", "note"), (*asked, note), strict=True))
-    more = {"skipped": list(skipped)} if skipped else {}
+    more: dict[str, Any] = {"skipped": list(skipped)} if skipped else {}
+    with suppress(CertificateError):  # a curve with an infinite epsilon has no JSON
+        more |= {} if worth is None else {"worth": canonical_json(budget_json(worth))}
     to.append(state, {"dataset": data, "request": request, **told, **more})
 
 

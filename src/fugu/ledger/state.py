@@ -26,6 +26,8 @@ class Registered:
     marks: tuple[str, ...]
     blocks: tuple[str, ...] | None
     early: bool
+    believed: str | None = None
+    """The prior in words; versions before 0.4 wrote none."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Asked:
     value: tuple[int, int] | None = None
     skipped: tuple[str, ...] = ()
     """Secrets of probability 0 under the prior."""
+    worth: str | None = None
+    """What all charges up to this one promise together, translated with the prior; None without one."""
 
 
 @dataclass
@@ -76,7 +80,10 @@ class State:
         terms = (body["budget"], body["prior"], body.get("entries"))
         if body["dataset"] in self.sets:
             raise KeyError(body["dataset"])
-        self.sets[body["dataset"]] = Registered(*terms, tuple(marks), blocks, early)
+        words = body.get("believed")
+        self.sets[body["dataset"]] = Registered(
+            *terms, tuple(marks), blocks, early, None if words is None else str(words)
+        )
 
     def _identify(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
         old = self.sets[body["dataset"]]
@@ -106,7 +113,8 @@ class State:
         told = (str(body["charge"]), str(body["question"]), int(body.get("planned", 0)), str(body.get("note", "")))
         self.asked.pop(name, None)  # a refused request that is asked again goes to the end of the history
         skipped = tuple(map(str, body.get("skipped", ())))
-        self.asked[name] = Asked(event.kind, *told, event.seq, event.at, skipped=skipped)
+        worth = None if body.get("worth") is None else str(body["worth"])
+        self.asked[name] = Asked(event.kind, *told, event.seq, event.at, skipped=skipped, worth=worth)
         if event.kind == RESERVED:
             counted = self.sums.setdefault(name[0], {}).setdefault(told[0], [0, event.seq, 1])
             counted[0] += 1

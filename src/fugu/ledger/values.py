@@ -166,7 +166,7 @@ def _per_entry_from(content: Any) -> PerEntryRelease | SequenceAnswer:
     first, certificate, *more = (_plain(part) for part in content[1:])
     kind = SequenceAnswer if more else PerEntryRelease
     document = PerEntryCertificate(certificate) if "digest" in certificate else PerEntryCertificate.of(certificate)
-    return kind(first, budget_from(content[0]), document, *more)  # type: ignore[arg-type]
+    return kind(first, budget_from(content[0]), document, *more)
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.errors import AlreadyReleased
-from fugu.guarantee import Approx, Pure
-from fugu.guarantee.zcdp import Zcdp
+from fugu.errors import AlreadyReleased, UsageError
+from fugu.guarantee import Guarantee
 from fugu.mechanism.once import Once
 from fugu.numbers.exact import as_fraction
 from fugu.visible import brief
@@ -32,12 +31,14 @@ class PerEntryRelease:
     """What went out, and what it costs: `charge` is what a ledger adds up before any translation."""
 
     value: Any
-    guarantee: Pure | Approx | Zcdp
+    guarantee: Guarantee
     certificate: PerEntryCertificate
 
     @property
     def epsilon(self) -> Fraction:
-        """The per-entry epsilon, exactly."""
+        """The per-entry epsilon, exactly; a Rényi guarantee has none, read `guarantee`."""
+        if self.guarantee.renyi:
+            raise UsageError(f"a Rényi guarantee has no single epsilon; read guarantee, which is {self.guarantee!r}")
         return as_fraction(self.guarantee.epsilon)
 
     @property

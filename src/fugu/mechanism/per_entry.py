@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
-from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Approx, Pure
-from fugu.guarantee.numbers import check_delta
+from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure
+from fugu.guarantee.numbers import check_delta, exact
 from fugu.mechanism.entry_release import PerEntryRelease, take_once
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.once import Once
@@ -42,7 +43,9 @@ class PerEntryDP:
       plain function: it must be DP for the replacement of any one entry by any value, on the full product domain, and
       two calls must use independent randomness. An object with `map` is asked instead: map(d_in) must not be above
       what is stated.
-    - `epsilon`: what one release costs per entry, a finite number above 0; `delta`: a number in [0, 1).
+    - `epsilon`: what one release costs per entry, a finite number above 0; `delta`: a number in [0, 1). Or a guarantee:
+      `Pure`, `Approx`, or in the Rényi sense `ZCDP`, `Renyi` or `RenyiCurve` with delta 0. A map that states its loss
+      as zCDP (OpenDP's ZeroConcentratedDivergence) is asked for its rho, which must not be above that of the `ZCDP`.
     - `d_in`: the distance, in the metric of `map`, of two data sets that differ in one replaced entry; None where the
       metric is OpenDP's SymmetricDistance (2) or ChangeOneDistance (1).
     - `name`: what certificates call it; by default the function's name. `once`: the one release without a ledger.
@@ -56,7 +59,7 @@ class PerEntryDP:
     """
 
     mechanism: Callable[..., object] | Measurement
-    epsilon: Real
+    epsilon: Real | Guarantee
     delta: Real = 0
     d_in: int | None = field(default=None, kw_only=True)
     name: str = field(default="", kw_only=True)
@@ -69,16 +72,26 @@ class PerEntryDP:
                 "beliefs, and does not add up. Wrap a mechanism that is DP whatever the data"
             )
         self._call()
-        stated = positive_epsilon(self.epsilon)
         check_delta(self.delta)
-        told = self._told(stated)
-        object.__setattr__(self, "epsilon", stated if told is None else max(stated, told))
+        if isinstance(self.epsilon, Approx):
+            if self.delta:
+                raise UsageError("the Approx guarantee brings its own delta; leave out delta=")
+            object.__setattr__(self, "delta", self.epsilon.delta)
+            object.__setattr__(self, "epsilon", self.epsilon.epsilon)
+        if isinstance(self.epsilon, Guarantee) and self.epsilon.renyi:
+            object.__setattr__(self, "epsilon", self._divergences(self.epsilon))
+        else:
+            stated = positive_epsilon(self.epsilon)
+            told = self._told(stated)
+            object.__setattr__(self, "epsilon", stated if told is None else max(stated, told))
         if not self.name:
             object.__setattr__(self, "name", getattr(self.mechanism, "__name__", type(self.mechanism).__name__))
 
     @property
-    def guarantee(self) -> Pure | Approx:
+    def guarantee(self) -> Guarantee:
         """What one release costs per entry."""
+        if isinstance(self.epsilon, Guarantee):
+            return self.epsilon
         return Approx(self.epsilon, self.delta) if self.delta else Pure(self.epsilon)
 
     @property
@@ -90,16 +103,17 @@ class PerEntryDP:
     def certificate(self) -> PerEntryCertificate:
         """What is claimed, and by whom: no private value."""
         asked = callable(getattr(self.mechanism, "map", None))
+        claims = {
+            "query": self.name,
+            "sensitivity": None,
+            "neighbours": NEIGHBOURS,
+            "domain": DOMAIN,
+            "claimed by": "the mechanism's own map" if asked else "the user",
+        }
+        if isinstance(self.epsilon, Guarantee):
+            return PerEntryCertificate.renyi(self.epsilon, claims)
         return PerEntryCertificate.of(
-            {
-                "epsilon": str(as_fraction(self.epsilon)),
-                "delta": str(as_fraction(self.delta)),
-                "query": self.name,
-                "sensitivity": None,
-                "neighbours": NEIGHBOURS,
-                "domain": DOMAIN,
-                "claimed by": "the mechanism's own map" if asked else "the user",
-            }
+            {"epsilon": str(as_fraction(self.epsilon)), "delta": str(as_fraction(self.delta)), **claims}
         )
 
     def __repr__(self) -> str:
@@ -140,14 +154,10 @@ class PerEntryDP:
         measure = type_name(getattr(self.mechanism, "output_measure", ""))
         if measure and "MaxDivergence" not in measure:
             raise NotProvable(
-                f"the measurement states its loss in {measure}, not in (epsilon, delta); convert it first, for OpenDP "
-                "with make_zCDP_to_approxDP and make_fix_delta"
+                f"the measurement states its loss in {measure}, not in (epsilon, delta); state it as fugu.ZCDP(rho) if "
+                "that is zCDP, or convert it first, for OpenDP with make_zCDP_to_approxDP and make_fix_delta"
             )
-        distance = self._distance()
-        try:
-            loss = ask(distance)
-        except Exception as failure:
-            raise NotProvable(f"the mechanism's map fails at d_in = {distance}: {failure}") from failure
+        loss: Any = self._asked(ask)
         epsilon, delta = loss if isinstance(loss, tuple | list) else (loss, 0)
         try:
             told = float(epsilon), float(delta)
@@ -161,6 +171,40 @@ class PerEntryDP:
         if Fraction(told[1]) > as_fraction(self.delta):
             object.__setattr__(self, "delta", Fraction(told[1]))
         return Fraction(told[0])
+
+    def _asked(self, ask: Callable[[int], object]) -> object:
+        """What the object's map says of one replaced entry."""
+        distance = self._distance()
+        try:
+            return ask(distance)
+        except Exception as failure:
+            raise NotProvable(f"the mechanism's map fails at d_in = {distance}: {failure}") from failure
+
+    def _divergences(self, stated: Guarantee) -> Guarantee:
+        """A Rényi guarantee, at least what the object itself proves as zCDP; no other map can be held against it."""
+        if stated.delta or self.delta:
+            raise BadBudget("a Rényi guarantee per entry has no delta here; give Approx for one with a delta")
+        if not any(0 < e < math.inf for _, e in stated.orders):
+            raise BadBudget(f"a guarantee per entry must be finite and above 0, got {stated!r}")
+        ask = getattr(self.mechanism, "map", None)
+        if not callable(ask):
+            return stated
+        measure = type_name(getattr(self.mechanism, "output_measure", ""))
+        if "ZeroConcentrated" not in measure or not isinstance(stated, ZCDP):
+            raise NotProvable(
+                f"the mechanism's own map states its loss in {measure or 'no measure that is named'}, which is not "
+                f"held against {stated!r}; state ZCDP(rho) for a map in zCDP, (epsilon, delta) for others"
+            )
+        try:
+            rho = float(self._asked(ask))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise NotProvable("the mechanism's map returns no rho") from None
+        if not 0 <= rho <= float_up(exact(stated.rho)):
+            raise NotProvable(
+                f"the mechanism's own map says rho {rho!r} for one replaced entry; stated is {stated!r}. State at "
+                "least what the map says"
+            )
+        return ZCDP(max(exact(stated.rho), Fraction(rho)))
 
     def _distance(self) -> int:
         """The d_in of one replaced entry under the object's input metric."""

@@ -12,34 +12,42 @@ Pure epsilon is refused: the density ratio of x_L is unbounded, and for fields t
 is false for b >= 2 (three entries, box 1, length 5, two near entries: it says 4.706594 where the exact value is
 8.901331).
 
-Proofs: docs/proofs/quilts.md#gaussian-fields.
+`fugu.translate`, `fugu.dp_budget` and the ledger ask for `worst`: the same with any cost of b entries.
+
+Proofs: docs/proofs/quilts.md#gaussian-fields, docs/proofs/fields.md#theorem-1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import combinations
+from functools import cached_property, lru_cache
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq, fmpq_mat
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
+from fugu.guarantee.numbers import outward, plain
 from fugu.numbers import balls
-from fugu.numbers.exact import MatrixLike, Real, as_fraction, float_down, float_up, is_whole, meant_up
+from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
+from fugu.priors.gaussian_windows import Ranked, near_sets, ranked
 from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
 
-_SUBSETS = 10
 _BITS = 256
+Cost = Callable[[int], Fraction | None]
+"""What the release says of b entries, from above; None where nothing is known of so many."""
 
 
 class GaussianField(Belief):
     """x ~ N(mean, covariance), any mean.
 
-    `covariance`: a square table of numbers, read as exact decimals, symmetric and positive semidefinite, no variance 0.
-    Raises `BadLaw` for others.
+    `covariance`: a square table of numbers, read as exact decimals, symmetric and positive semidefinite, no variance 0;
+    at most 64 entries. `width`: how far apart two values of one entry are that are kept from being told apart, x_i = u
+    against x_i = v with |u - v| <= width, a number above 0, in the units of the entries. It is public, and part of the
+    belief; None leaves it open, for `zcdp` and `rho_budget` with a width of their own. Raises `BadLaw` and `UsageError`
+    for others.
 
     >>> GaussianField([[1, 0.5], [0.5, 1]]).kappa(0, [1])
     Fraction(1, 3)
@@ -48,19 +56,21 @@ class GaussianField(Belief):
     covariance: tuple[tuple[Fraction, ...], ...]
     size: int
     nodes: tuple[int, ...]
+    width: Fraction | None = None
 
-    def __init__(self, covariance: MatrixLike) -> None:
+    def __init__(self, covariance: MatrixLike, width: Real | None = None) -> None:
         rows = tuple(map(tuple, read_covariance(covariance)))
         if any(row[i] == 0 for i, row in enumerate(rows)):
             raise BadLaw("an entry with variance 0 is not a secret; leave it out")
-        vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))))
+        wide = {} if width is None else {"width": _wide(width)}  # a field without one keeps its digest
+        vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))), **wide)
 
     def __repr__(self) -> str:
-        return f"GaussianField({self.size} entries)"
+        return f"GaussianField({self.size} entries{'' if self.width is None else f', width {float(self.width):g}'})"
 
     @classmethod
     def example(cls) -> GaussianField:
-        return cls.ar1(4, Fraction(1, 2))
+        return cls.ar1(4, Fraction(1, 2), width=Fraction(1, 2))
 
     @property
     def entries(self) -> int:
@@ -70,27 +80,34 @@ class GaussianField(Belief):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted."""
-        return (f"the {self.size} entries are jointly normal with the stated covariance, whatever their mean",)
+        normal = f"the {self.size} entries are jointly normal with the stated covariance, whatever their mean"
+        if self.width is None:
+            return (normal,)
+        return normal, f"two values of an entry are protected if they are at most {plain(self.width)} apart"
+
+    def of_width(self, width: Real) -> GaussianField:
+        """The same field with secrets of another `width`, a number above 0."""
+        return GaussianField([list(row) for row in self.covariance], width)
 
     @classmethod
-    def ar1(cls, size: int, rho: Real, variance: Real = 1) -> GaussianField:
+    def ar1(cls, size: int, rho: Real, variance: Real = 1, width: Real | None = None) -> GaussianField:
         """A stationary AR(1) sequence of `size` entries: covariance `variance` `rho`^|i-j|, exactly, with -1 < rho <
-        1."""
+        1; secrets of `width`."""
         r, v = as_fraction(rho), as_fraction(variance)
         if not (-1 < r < 1 and v > 0):
             raise UsageError("a stationary AR(1) needs -1 < rho < 1 and a variance above 0")
-        return cls([[v * r ** abs(i - j) for j in range(size)] for i in range(size)])
+        return cls([[v * r ** abs(i - j) for j in range(size)] for i in range(size)], width)
 
     @classmethod
-    def smooth(cls, size: int, length: Real) -> GaussianField:
+    def smooth(cls, size: int, length: Real, width: Real | None = None) -> GaussianField:
         """`size` entries with the kernel exp(-(i-j)^2 / `length`), to 256 bits: the field is the one with these
-        rational entries."""
+        rational entries; secrets of `width`."""
         scale = as_fraction(length)
         if scale <= 0:
             raise UsageError("length must be above 0")
         with balls.precision(_BITS):
             row = [_rational(balls.of(Fraction(-d * d) / scale).exp()) for d in range(size)]
-        return cls([[row[abs(i - j)] for j in range(size)] for i in range(size)])
+        return cls([[row[abs(i - j)] for j in range(size)] for i in range(size)], width)
 
     def kappa(self, node: int, seen: Iterable[int]) -> Fraction:
         """1 / Var(x_i | x_L) - 1 / Var(x_i), exactly: how much precision x_L adds about x_i.
@@ -105,13 +122,22 @@ class GaussianField(Belief):
             raise UsageError("the secret's own entry cannot be among those that are seen")
         if not seen:
             return Fraction(0)
-        across = [[self.covariance[node][j] for j in seen]]
-        inner = [[self.covariance[j][k] for k in seen] for j in seen]
-        found = solve(inner, transpose(across))
-        left = own - product(across, found)[0][0] if found is not None else Fraction(0)
+        left = own - self._explained(node, seen)
         if left <= 0:
             raise NotProvable("these entries determine each other exactly: no noise on others hides one of them")
         return 1 / left - 1 / own
+
+    def _explained(self, node: int, seen: tuple[int, ...]) -> Fraction:
+        """c' S_LL^-1 c: the variance of x_i that x_L explains; all of it where x_L is degenerate and determines x_i."""
+        across = [[self.covariance[node][j]] for j in seen]
+        inner = [[self.covariance[j][k] for k in seen] for j in seen]
+        try:
+            solved = _fast(inner).solve(_fast(across))
+        except ZeroDivisionError:  # some entries of L follow from others
+            found = solve(inner, across)
+            assert found is not None  # c lies in the range of S_LL
+            return product(transpose(across), found)[0][0]
+        return sum((_slow(solved[k, 0]) * row[0] for k, row in enumerate(across)), Fraction(0))
 
     def windows(self, node: int, near: int) -> list[tuple[int, ...]]:
         """Candidate sets L with `near` entries left out, i among them: all for small fields, else intervals around i.
@@ -119,41 +145,97 @@ class GaussianField(Belief):
         Every set is sound. That leaving out the nearest ones is best is not proved, so small fields try them all.
         """
         i = self._node(node)
-        others = [j for j in self.nodes if j != i]
         if not 1 <= near <= self.size:
             raise UsageError(f"near must lie between 1 and {self.size}")
-        if self.size <= _SUBSETS:
-            return list(combinations(others, self.size - near))
-        starts = range(max(0, i - near + 1), min(i, self.size - near) + 1)
-        return [tuple(j for j in others if not s <= j < s + near) for s in starts]
+        candidates = (inside for inside in near_sets(self.size, near) if i in inside)
+        return [tuple(j for j in self.nodes if j not in inside) for inside in candidates]
 
     def best(self, node: int, near: int) -> tuple[Fraction, tuple[int, ...]]:
-        """The least kappa over the candidates with that many near entries, and its L: ranked in floats, then exact."""
-        candidates = self.windows(node, near)
-        ranked = sorted(candidates, key=lambda seen: self._guess(node, seen))
-        chosen = ranked[0] if ranked else ()
-        return self.kappa(node, chosen), chosen
+        """About the least kappa over the candidates with that many near entries, and its L: ranked in floats, then
+        exact."""
+        i = self._node(node)
+        if not 1 <= near <= self.size:
+            raise UsageError(f"near must lie between 1 and {self.size}")
+        chosen = () if near == self.size else self._ranked[i][near][1]
+        return self.kappa(i, chosen), chosen
 
-    def zcdp(self, rho: Real, width: Real, nears: Sequence[int] | None = None) -> float:
+    @cached_property
+    def _ranked(self) -> Ranked:
+        return ranked(np.array([[float(x) for x in row] for row in self.covariance]))
+
+    def worst(self, cost: Cost, weight: Fraction, nears: Sequence[int] | None = None) -> Fraction:
+        """max over entries of min over b of cost(b) + weight kappa_i(b), exactly for the b that are best in doubles.
+
+        `cost`: what the release says of b entries, None where that is not known; `weight`: what one unit of kappa
+        costs, at least 0; `nears`: the b to try, None for all. Raises `NotProvable` where no b has a cost."""
+        tried = self._tried(nears)
+        costs = {b: found for b in tried if (found := cost(b)) is not None}
+        if not costs:
+            raise NotProvable(
+                "nothing is known of what groups of entries cost at this order; list more and larger ones"
+            )
+        return max(self._least(i, costs, weight) for i in self.nodes)
+
+    def _least(self, node: int, costs: dict[int, Fraction], weight: Fraction) -> Fraction:
+        def about(b: int) -> float:
+            kappa = 0.0 if b == self.size else self._ranked[node][b][0]
+            return float(costs[b]) + float(weight) * kappa
+
+        for b in sorted(costs, key=about):
+            try:
+                return costs[b] + weight * self.best(node, b)[0]
+            except NotProvable:  # what is seen determines the entry: no help from this size
+                continue
+        raise NotProvable("these entries determine each other, and nothing is known of what all of them cost together")
+
+    def _tried(self, nears: Sequence[int] | None) -> list[int]:
+        """The numbers of near entries to try; all of them always: then nothing is seen."""
+        return sorted({*(nears if nears is not None else self.nodes[1:]), self.size})
+
+    def zcdp(self, rho: Real, width: Real | None = None, nears: Sequence[int] | None = None) -> float:
         """What a release that is rho-zCDP per entry gives: max_i min_b b^2 rho + width^2 kappa_i(b) / 2, from above.
 
-        `rho`: what the release costs per entry, a number >= 0; `nears`: the numbers b of near entries to try, None for
-        all. Protects x_i = u against x_i = v for all |u - v| <= `width` and all entries; sums of rho compose first.
+        `rho`: what the release costs per entry, a number >= 0; `width`: that of the field unless given; `nears`: the
+        numbers b of near entries to try, None for all. Protects x_i = u against x_i = v for all |u - v| <= `width` and
+        all entries; sums of rho compose first.
 
         >>> round(GaussianField.ar1(3, 0.5).zcdp(0.01, 0.1), 9)  # entry 2: 0.01 + 0.1^2 (2/3) / 2
         0.013333333
         """
-        r, w = _positive(rho, "rho", True), _positive(width, "width")
-        found = max(min(b * b * r + w * w * k / 2 for b, k in self._costs(i, nears)) for i in self.nodes)
-        return meant_up(float_up(found))
+        r, w = _positive(rho, "rho", True), self.wide(width)
+        return outward(self.worst(lambda b: b * b * r, w * w / 2, nears))
 
-    def rho_budget(self, rho: Real, width: Real, nears: Sequence[int] | None = None) -> float:
+    def rho_budget(self, rho: Real, width: Real | None = None, nears: Sequence[int] | None = None) -> float:
         """The largest per-entry rho that still gives this zCDP: min_i max_b (rho - width^2 kappa_i(b) / 2) / b^2.
 
         `rho`: the zCDP to reach, above 0; `width` and `nears` as in `zcdp`."""
-        r, w = _positive(rho, "rho"), _positive(width, "width")
-        found = min(max((r - w * w * k / 2) / (b * b) for b, k in self._costs(i, nears)) for i in self.nodes)
-        return -meant_up(-float_down(found))
+        r, w = _positive(rho, "rho"), self.wide(width)
+        found = min(self._most(i, r, w * w / 2, self._tried(nears)) for i in self.nodes)
+        return _inward(found)
+
+    def _most(self, node: int, rho: Fraction, weight: Fraction, tried: list[int]) -> Fraction:
+        """max over b of (rho - weight kappa_i(b)) / b^2, exactly for the b that is best in doubles."""
+
+        def about(b: int) -> float:
+            kappa = 0.0 if b == self.size else self._ranked[node][b][0]
+            return (float(weight) * kappa - float(rho)) / b**2
+
+        best = min(tried, key=about)
+        try:
+            return max(rho / self.size**2, (rho - weight * self.best(node, best)[0]) / best**2)
+        except NotProvable:
+            return rho / self.size**2
+
+    def wide(self, width: Real | None = None) -> Fraction:
+        """The width of the secrets, as given or as that of the field; `UsageError` where there is none."""
+        if width is not None:
+            return _positive(width, "width")
+        if self.width is None:
+            raise UsageError(
+                "a Gaussian field needs the width of its secrets, x_i = u against x_i = v with |u - v| <= width, in "
+                "the units of the entries; give GaussianField(covariance, width=...) or field.of_width(...)"
+            )
+        return self.width
 
     def pure(self, *_: object) -> float:
         """Refused: see the head of this file."""
@@ -161,24 +243,6 @@ class GaussianField(Belief):
             "a Gaussian field has no finite pure epsilon, and Theorem 9 for truncated fields is false for two or more "
             "near entries; use zcdp() with clipped queries"
         )
-
-    def _costs(self, node: int, nears: Sequence[int] | None) -> list[tuple[int, Fraction]]:
-        tried = sorted({*(nears if nears is not None else self.nodes[1:])} - {self.size})
-        found = [(self.size, Fraction(0))]  # everything near: nothing is seen
-        for near in tried:
-            try:
-                found.append((near, self.best(node, near)[0]))
-            except NotProvable:  # what is seen determines the entry: no help from this size
-                continue
-        return found
-
-    def _guess(self, node: int, seen: tuple[int, ...]) -> float:
-        floats = np.array([[float(x) for x in row] for row in self.covariance])
-        try:
-            weights = np.linalg.solve(floats[np.ix_(seen, seen)], floats[list(seen), node])
-        except np.linalg.LinAlgError:
-            return np.inf
-        return float(floats[list(seen), node] @ weights) if seen else 0.0
 
     def _node(self, node: int) -> int:
         if not is_whole(node, 0, self.size - 1):
@@ -199,3 +263,26 @@ def _positive(x: Real, name: str, zero: bool = False) -> Fraction:
     if found < 0 or (found == 0 and not zero):
         raise BadBudget(f"{name} must be above 0")
     return found
+
+
+def _inward(x: Fraction) -> float:
+    """The largest float near x that means a number at or below x."""
+    found = float(x)
+    while as_fraction(found) > x:
+        found = math.nextafter(found, -math.inf)
+    return found
+
+
+def _wide(width: Real) -> Fraction:
+    try:
+        return _positive(width, "width")
+    except BadBudget as error:
+        raise UsageError(str(error)) from None
+
+
+def _fast(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
+    return fmpq_mat(len(rows), len(rows[0]), [fmpq(x.numerator, x.denominator) for row in rows for x in row])
+
+
+def _slow(x: fmpq) -> Fraction:
+    return Fraction(int(x.p), int(x.q))

@@ -1,6 +1,6 @@
 """Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret.
 
-Proofs: docs/proofs/quilts.md#hidden-chains.
+Proofs: docs/proofs/quilts.md#hidden-chains and docs/proofs/trees.md#hidden-chains.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class HiddenMarkov(Belief):
     The releases are per-entry DP in the *observed* entries Y_1, ..., Y_T. What is protected:
 
     - `protect="hidden"`: the pair X_t = x against X_t = x', for every t. Outside the window of Y between X_{t-a} and
-      X_{t+b}, Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing).
+      X_{t+b}, Y depends on X_t only through these two, so the leakages of the hidden chain hold (data processing). As
+      X_t is seen through its emission only, an epsilon per entry may be worth less than itself.
     - `protect="observed"`: the pair Y_t = y against Y_t = y'. The same argument with the law of (X_{t-a}, X_{t+b})
       given Y_t.
     - `pairs()`: the chain of (X_t, Y_t), for releases that are per-entry DP in whole pairs and secrets about pairs.
@@ -77,6 +78,11 @@ class HiddenMarkov(Belief):
     @classmethod
     def example(cls) -> HiddenMarkov:
         return cls([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
 
     @property
     def entries(self) -> int:
@@ -149,6 +155,16 @@ class HiddenMarkov(Belief):
         """P(Y_t = y), as rows."""
         joint = combine("x,xy->yx", self._law(t), self.emission)
         return Counted(joint.values.sum(axis=1, keepdims=True), joint.roundings + joint.values.shape[1])
+
+    def given_seen(self, t: int) -> Counted:
+        """P(X_t = x | Y_t = y) in row y, `t` = 1 .. T; a row of zeros where y is never seen.
+
+        Raises `NotProvable` where a probability is too small for floats, or no start is stated."""
+        if self.chain.free:
+            raise NotProvable("what an entry says of its hidden state depends on the start; state initial= a law")
+        joint, seen = combine("x,xy->yx", self._law(t), self.emission), self._seen(t)
+        given = np.divide(joint.values, seen.values, out=np.zeros_like(joint.values), where=seen.values > 0)
+        return Counted(given, joint.roundings + seen.roundings + 1)
 
     def _step(self, t: int) -> Counted:
         return Counted(self.chain.transition(t), self.chain.size + 4)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import BadLaw, UsageError
+from fugu.numbers import balls
 from fugu.numbers.exact import number
 
 Matrix = list[list[Fraction]]
 MOST = 64
+_BITS = 1024
 
 
 def read_matrix(given: Any, name: str, columns: int | None = None) -> Matrix:
@@ -38,13 +40,15 @@ def as_lists(given: Any) -> Any:
 
 
 def read_covariance(given: Any) -> Matrix:
-    """A symmetric matrix with x' S x >= 0 for all x, checked exactly by elimination."""
+    """A symmetric matrix with x' S x >= 0 for all x: all pivots of an elimination, in balls or exactly, allow it."""
     found = read_matrix(given, "covariance")
     size = len(found)
     if any(len(row) != size for row in found):
         raise BadLaw(f"covariance must be square, got {size} rows of {len(found[0])}")
     if found != transpose(found):
         raise BadLaw("covariance must be symmetric; average it with its transpose if rounding made it otherwise")
+    if _definite(found):
+        return found
     rest = [row[:] for row in found]
     for k in range(size):  # symmetric elimination: every pivot >= 0, and a zero pivot has a zero row
         if rest[k][k] < 0 or (rest[k][k] == 0 and any(rest[k][k:])):
@@ -53,6 +57,19 @@ def read_covariance(given: Any) -> Matrix:
             if factor := (rest[i][k] / rest[k][k] if rest[k][k] else Fraction(0)):
                 rest[i] = [x - factor * y for x, y in zip(rest[i], rest[k], strict=True)]
     return found
+
+
+def _definite(found: Matrix) -> bool:
+    """Whether every pivot is above 0, in balls: a proof that all variances are. False says nothing."""
+    with balls.precision(_BITS):
+        rest = [[balls.of(x) for x in row] for row in found]
+        for k, row in enumerate(rest):
+            if not row[k] > 0:
+                return False
+            for i in range(k + 1, len(rest)):
+                factor = rest[i][k] / row[k]
+                rest[i] = [x - factor * y for x, y in zip(rest[i], row, strict=True)]
+    return True
 
 
 def transpose(a: Matrix) -> Matrix:

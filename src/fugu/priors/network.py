@@ -1,6 +1,6 @@
 """Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others.
 
-Proofs: docs/proofs/quilts.md#networks.
+Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers.exact import TensorLike, is_whole
 from fugu.priors.counted import Counted, combine, laws, log_ratios
+from fugu.priors.forest import Forest, forest
 from fugu.priors.prior import Belief, place
 from fugu.priors.quilts import Quilts
 from fugu.priors.separation import ancestors, blanket, ordered, separated
@@ -87,7 +88,20 @@ class BayesianNetwork(Belief):
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The values that a variable never has."""
-        return of_variables(self.names, [self.law(node) > 0 for node in self.nodes])
+        known = self.forest.laws
+        return of_variables(self.names, [(known[v] if v in known else self.law(v)) > 0 for v in self.nodes])
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The independent parts in which no variable has two parents, with the law of every variable in them.
+
+        Raises `NotProvable` where a probability is too small for floats."""
+        return forest(self.parents, self.order, self.tables)
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -96,7 +110,12 @@ class BayesianNetwork(Belief):
 
     def index(self, variable: int | str) -> int:
         """The position of a `variable`, by position or name."""
-        return place(variable, self.names)
+        known = self._places.get(variable) if isinstance(variable, str) else None
+        return place(variable, self.names) if known is None else known
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: n for n, name in enumerate(self.names)}
 
     def joint(self, variables: Sequence[int | str]) -> Counted:
         """P(X_A) with one axis for each of the `variables`, in the order asked, by variable elimination (least new
@@ -207,18 +226,31 @@ def _names(given: Any, name: str) -> tuple[str, ...]:
 def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     """An infection in a household: one member is met first and infected with `prior`; each other one catches it.
 
-    Member 1 is infected with probability `prior`; every other member is infected by member 1 with probability
-    `transmission`, and from outside with probability `prior`, independently of each other.
+    Member 1 is infected with probability `prior`; every other of the `size` members is infected by member 1 with
+    probability `transmission`, and from outside with probability `prior`, independently of each other.
 
     >>> household(3, 0.1, 0.5).names
     ('member 1', 'member 2', 'member 3')
     """
     if not is_whole(size, 1, 20):
         raise UsageError("a household has between 1 and 20 members")
+    names = [f"member {i}" for i in range(1, size + 1)]
+    return contacts({name: None if i == 0 else names[0] for i, name in enumerate(names)}, prior, transmission)
+
+
+def contacts(met: Mapping[str, str | None], prior: float, transmission: float) -> BayesianNetwork:
+    """An infection that spreads along a tree of contacts, from each person to those who met them later.
+
+    `met` maps each person to the one they met, None for those who met nobody. Each is infected from outside with
+    probability `prior`, and by the one they met, if that one is infected, with probability `transmission`,
+    independently of each other. Raises `UsageError` for contacts in a circle and for what is not a probability.
+
+    >>> contacts({"Ann": None, "Bob": "Ann", "Cleo": "Ann", "Dan": "Bob"}, 0.02, 0.3)
+    BayesianNetwork(4 variables, 3 arrows)
+    """
     if not (0 <= prior <= 1 and 0 <= transmission <= 1):
         raise UsageError("prior and transmission are probabilities between 0 and 1")
     outside = [1 - prior, prior]
-    caught = (1 - prior) * (1 - transmission)
-    names = [f"member {i}" for i in range(1, size + 1)]
-    tables = {n: outside if i == 0 else [outside, [caught, 1 - caught]] for i, n in enumerate(names)}
-    return BayesianNetwork(tables, dict.fromkeys(names[1:], names[:1]))
+    escaped = (1 - prior) * (1 - transmission)
+    tables = {name: outside if by is None else [outside, [escaped, 1 - escaped]] for name, by in met.items()}
+    return BayesianNetwork(tables, {name: [by] for name, by in met.items() if by is not None})

@@ -14,15 +14,21 @@ Parents = Sequence[Sequence[int]]
 
 def ordered(parents: Parents, names: Sequence[str]) -> tuple[int, ...]:
     """The nodes, each after its parents; a cycle is an error that names its members."""
+    below, waiting = children(parents), [len(set(above)) for above in parents]
     placed: list[int] = []
-    left = set(range(len(parents)))
-    while left:
-        ready = sorted(v for v in left if all(p not in left for p in parents[v]))
-        if not ready:
-            members = ", ".join(repr(names[v]) for v in sorted(left))
-            raise UsageError(f"the parents form a cycle among {members}; remove one of the arrows")
+    ready = [v for v, count in enumerate(waiting) if count == 0]
+    while ready:
         placed += ready
-        left -= set(ready)
+        following = []
+        for v in ready:
+            for child in set(below[v]):
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    following.append(child)
+        ready = sorted(following)
+    if len(placed) < len(parents):
+        members = ", ".join(repr(names[v]) for v in sorted(set(range(len(parents))) - set(placed)))
+        raise UsageError(f"the parents form a cycle among {members}; remove one of the arrows")
     return tuple(placed)
 
 

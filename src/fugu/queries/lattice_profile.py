@@ -104,6 +104,8 @@ def largest_rho(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fraction:
         low, high = low / 2, low
         if low < 1e-300:
             return Fraction(0)
+    while holds(high):
+        low, high = high, 2 * high
     for _ in range(40):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)

@@ -21,7 +21,7 @@ from fugu.queries.session_state import KnownLaw
 from fugu.translation.records.charges import Line, RecordCharge, joined, shape
 from fugu.translation.records.rates import Bracket
 
-MOST_OWN = Fraction(8)
+MOST_OWN = Fraction(20)
 """No question, and no number of questions about the same features, is given a larger epsilon of its own for nothing:
 no answer is exact, whatever the beliefs."""
 LEAST_OWN = Fraction(1, 10**6)

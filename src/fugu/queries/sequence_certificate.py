@@ -20,13 +20,13 @@ from fugu.documents.document import Document
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact, outward
 from fugu.numbers.exact import Real, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_counts import RESTS
-from fugu.queries.sequence_gaussian import GaussianMechanism
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
 from fugu.queries.sequence_promise import Budget, Entry, keeps, left_out, worth
 from fugu.queries.sequence_query import SequenceMechanism
@@ -77,7 +77,7 @@ class SequenceCertificate(Document):
     KINDS: ClassVar = {"sequence": ()}
 
     @staticmethod
-    def issue(chain: Chain, mechanism: SequenceMechanism | GaussianMechanism, said: Issue) -> SequenceCertificate:
+    def issue(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> SequenceCertificate:
         """What the mechanism promises under the chain as the document states it."""
         if isinstance(chain, IntervalChain) and chain.counted is not None and said.fitted_on != REFERENCE:
             raise PriorNotPublic(OWN_TABLE)
@@ -188,6 +188,12 @@ class BudgetedSequenceCertificate(SequenceCertificate):
         return exact(self.budget.epsilon)
 
     @property
+    def epsilon(self) -> Fraction:
+        """The epsilon for each entry, exactly; of zCDP its rho."""
+        found = self.entry
+        return exact(found.rho if isinstance(found, ZCDP) else found.epsilon)
+
+    @property
     def stated(self) -> Fraction:
         """The epsilon of what the document says is proved, at the order asked for."""
         return exact(numbers_of(self.proved, self.budget)[0])
@@ -205,7 +211,10 @@ class BudgetedSequenceCertificate(SequenceCertificate):
 
     @property
     def entry(self) -> Entry:
-        return PerEntryCertificate(self.body).guarantee
+        found = PerEntryCertificate(self.body).guarantee
+        if not isinstance(found, Pure | Approx | ZCDP):
+            raise CertificateError("for each entry a guarantee is pure, (epsilon, delta) or zCDP")
+        return found
 
 
 def numbers_of(found: Guarantee, budget: Budget) -> tuple[Real, Real]:
@@ -213,7 +222,7 @@ def numbers_of(found: Guarantee, budget: Budget) -> tuple[Real, Real]:
     return found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon, found.delta
 
 
-def _promise(chain: Chain, mechanism: SequenceMechanism | GaussianMechanism, said: Issue) -> dict[str, Any]:
+def _promise(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> dict[str, Any]:
     """What is proved and what was asked."""
     if said.budget is None:
         assert isinstance(mechanism.guarantee, Pure)

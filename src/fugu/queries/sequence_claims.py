@@ -8,15 +8,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fugu.documents.belief import check_belief
 from fugu.documents.document import canonical_json
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import CertificateError
-from fugu.guarantee import Approx, Pure
-from fugu.guarantee.zcdp import Zcdp
+from fugu.guarantee import ZCDP, Approx
+from fugu.guarantee.encoding import budget_from
 from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_gaussian import GaussianMechanism
+from fugu.queries.sequence_gaussian import GaussianMean, GaussianSum
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
@@ -47,33 +49,46 @@ def claims_of(query: SequenceQuery) -> dict[str, Any]:
     return query.claims()
 
 
-def check_noise(claims: Claims) -> None:
-    """CertificateError unless the noise that is named keeps what is claimed for each entry.
-
-    Without a word about noise it is pure; Gaussian noise is made again from its rho, and proved again."""
-    if "noise" not in claims:
-        if claims["delta"] != "0" or "alpha" in claims:
-            raise CertificateError("fugu's queries of sequences have a pure epsilon, and a delta or an order is stated")
-        return
-    made = GaussianMechanism(query_from(claims), read_number(claims["noise"]["rho"]), _stated(claims))
-    own = made.certificate.claims
-    if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items() if name != "kind"):
-        raise CertificateError("the noise is not that of its own figures")
-
-
-def _stated(claims: Claims) -> Approx | Zcdp:
-    found = PerEntryCertificate(dict(claims)).guarantee
-    if isinstance(found, Pure):
-        raise CertificateError("Gaussian noise has no pure epsilon, and one is stated")
-    return found
-
-
 def _several(claims: Claims) -> Several:
     """Questions that share an epsilon; one that is itself several is refused, so this ends."""
     if any("parts" in part for part in claims["parts"]):
         raise CertificateError("a question of several is itself several, which no version of fugu writes")
     parts = [query_from(part) for part in claims["parts"]]
     return Several(tuple(parts), tuple(read_number(part["share"]) for part in claims["parts"]))
+
+
+def check_guarantee(claims: Claims, query: SequenceQuery) -> None:
+    """CertificateError unless the guarantee is of the kind that the query has: a rho with Gaussian noise, and what
+    it is worth under the belief beside it; what lattice noise that is named keeps; a pure epsilon with any other."""
+    if "lattice" in claims:
+        _check_lattice(claims, query)
+        return
+    if not isinstance(query, GaussianSum | GaussianMean):
+        if claims["delta"] != "0" or "guarantee" in claims or "belief" in claims:
+            raise CertificateError("this query of sequences has a pure epsilon, and something else is stated")
+        return
+    found = budget_from(dict(claims["guarantee"]))
+    if not isinstance(found, ZCDP) or not found.rho > 0:
+        raise CertificateError("sums with Gaussian noise have a rho above 0 per entry, and something else is stated")
+    check_belief(claims, found)
+
+
+def _check_lattice(claims: Claims, query: SequenceQuery) -> None:
+    """CertificateError unless the noise, made again from its rho, is as stated and keeps what is claimed."""
+    found = PerEntryCertificate(dict(claims)).guarantee
+    if not isinstance(found, Approx | ZCDP):
+        raise CertificateError("Gaussian noise has no pure epsilon for each entry, and one is stated")
+    own = LatticeMechanism(query, read_number(claims["lattice"]["rho"]), found).certificate.claims
+    if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items() if name != "kind"):
+        raise CertificateError("the noise is not that of its own figures")
+
+
+def stated_words(claims: Claims) -> str:
+    """What a Rényi guarantee is, and what it is worth under the belief beside it; nothing for a pure epsilon."""
+    if "guarantee" not in claims:
+        return ""
+    worth = f", worth {budget_from(dict(claims['belief']['worth']))} under its belief" if "belief" in claims else ""
+    return f": {budget_from(dict(claims['guarantee']))} per entry{worth}"
 
 
 def _states(claims: Claims) -> States:
@@ -101,6 +116,8 @@ _QUERIES: tuple[tuple[str, Callable[[Claims, re.Match[str]], SequenceQuery]], ..
     ("transitions", _transitions),
     ("sum", lambda claims, _: Sum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
     ("mean", lambda claims, _: Mean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
+    ("gaussian sum", lambda claims, _: GaussianSum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
+    ("gaussian mean", lambda claims, _: GaussianMean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
     (r"top (?P<k>[0-9]{1,9})", lambda claims, found: TopK(int(found["k"]), _states(claims), claims["method"])),
     ("arg max", lambda claims, _: ArgMax(_states(claims), claims["method"])),
     ("randomised response", lambda claims, _: RandomisedResponse(_states(claims))),

@@ -1,130 +1,150 @@
-"""`GaussianMechanism`: questions about sequences answered with lattice Gaussian noise, private for each entry.
+"""Sums and means of bounded numbers with lattice Gaussian noise: zCDP for each entry, for Gaussian fields and ledgers.
 
-The noise is drawn exactly, on whole numbers, for the l2 distance that one replaced entry can make:
+Entries are clipped one by one, so on *all* of the real line, one replaced entry moves the sum by at most n steps of the
+lattice, n step = high - low. Lattice noise of mass ~ exp(-p k^2) then has, for every order alpha > 1 and every shift
+of at most n steps, D_alpha <= alpha p n^2 (Canonne, Kamath and Steinke 2020, Proposition 5), so p = rho / n^2 gives rho
+for each entry. The noise is drawn exactly.
 
-| query                                  | what one entry moves, in steps           | squared |
-|----------------------------------------|------------------------------------------|---------|
-| `Count`                                | one number by 1                          | 1       |
-| `Histogram`, the ranking of `TopK`     | a count up by 1, another down by 1       | 2       |
-| `Transitions`                          | two taken, two added; twice the same: 6  | 6       |
-| `Transitions` of at most two entries   | one taken, one added                     | 2       |
-| `Sum`, `Mean`                          | one number by (high - low) / step = n    | n^2     |
-
-It promises rho-zCDP for each entry, and (epsilon, delta) by exact sums (`lattice_profile`). `Several` questions split
-rho by their shares, and divergences add. Choices by permute-and-flip or the exponential mechanism are pure, and have no
-Gaussian form."""
+Proofs: docs/proofs/fields.md#clipped-sums-with-gaussian-noise.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, singledispatch
-from typing import Any
+from functools import lru_cache
+from typing import Any, final
 
 import numpy as np
 
+from fugu.documents.belief import belief_claims
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate
-from fugu.errors import NotProvable
-from fugu.guarantee import Approx
+from fugu.errors import BadBudget, UsageError
+from fugu.guarantee import ZCDP, Guarantee
 from fugu.guarantee.numbers import exact
-from fugu.guarantee.zcdp import Zcdp
 from fugu.mechanism.entry_release import take_once
 from fugu.mechanism.once import Once
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.gaussian import Gaussian
-from fugu.numbers.exact import as_fraction, float_up
-from fugu.queries.lattice_profile import PAIR, Shift, largest_rho, lattice_delta, zcdp_delta
-from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.noise.gaussian import at_least
+from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.priors.gaussian_field import GaussianField
+from fugu.queries.sequence_data import Figures, Numbers
 from fugu.queries.sequence_query import Drawn, SequenceAnswer, SequenceQuery
-from fugu.queries.sequence_selection import TopK, ranking
-from fugu.queries.sequence_several import Several
-from fugu.queries.sequence_sums import Mean, Sum, nearest_double, rounded
-
-_LEVEL = 0.95
+from fugu.queries.sequence_sums import nearest_double, rounded, whole_step
+from fugu.translation.translate import dp_budget
 
 
-@singledispatch
-def shift_of(query: SequenceQuery) -> Shift:
-    """How one replaced entry moves the whole numbers that are noised; `NotProvable` where there are none."""
-    raise NotProvable(f"{query.name}: there is no Gaussian noise for it, as it is not a noised number")
+@dataclass(frozen=True)
+class _GaussianTotal(SequenceQuery):
+    """What is made of the sum of all entries, clipped to the bounds, with Gaussian noise on the sum."""
+
+    domain: Numbers
+    step: Real | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return self.domain.width
+
+    def details(self) -> dict[str, Any]:
+        return {"noise": "lattice Gaussian", "rounded to multiples of": str(self.step)}
+
+    def over(self, data: Figures) -> int:
+        """What the noised sum is divided by, a public number."""
+        raise NotImplementedError
+
+    def evaluate(self, data: Figures) -> Fraction:
+        """The exact answer; private."""
+        return sum((sum(user, Fraction(0)) for user in data), Fraction(0)) / self.over(data)
+
+    def precision(self, rho: Fraction) -> Fraction:
+        """p of the noise of mass ~ exp(-p k^2) in steps: rho over the squared number of steps in high - low."""
+        return rho * (as_fraction(self.step or 0) / self.domain.width) ** 2
+
+    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
+        """(round(sum / step) + N) step / over with P(N = k) ~ exp(-p k^2); `epsilon` is the rho for each entry."""
+        step, over, p = as_fraction(self.step or 0), self.over(data), self.precision(epsilon)
+        total = sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+        index = rounded(total, step) + int(_sampler(p).draw(1, source)[0])
+        half = float_up((within(p) + Fraction(1, 2)) * step / over)
+        return Drawn(nearest_double(index * step / over), None, (-half, half))
+
+    def mechanism(self, epsilon: Real | Guarantee, prior: GaussianField | None = None) -> GaussianMechanism:  # type: ignore[override]
+        """The mechanism that answers this query with ZCDP(rho) per entry.
+
+        `epsilon`: rho, a finite number above 0, or `ZCDP(rho)`. `prior`: a `GaussianField` with a width, for a
+        certificate that also says what the release is worth under it; None for the guarantee per entry alone."""
+        return GaussianMechanism(self, _rho(epsilon), prior)
+
+    def under(self, prior: GaussianField, budget: Guarantee) -> GaussianMechanism:
+        """The mechanism with the largest rho per entry that is worth at most `budget` under a field.
+
+        `prior`: a `GaussianField` with a width; `budget`: `ZCDP`, `Renyi`, `RenyiCurve` or `Approx` with a delta.
+        Raises `NotProvable` for a pure budget."""
+        return self.mechanism(dp_budget(prior, budget), prior)
 
 
-@shift_of.register
-def _(query: Count) -> Shift:  # noqa: ARG001
-    return Shift.line(1)
+@final
+@dataclass(frozen=True)
+class GaussianSum(_GaussianTotal):
+    """The sum of all entries, clipped to the bounds, with Gaussian noise. Replacing one moves it by at most high - low.
+
+    >>> GaussianSum(Numbers(0, 10)).mechanism(0.5).guarantee
+    ZCDP(rho=0.5)
+    """
+
+    @property
+    def name(self) -> str:
+        return "gaussian sum"
+
+    def over(self, data: Figures) -> int:  # noqa: ARG002
+        """1."""
+        return 1
 
 
-@shift_of.register
-def _(query: Histogram) -> Shift:  # noqa: ARG001
-    return PAIR
+@final
+@dataclass(frozen=True)
+class GaussianMean(_GaussianTotal):
+    """The mean of all entries, clipped to the bounds, with Gaussian noise: the noised sum over their public number.
 
+    >>> GaussianMean(Numbers(0, 10)).exact([1, 2])
+    Fraction(3, 2)
+    """
 
-@shift_of.register
-def _(query: Transitions) -> Shift:
-    return PAIR if query.longest == 2 else Shift("ball", 6)
+    @property
+    def name(self) -> str:
+        return "gaussian mean"
 
+    def over(self, data: Figures) -> int:
+        """The number of entries."""
+        return sum(map(len, data))
 
-@shift_of.register(Sum)
-@shift_of.register(Mean)
-def _(query: Sum | Mean) -> Shift:
-    return Shift.line(int(query.domain.width / as_fraction(query.step or 1)))
-
-
-@shift_of.register
-def _(query: TopK) -> Shift:
-    if not query.noisy:
-        raise NotProvable(f"{query.name} by {query.way} is a choice without noise on counts; --method laplace has them")
-    return PAIR
-
-
-def has_gaussian(query: SequenceQuery) -> bool:
-    """Whether the question, or each of several, can be answered with Gaussian noise."""
-    try:
-        return all(shift_of(part) is not None for part in _parts(query)[0])
-    except NotProvable:
-        return False
-
-
-def gaussian_delta(query: SequenceQuery, rho: Fraction, epsilon: Fraction) -> float:
-    """The delta at `epsilon` for each entry, rounded up: exact sums; of several questions, as zCDP."""
-    parts, _ = _parts(query)
-    for part in parts:
-        shift_of(part)
-    return zcdp_delta(rho, epsilon) if len(parts) > 1 else lattice_delta(shift_of(query), rho, epsilon)
-
-
-def most_rho(query: SequenceQuery, entry: Approx) -> Fraction:
-    """The largest rho found that keeps (epsilon, delta) for each entry; 0 if none does."""
-    parts, _ = _parts(query)
-    shift = Shift("ball", 1) if len(parts) > 1 else shift_of(query)
-    return largest_rho(shift, exact(entry.epsilon), exact(entry.delta))
+    def details(self) -> dict[str, Any]:
+        return {"sensitivity of": "the sum, before division by the public number of entries", **super().details()}
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianMechanism:
-    """A query answered with lattice Gaussian noise; one release, further ones only if a ledger charged them.
+    """A query and the rho per entry it is answered with; one release, further ones only if a ledger charged them.
 
-    `query`; `rho`: what it is in zCDP for each entry, which fixes the noise; `guarantee`: what is stated of it for each
-    entry, `Approx` or `Zcdp`. Raises `NotProvable` if the noise does not keep what is stated."""
+    `query`: a `GaussianSum` or `GaussianMean`; `rho`: above 0; `prior`: a field with a width, or None.
 
-    query: SequenceQuery
+    Guarantee: D_alpha(answer on D || answer on D') <= rho alpha for all D, D' that differ in one entry, replaced by any
+    value whatever, and all orders alpha > 1."""
+
+    query: _GaussianTotal
     rho: Fraction
-    guarantee: Approx | Zcdp
+    prior: GaussianField | None = None
     once: Once = field(default_factory=Once, repr=False)
 
-    def __post_init__(self) -> None:
-        stated = self.guarantee
-        if self.rho <= 0:
-            raise NotProvable("no Gaussian noise is wide enough for what is asked; ask for a larger epsilon or delta")
-        if isinstance(stated, Zcdp):
-            for part in _parts(self.query)[0]:
-                shift_of(part)
-            held = self.rho <= stated.rho
-        else:
-            held = exact(gaussian_delta(self.query, self.rho, exact(stated.epsilon))) <= exact(stated.delta)
-        if not held:
-            raise NotProvable("the Gaussian noise named does not keep the guarantee for each entry that is stated")
+    @property
+    def guarantee(self) -> ZCDP:
+        """What one release costs per entry."""
+        return ZCDP(self.rho)
 
     @property
     def charge(self) -> dict[str, Any]:
@@ -133,83 +153,56 @@ class GaussianMechanism:
 
     @property
     def certificate(self) -> PerEntryCertificate:
-        """What is claimed; no private value."""
-        stated = self.guarantee
-        ((alpha, epsilon), *_) = stated.orders
-        order = {"alpha": str(as_fraction(alpha))} if isinstance(stated, Zcdp) else {}
-        return PerEntryCertificate.of(
+        """What is claimed, per entry and under the prior, if there is one; no private value."""
+        return PerEntryCertificate.renyi(
+            self.guarantee,
             {
-                "epsilon": str(as_fraction(epsilon)),
-                "delta": str(as_fraction(stated.delta)),
-                **order,
+                "query": self.query.name,
+                "sensitivity": str(self.query.sensitivity),
                 "neighbours": NEIGHBOURS,
                 "domain": DOMAIN,
+                "entries": self.query.domain.describe(),
                 "claimed by": "fugu",
-                **self.query.claims(),
-                "noise": noise_json(self.query, self.rho),
-            }
+                **self.query.details(),
+                **({} if self.prior is None else {"belief": belief_claims(self.prior, self.guarantee)}),
+            },
         )
 
     def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
-        """Publish the answer, with randomness from the operating system, once unless a ledger has `charged` it."""
-        data = self.query._read(sequences)
+        """Publish the answer, with randomness from the operating system.
+
+        `sequences`: the entries of one user, or a list or mapping of those of several; with a prior, no user may have
+        more entries than it. Without `charged=True` (a ledger has charged this release) a mechanism releases once."""
+        data = self._read(sequences)
         if not charged:
             take_once(self.once)
         return self._answer(data, OS)
 
     def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
         """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
-        return self._answer(self.query._read(sequences), RngBits(rng))
+        return self._answer(self._read(sequences), RngBits(rng))
 
-    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
-        drawn = draw(self.query, data, self.rho, source)
+    def _read(self, sequences: object) -> Figures:
+        data: Figures = self.query._read(sequences)
+        if self.prior is not None and any(len(user) > self.prior.size for user in data):
+            raise UsageError(
+                f"a sequence has more entries than the field, which speaks of {self.prior.size}; give a field for as "
+                "many (lengths are public)"
+            )
+        return data
+
+    def _answer(self, data: Figures, source: BitSource) -> SequenceAnswer:
+        drawn = self.query.draw(data, self.rho, source)
         return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
 
 
-def noise_json(query: SequenceQuery, rho: Fraction) -> dict[str, Any]:
-    """The noise in a certificate: rho, and for each question its squared l2 distance and variance, in steps."""
-    parts, shares = _parts(query)
-    shifts = [shift_of(part) for part in parts]
-    spread = [str(1 / (2 * s.precision(rho * w))) for s, w in zip(shifts, shares, strict=True)]
-    return {"kind": "gaussian", "rho": str(rho), "squared distance": [s.square for s in shifts], "variance": spread}
-
-
-@singledispatch
-def draw(query: SequenceQuery, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    """An answer with Gaussian noise that is rho-zCDP for each entry: counts as they are, noised all alike."""
-    exact_counts = np.atleast_1d(np.asarray(query.evaluate(data), dtype=np.int64))
-    noise = _sampler(shift_of(query).precision(rho)).draw(exact_counts.size, source).reshape(exact_counts.shape)
-    half = _half(shift_of(query).precision(rho), exact_counts.size)
-    value = exact_counts + noise
-    labels = query.labels() if isinstance(query, Histogram | Transitions) else None
-    return Drawn(int(value[0]) if isinstance(query, Count) else value, labels, (-half, half))
-
-
-@draw.register(Sum)
-@draw.register(Mean)
-def _(query: Sum | Mean, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    p, step = shift_of(query).precision(rho), as_fraction(query.step or 0)
-    over = sum(map(len, data)) if isinstance(query, Mean) else 1
-    index = rounded(query.total(data), step) + int(_sampler(p).draw(1, source)[0])
-    half = float_up((as_fraction(_half(p, 1)) + Fraction(1, 2)) * step / over)
-    return Drawn(nearest_double(index * step / over), None, (-half, half))
-
-
-@draw.register
-def _(query: TopK, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    counts = draw(Histogram(query.domain), data, rho, source).value
-    return Drawn(tuple(query.domain.names[i] for i in ranking(counts, query.k)))
-
-
-@draw.register
-def _(query: Several, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    each = zip(query.parts, query.shares, data, strict=True)
-    drawn = [draw(part, read, rho * share, source) for part, share, read in each]
-    return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))
-
-
-def _parts(query: SequenceQuery) -> tuple[tuple[SequenceQuery, ...], tuple[Fraction, ...]]:
-    return (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+def within(precision: Fraction, level: float = 0.95) -> int:
+    """The least h with P(|N| <= h) >= `level` for P(N = k) ~ exp(-precision k^2), in steps; what doubles leave in doubt
+    goes up."""
+    decay, allowed, high = float(min(precision, Fraction(10**4))), (1 - level) * (1 - 1e-11), 1
+    while at_least(decay, high) > allowed:
+        high *= 2
+    return bisect_left(range(1, high), True, key=lambda k: at_least(decay, k) <= allowed)
 
 
 @lru_cache(maxsize=64)
@@ -218,7 +211,8 @@ def _sampler(precision: Fraction) -> LatticeGaussianSampler:
     return LatticeGaussianSampler(precision)
 
 
-def _half(precision: Fraction, parts: int) -> float:
-    """h with P(|N_1|, ..., |N_parts| <= h) >= 95 % in steps; |N| grows with the width, which is rounded up."""
-    each = min(_LEVEL ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
-    return Gaussian(float_up(1 / (2 * precision)) ** 0.5 * (1 + 1e-12), grid=1).quantile(each)
+def _rho(given: Real | Guarantee) -> Fraction:
+    rho = exact(ZCDP(given.rho if isinstance(given, ZCDP) else given).rho)  # type: ignore[arg-type]
+    if rho == 0:
+        raise BadBudget("a rho of 0 for each entry would need infinite noise")
+    return rho

@@ -15,19 +15,19 @@ from fractions import Fraction
 from functools import partial
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact
 from fugu.guarantee.order import pure_as_renyi
-from fugu.guarantee.zcdp import Zcdp
 from fugu.priors.skipped import skipped
 from fugu.progress import report, stage
-from fugu.queries.sequence_gaussian import GaussianMechanism, has_gaussian, most_rho, shift_of
+from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho, shift_of
 from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery
 from fugu.queries.sequence_several import Several
+from fugu.translation.renyi import translate_zcdp
 from fugu.translation.translate import translate
 
-Entry = Pure | Approx | Zcdp
+Entry = Pure | Approx | ZCDP
 Budget = Pure | Approx | Renyi
 _TURNS, _CLOSE, _SHARES, _HOPE = 9, 2e-3, (4, 16), 1.25
 _SAFE = 1 - 2.0**-40
@@ -40,9 +40,21 @@ def worth(chain: Chain, entry: Entry, budget: Budget) -> Guarantee:
     `budget` says in which language: its delta, or its order. Raises `NotProvable` where no bound is known."""
     if isinstance(entry, Pure):
         return Pure(translate(chain, entry.epsilon))
-    if isinstance(entry, Zcdp):
-        return translate(chain, entry)
+    if isinstance(entry, ZCDP):
+        return _at_order(chain, entry, budget)
     return translate(chain, entry, delta=budget.delta)
+
+
+def _at_order(chain: Chain, entry: ZCDP, budget: Budget) -> RenyiCurve:
+    """The translation at the budget's order, or at the listed orders around it: never below what a ledger finds."""
+    if not isinstance(budget, Renyi):
+        return translate_zcdp(chain, entry.rho)
+    alpha, listed = exact(budget.alpha), sorted(exact(a) for a, _ in entry.points)
+    near = {
+        max((a for a in listed if a <= alpha), default=alpha),
+        min((a for a in listed if a >= alpha), default=alpha),
+    }
+    return translate_zcdp(chain, entry.rho, sorted(near))
 
 
 def keeps(found: Guarantee, budget: Budget) -> bool:
@@ -59,7 +71,7 @@ def left_out(chain: Chain) -> list[str]:
 
 def least_noise(
     chain: Chain, budget: Budget, query: SequenceQuery, pure: Callable[[Fraction], float], noise: str = "best"
-) -> SequenceMechanism | GaussianMechanism:
+) -> SequenceMechanism | LatticeMechanism:
     """The mechanism of least expected error that keeps the budget under the chain.
 
     Parameters: `chain`; `budget`; `query`; `pure`: from a Pufferfish epsilon to the pure epsilon for each entry that
@@ -95,8 +107,8 @@ def _promising(plain: SequenceMechanism, budget: Approx | Renyi, query: Sequence
         hoped = most_rho(query, Approx(Fraction(_HOPE * float(plain.epsilon)), budget.delta))
     else:
         hoped = Fraction((_HOPE * float(plain.epsilon)) ** 2 / 2)
-    wide = Zcdp(hoped, [2])
-    return hoped > 0 and spread(GaussianMechanism(query, hoped, wide), query) < spread(plain, query)
+    wide = ZCDP(hoped)
+    return hoped > 0 and spread(LatticeMechanism(query, hoped, wide), query) < spread(plain, query)
 
 
 def pure_within(budget: Approx | Renyi) -> Fraction:
@@ -116,21 +128,20 @@ def pure_within(budget: Approx | Renyi) -> Fraction:
     return low
 
 
-def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery, near: float) -> GaussianMechanism:
+def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery, near: float) -> LatticeMechanism:
     """The least Gaussian noise found that keeps the budget under the chain.
 
     `near`: a pure epsilon for each entry that keeps it, where the search begins. (epsilon, delta) is looked for at a
     few deltas for each entry; a Rényi order by the largest rho."""
     if isinstance(budget, Renyi):
-        alpha = budget.alpha
-        found = _largest(lambda rho: Zcdp(Fraction(rho), [alpha]), chain, budget, near**2 / 8)
+        found = _largest(lambda rho: ZCDP(Fraction(rho)), chain, budget, near**2 / 8)
         entries = [] if found is None else [found]
-        made = [GaussianMechanism(query, entry.rho, entry) for entry in entries if isinstance(entry, Zcdp)]
+        made = [LatticeMechanism(query, exact(entry.rho), entry) for entry in entries if isinstance(entry, ZCDP)]
     else:
         deltas = [Fraction(float(exact(budget.delta) / share)) for share in _SHARES]
         tried = (_largest(partial(_approx, delta), chain, budget, near) for delta in deltas)
         entries = [entry for entry in tried if entry is not None]
-        made = [GaussianMechanism(query, most_rho(query, e), e) for e in entries if isinstance(e, Approx)]
+        made = [LatticeMechanism(query, most_rho(query, e), e) for e in entries if isinstance(e, Approx)]
     if not made:
         raise NotProvable("no Gaussian noise for each entry is proved for this budget; use laplace, or a larger one")
     return max(made, key=lambda one: one.rho)
@@ -176,7 +187,7 @@ def _value(chain: Chain, entry: Entry, budget: Budget) -> float:
     return float(found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon)
 
 
-def spread(made: SequenceMechanism | GaussianMechanism, query: SequenceQuery) -> float:
+def spread(made: SequenceMechanism | LatticeMechanism, query: SequenceQuery) -> float:
     """The mean expected error of all noised numbers, each in units of what one entry moves it by; inf for choices.
 
     Laplace noise for an l1 distance S has a mean size S / e; Gaussian noise sigma sqrt(2 / pi), in steps."""
@@ -187,7 +198,7 @@ def spread(made: SequenceMechanism | GaussianMechanism, query: SequenceQuery) ->
             shift = shift_of(part)
         except NotProvable:
             continue  # a choice: only pure noise has it
-        if isinstance(made, GaussianMechanism):
+        if isinstance(made, LatticeMechanism):
             sizes.append(math.sqrt(1 / (math.pi * float(shift.precision(made.rho * share)))))
         else:
             steps = math.isqrt(shift.square) if shift.kind == "line" else float(part.sensitivity)

@@ -10,6 +10,7 @@ from typing import Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
+from fugu.noise.directed import DirectedLaplace
 from fugu.noise.kind import noise_from
 from fugu.report.amount import LEVEL, Amount, Coordinate, Independent
 from fugu.report.kernels import CORRELATED
@@ -145,6 +146,50 @@ class Correlated(Amount):
         return tuple(listed)
 
 
+class Directed(Amount):
+    """Laplace noise along directions, each of its own scale."""
+
+    @property
+    def noise(self) -> Any:
+        return self.certificate.released_noise
+
+    @property
+    def told(self) -> str:
+        return "Laplace noise with a scale of its own for every number"
+
+    @property
+    def name(self) -> str:
+        return "Laplace"
+
+    @property
+    def size(self) -> float:
+        return math.sqrt(self.noise.expected_error("squared"))
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return float(self.noise.expected_error())
+
+    @property
+    def half(self) -> float:
+        return float(self.noise.quantile(LEVEL))
+
+    @property
+    def unchanged(self) -> float:
+        return float(self.noise.exact_chance())
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        parts = (self.names(), self.noise.variances(), self.noise.halves(LEVEL), self.noise.coordinate_scales())
+        return tuple(
+            Coordinate(name, scale, min(scale, math.sqrt(variance)), half)
+            for name, variance, half, scale in zip(*parts, strict=True)
+        )
+
+
 class Exchanged(Amount):
     """A channel: values are exchanged, most of them for themselves. Errors are under its weight, or the worst law."""
 
@@ -193,4 +238,6 @@ def amount_of(certificate: Certificate) -> Amount:
         return Remapped(certificate)
     if certificate.runs == "additive" and certificate.number_noise.on_atoms:
         return OnAtoms(certificate)
+    if certificate.runs == "vector" and isinstance(certificate.released_noise, DirectedLaplace):
+        return Directed(certificate)
     return AMOUNTS[certificate.runs](certificate)

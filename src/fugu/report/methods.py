@@ -11,6 +11,7 @@ from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
 from fugu.documents.certificate import Certificate
+from fugu.documents.swap import SWAP
 from fugu.errors import NotProvable, UsageError
 from fugu.noise.kind import kinds
 from fugu.noise.lattice import Lattice
@@ -94,6 +95,8 @@ def _line(name: str, scale: float | None, method: str, amount: Amount) -> Line:
 
 def _worked_out(certificate: Certificate) -> dict[str, float]:
     """The scales of methods that the certificate does not list, where the problem is small."""
+    if SWAP in certificate.body:
+        return {}
     kind, ask = kinds().get(certificate.drawn.name), certificate.budget.simplest().asks()
     where = _problem(certificate)
     if kind is None or where is None or where.cells > (_MOST_CELLS if where.dimension == 1 else _MOST_CELLS_OF_VECTORS):

@@ -26,6 +26,7 @@ from fugu.loss.search.smooth import fast_pure
 from fugu.loss.sets.kernels import Kernel as SetKernel
 from fugu.loss.smooth.rounded import Span, float_cells, span_of
 from fugu.noise import Gaussian
+from fugu.noise.directed import DirectedLaplace
 from fugu.noise.lattice import Lattice
 from fugu.report.kernels import kernel_of
 from fugu.report.picture import LINE, Margin, Number, Picture
@@ -147,7 +148,8 @@ class Space(Vectors):
         for j, column in enumerate(item.points.T[:_COORDINATES]):
             points, where = np.unique(column, return_inverse=True)
             laws = tuple(law.scatter(where, len(points)) for law in item.laws)
-            for margin in LINE.margins(replace(item, points=points, laws=laws), k, noise, lattice):
+            own = noise.coordinate(j) if isinstance(noise, DirectedLaplace) else noise
+            for margin in LINE.margins(replace(item, points=points, laws=laws), k, own, lattice):
                 yield margin._replace(coordinate=j)
 
 

@@ -3,6 +3,7 @@
 from fugu.scenario import attributes as attributes
 from fugu.scenario import dependent as dependent
 from fugu.scenario import diffusion as diffusion
+from fugu.scenario import distributions as distributions
 from fugu.scenario import groups as groups
 from fugu.scenario import property as property
 from fugu.scenario import table as table

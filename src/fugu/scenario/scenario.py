@@ -279,6 +279,24 @@ class Scenario(Shown):
         )
 
     @staticmethod
+    def from_distributions(
+        distributions: Mapping[str, Law | Sequence[Real]],
+        psi: Literal["all"] | Iterable[tuple[str, str]] = "all",
+        symmetric: bool = True,
+    ) -> Scenario:
+        """Distribution privacy: which of the named distributions the data come from; see `fugu.scenario.distributions`.
+
+        `distributions`: {name: law of the query}, or {name: its values}; `psi`: "all", or the ordered pairs of names
+        that must look alike; `symmetric`: whether (b, a) is asked for with (a, b). Noise protects both orders.
+
+        >>> from fugu import Discrete
+        >>> theta = {"mu": Discrete([1, 2], [1, 1]), "nu": Discrete([1, 2], [1, 2])}
+        >>> Scenario.from_distributions(theta, psi=[("mu", "nu")]).law_pairs()[0].label
+        'mu vs nu'
+        """
+        return _BUILDERS["from_distributions"](distributions, psi, symmetric)
+
+    @staticmethod
     def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
         """The scenario that a `recipe` (perhaps read from a certificate) makes of this `reference`."""
         return _BUILDERS["from_recipe"](reference, recipe)

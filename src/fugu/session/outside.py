@@ -56,5 +56,5 @@ def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...
     for name in columns:
         known = whole(belief.reading, belief.table, name) if name in belief.table.columns else np.zeros(1)
         features.append(Whole(name, len(np.unique(known))))
-    rates: dict[str, tuple[Fraction, ...]] = {"": (exact(mechanism.epsilon),)}
+    rates: dict[str, tuple[Fraction, ...]] = {"": (exact(mechanism.guarantee.epsilon),)}
     return Noised(f"outside: {mechanism.name}", OUTSIDE, None, tuple(features), OUTSIDE, rates)

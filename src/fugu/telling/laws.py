@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
+from fugu.documents.swap import SWAP, RecordSwap
 from fugu.documents.units import published_unit
 from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
+from fugu.noise.directed import DirectedLaplace
 from fugu.numbers.exact import read_number
 from fugu.telling.told import Told, tells
 from fugu.visible import Json
@@ -25,6 +27,8 @@ _OF_NOISE = {
     "atoms": "docs/proofs/atoms.md",
 }
 _SETS, _CELLS = "docs/proofs/sets.md", "docs/proofs/histograms.md"
+_SWAPS, _DIRECTED = "docs/proofs/record-swap.md", "docs/proofs/directed.md"
+_OWN = {DirectedLaplace.name: _DIRECTED}
 _RENYI, _MIXTURES = "docs/proofs/renyi.md", "docs/proofs/mixtures.md"
 
 
@@ -67,6 +71,9 @@ def page_of(certificate: Certificate) -> str:
     """The page that proves noise of this kind, whatever method found it."""
     if certificate.kind == "vector" and any(item.shape == "cells" for item in certificate.laws):
         return _CELLS
+    own = _SWAPS if SWAP in certificate.body else _OWN.get(str(certificate.body.get("noise", {}).get("kind")))
+    if own is not None:
+        return own
     if certificate.kind in _PAGE:
         return _PAGE[certificate.kind]
     if any(item.shape == "sets" for item in certificate.laws):
@@ -94,6 +101,8 @@ def _drawn(certificate: Certificate) -> Json:
         return {"kind": stated["kind"], "words": words}
     if stated["kind"] == Channel.name:
         return channel_told(certificate)
+    if stated["kind"] == DirectedLaplace.name:
+        return directed_told(certificate)
     scale = read_number(stated["scale"]) * unit
     lattice = certificate.lattice
     step = None if lattice is None else lattice.grid * unit
@@ -107,7 +116,27 @@ def _drawn(certificate: Certificate) -> Json:
     grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
     if (remap := certificate.body.get("remap")) is not None:
         figures, grid = {**figures, "remap": remap["loss"]}, f", moved to the least expected {remap['loss']} loss"
+    if SWAP in certificate.body:
+        return {**figures, "words": f"{name} of scale {swap_told(certificate)}{each}{grid}"}
     return {**figures, "words": f"{name} of scale {float(scale):.4g}{each}{grid}"}
+
+
+def swap_told(certificate: Certificate) -> str:
+    """The scale that draws of record swaps found, or at most allow."""
+    swap = RecordSwap.of(certificate)
+    if swap.step is None:
+        return f"at most {float(swap.cap):.4g}, less by what {swap.draws:,} draws of record swaps in the release show,"
+    return f"{float(swap.sigma(swap.step)):.4g}, found by {swap.draws:,} draws of record swaps in the release,"
+
+
+def directed_told(certificate: Certificate) -> Json:
+    """Laplace noise with scales of its own along directions."""
+    noise = DirectedLaplace.from_json(certificate.body["noise"])
+    scales = [float(f"{x:.6g}") for x in noise.coordinate_scales()]
+    along = "each number" if noise.axes else f"{len(noise.columns)} directions of {noise.dimension} numbers"
+    listed = ", ".join(f"{x:.4g}" for x in scales)
+    words = f"Laplace noise of its own scale on {along} ({listed}); values come in steps of {float(noise.grid):.4g}"
+    return {"kind": noise.name, "scales": scales, "step": float(noise.grid), "words": words}
 
 
 def channel_told(certificate: Certificate) -> Json:

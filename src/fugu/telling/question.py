@@ -81,12 +81,26 @@ def _records(recipe: Recipe) -> str:
     return f"Publish {', '.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
 
 
+def _property(recipe: Recipe) -> str:
+    asked, near = ", ".join(recipe["statistics"]), float(read_number(recipe["tolerance"]))
+    ends = {name: [f"{float(read_number(x)):g}" for x in pair] for name, pair in recipe["bounds"].items()}
+    clipped = "".join(f", {name!r} clipped to {low} .. {high}" for name, (low, high) in ends.items())
+    which = (
+        "shares that differ by" if recipe["shares"] is None else f"{len(recipe['shares'])} named shares that differ by"
+    )
+    return (
+        f"Publish {asked} of {recipe['size']} records together{clipped}. Secret: which share of the records has "
+        f"{recipe['hide']!r}; {which} at most {near:g} look alike."
+    )
+
+
 _WORDS: dict[str, Callable[[Recipe], str]] = {
     "column": _column,
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
     "records": _records,
+    "property": _property,
 }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from fugu.data.layout import Layout
+from fugu.data.statistics import kind_and_inside
 from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import canonical_json
-from fugu.numbers.exact import read_number
+from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.record_checks import answers_recipe
 from fugu.visible import Json
 
@@ -21,6 +24,8 @@ def answers(recipe: Json, group: str, body: Json) -> bool:
         return canonical_json({"what": "column", **(body["recipe"] or {})}) == canonical_json(recipe)
     if what == "records":
         return answers_recipe(recipe, body)
+    if what == "property":
+        return _of_whole(recipe, body["property"], body["method"])
     part = {"sequence": "query", "training": "model"}[what]
     of = {"sequence": ("by", "order", "state"), "training": ("target",)}[what]
     columns = {recipe[name] for name in of if recipe[name] is not None} | set(recipe.get("features", ()))
@@ -40,6 +45,27 @@ def _clips(recipe: Json, about: Json) -> bool:
         return "step" not in about
     low, step, steps = (read_number(about[part]) for part in ("low", "step", "steps"))
     return [low, low + step * steps, step] == [read_number(part) for part in (*recipe["bounds"], recipe["step"])]
+
+
+def _of_whole(recipe: Json, stated: Json, method: str) -> bool:
+    """Whether a certificate about a property is for these statistics, this size and these bounds."""
+    n = read_whole(recipe["size"])
+    ends: list[list[Fraction]] = []
+    for text in recipe["statistics"]:
+        kind, inside = kind_and_inside(text, ("mean", "sum", "count"), "statistic", "")
+        pair = [read_number(x) for x in recipe["bounds"][inside]] if kind != "count" else [Fraction(0), Fraction(n)]
+        ends.append([n * x for x in pair] if kind == "sum" else pair)
+    limits = [None if pair is None else [read_number(x) for x in pair] for pair in stated["limits"]]
+    named = recipe["shares"]
+    counted = named is None or len(named) == len(stated["shares"])
+    return bool(
+        (recipe["hide"].replace(" ", ""), n) == (stated["name"].replace(" ", ""), read_whole(stated["size"]))
+        and list(recipe["statistics"]) == list(stated["statistics"])
+        and read_number(recipe["tolerance"]) == read_number(stated["tolerance"])
+        and limits == ends
+        and counted
+        and recipe["method"] in ("best", method)
+    )
 
 
 def left_out(body: Json) -> str | None:

@@ -25,7 +25,7 @@ def of_sequences(certificate: SequenceCertificate) -> Told:
         noise=sequence_noise(certificate.claims),
         figures={
             "epsilon": stated.get("epsilon", float(certificate.stated)), "delta": float(certificate.proved.delta),
-            "per entry": certificate["epsilon"],
+            "per entry": str(certificate.epsilon),
             **_confidence(certificate["prior"]),
         },
         worst_pair=SECRETS, assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"],
@@ -56,14 +56,14 @@ def of_entries(certificate: PerEntryCertificate) -> Told:
 
 def sequence_noise(claims: Mapping[str, Any]) -> Json:
     """What is drawn for a query of sequences: noise for its sensitivity at its epsilon for each entry."""
-    epsilon, sensitivity = float(read_number(claims["epsilon"])), claims["sensitivity"]
+    sensitivity = claims["sensitivity"]
     made = "a draw" if sensitivity is None else f"noise for a sensitivity of {float(read_number(sensitivity)):.4g}"
     figures = {"epsilon per entry": claims["epsilon"], "sensitivity": sensitivity}
-    if (noise := claims.get("noise")) is not None:
+    if (noise := claims.get("lattice")) is not None:
         spread = ", ".join(f"{float(read_number(variance)) ** 0.5:.4g}" for variance in noise["variance"])
         words = f"lattice Gaussian noise with a standard deviation of {spread} steps, rho {_short(noise['rho'])}-zCDP"
         return {**figures, "rho": noise["rho"], "words": f"{words} for each entry"}
-    return {**figures, "words": f"{made} at epsilon {epsilon:.4g} for each entry"}
+    return {**figures, "words": f"{made} at epsilon {float(read_number(claims['epsilon'])):.4g} for each entry"}
 
 
 def _short(text: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import Guarantee, Pure, is_guarantee
+from fugu.guarantee import ZCDP, Guarantee, Pure, is_guarantee
 from fugu.guarantee.numbers import check_delta, exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, decimal_up
@@ -87,6 +87,8 @@ def _checked(given: Guarantee, laplace: bool) -> Guarantee:
     if not is_guarantee(given):
         raise UsageError("the budget must be Approx, Renyi, RenyiCurve or Pure")
     budget = given if given.renyi or given.delta else Pure(given.epsilon)
+    if isinstance(budget, ZCDP):
+        budget.asks()  # a training is proved at listed orders
     if budget.pure and not laplace:
         raise NotProvable(
             "Gaussian noise has no pure guarantee; give the budget a delta (Approx), or use noise=fugu.Laplace(1)"

@@ -2,7 +2,8 @@
 
   contraction  eps + F_fwd + F_bwd, exact for chains of two values (`contraction.chain`)
   influence    min over b of b eps + a(b)  (Bai et al., Theorem 6 with the corrected Definition 7)
-  quilts       the same, pair by pair, for networks and joint tables (`quilts`)
+  trees        messages along the edges of a network that is a forest, or of a hidden chain (`trees`)
+  quilts       the same as influence, pair by pair, for networks and joint tables (`quilts`)
   group        n eps for n cells
   records      T(eps; p, q) for independent records whose law is known: at most eps (`records.bounds`)
 
@@ -93,7 +94,7 @@ class _AskedOnce:
 @pure_bound.register
 def _interval_bound(chain: IntervalChain) -> Bound:
     """The translation under all chains between the limits; its tables and answers are kept with the belief."""
-    return _kept(chain._remembered, lambda: _new_interval_bound(chain))
+    return kept(chain._remembered, lambda: _new_interval_bound(chain))
 
 
 def _new_interval_bound(chain: IntervalChain) -> Bound:
@@ -114,10 +115,11 @@ def _by_contraction(solve: Contraction | IntervalContraction, epsilon: Fraction,
 @pure_bound.register
 def _chainpure_bound(chain: MarkovChain) -> Bound:
     """The translation under one chain; its tables and answers are kept with the chain."""
-    return _kept(chain._remembered, lambda: _new_chainpure_bound(chain))
+    return kept(chain._remembered, lambda: _new_chainpure_bound(chain))
 
 
-def _kept(tables: dict[str, Any], new: Callable[[], Bound]) -> Bound:
+def kept(tables: dict[str, Any], new: Callable[[], Bound]) -> Bound:
+    """A bound whose tables and answers are kept in `tables`, the memory of a belief; `new` makes it."""
     if "bound" not in tables:
         tables["bound"], tables["answers"] = new(), {}
     bound: Bound = tables["bound"]
@@ -157,3 +159,6 @@ def _by_curve(curve: InfluenceCurve, epsilon: Fraction, best: float) -> float:
         if a == 0:
             break
     return best
+
+
+from fugu.translation import trees as _trees  # noqa: E402, F401  # registers networks and hidden chains

@@ -21,20 +21,25 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.curve import Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi
 from fugu.guarantee.numbers import exact
+from fugu.guarantee.order import is_guarantee
+from fugu.guarantee.zcdp import ZCDP
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.prior import Believed, Recorded
 from fugu.translation.approx import translated_approx
+from fugu.translation.fields import field_budget, has_field, refused, translated_field
 from fugu.translation.influence import members
 from fugu.translation.pure import pure_bound, translated_pure
 from fugu.translation.records import bounds
-from fugu.translation.renyi import translated_curve, translated_renyi
+from fugu.translation.renyi import translate_zcdp, translated_curve, translated_renyi
 
 FULL_DOMAIN = (
     "The per-entry guarantee must hold for all pairs of datasets in the whole product domain that differ in one cell, "
     "also for datasets that the prior considers impossible. Restricted to the possible ones it proves nothing: if two "
     "cells are always equal, no two possible datasets are neighbours, and publishing everything would count as private."
 )
+_MOST_BUDGET = 100.0
+"""A budget above this is not looked for: e^100 is no privacy."""
 INDEPENDENT_BLOCKS = (
     "Blocks (users) are independent under every belief; a common unknown parameter would tie them together."
 )
@@ -49,6 +54,8 @@ def translate(prior: Believed, dp: Approx, *, delta: Real | None = None) -> Appr
 @overload
 def translate(prior: Believed, dp: Renyi, *, delta: None = None) -> Renyi: ...
 @overload
+def translate(prior: Believed, dp: ZCDP, *, delta: None = None) -> RenyiCurve: ...
+@overload
 def translate(prior: Believed, dp: RenyiCurve, *, delta: None = None) -> RenyiCurve: ...
 def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = None) -> float | Guarantee:
     """The least proved Pufferfish guarantee of a release that is `dp` per entry, for data that follow `prior`.
@@ -57,11 +64,13 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
 
     - `prior`: a `MarkovChain`, a `ChainSet` (any of them may be true), `IndependentBlocks` or a list or mapping of
       priors (independent users: the worst one), `DependentGroups`, a network or joint table (quilts), `Records`
-      (independent records of a table, worth less than their epsilon), or anything else that `fugu.influence` knows.
-    - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi` or `RenyiCurve`. It
-      must hold on the whole product domain, also for datasets that the prior considers impossible.
-    - `delta`: with `Approx` only, the largest delta of the answer; None: any below 1. (eps, d) with window b gives
-      (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)), and the least such epsilon is returned.
+      (independent records of a table, worth less than their epsilon), a `GaussianField` with a width, or anything else
+      that `fugu.influence` knows.
+    - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi`, `RenyiCurve` or
+      `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve). It must hold on the whole product domain,
+      also for datasets that the prior considers impossible.
+    - `delta`: with `Approx` only, the largest delta of the answer; None: any below 1 (a field needs it). (eps, d)
+      with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)), and the least such epsilon is returned.
 
     Returns a number for a number, else a guarantee of the kind of `dp`: a proved upper bound, rounded up, over every
     entry, both orders of every pair of its possible values, and every belief in the set. Raises `NotProvable` where no
@@ -74,13 +83,22 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     >>> translate(chain, Approx(0.2, 1e-9), delta=1e-6).delta <= 1e-6
     True
     """
-    if delta is not None:
-        if not isinstance(dp, Approx):
-            raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
-        return translated_approx(prior, dp, delta)
+    if delta is not None and not isinstance(dp, Approx):
+        raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
+    if has_field(prior):
+        if is_number(dp):
+            raise refused(prior)
+        if not is_guarantee(dp):
+            return _translated(dp, prior)  # says what is wrong with it
+        return translated_field(prior, dp, delta, _alone)
     if is_number(dp):
         return translated_pure(prior, dp)
-    return _translated(dp, prior)
+    return _alone(prior, dp, delta)
+
+
+def _alone(prior: Any, dp: object, delta: Real | None) -> Guarantee:
+    """Under a prior without Gaussian fields."""
+    return translated_approx(prior, dp, delta) if isinstance(dp, Approx) else _translated(dp, prior)
 
 
 @singledispatch
@@ -97,11 +115,6 @@ def _(dp: Pure, prior: Any) -> Pure:
 
 
 @_translated.register
-def _(dp: Approx, prior: Any) -> Approx:
-    return translated_approx(prior, dp)
-
-
-@_translated.register
 def _(dp: Renyi, prior: Any) -> Renyi:
     return translated_renyi(prior, dp)
 
@@ -111,22 +124,40 @@ def _(dp: RenyiCurve, prior: Any) -> RenyiCurve:
     return translated_curve(prior, dp)
 
 
-def dp_budget(prior: Believed, epsilon: Real) -> float:
+@_translated.register
+def _(dp: ZCDP, prior: Any) -> RenyiCurve:
+    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
+
+
+@overload
+def dp_budget(prior: Believed, epsilon: Real) -> float: ...
+@overload
+def dp_budget(prior: Believed, epsilon: Pure) -> Pure: ...
+@overload
+def dp_budget(prior: Believed, epsilon: Approx | Renyi | RenyiCurve) -> ZCDP: ...
+def dp_budget(prior: Believed, epsilon: Real | Guarantee) -> float | Guarantee:
     """The largest per-entry epsilon found whose translation is at most `epsilon`; rounded down, checked as returned.
 
-    Parameters: `prior` as in `translate`; `epsilon` is a finite number above 0. The release that spends the answer must
-    be private per entry on the whole product domain, also for datasets that the prior considers impossible.
+    Parameters: `prior` as in `translate`; `epsilon` is a finite number above 0, or `Pure`. For a `GaussianField`, or
+    several, it is `ZCDP`, `Renyi`, `RenyiCurve` or `Approx` with a delta, and the answer is a `ZCDP` for each entry.
+    The release that spends the answer must be private per entry on the whole product domain, also for datasets that
+    the prior considers impossible.
 
     Returns x with translate(prior, x) <= epsilon, never below epsilon / n for n cells; for `Records` never below
-    epsilon, by a closed form, and inf where the columns may be published as they are. Raises `BadBudget` for another
-    epsilon, `NotProvable` where no x above 0 is proved.
+    epsilon, by a closed form, and inf where the columns may be published as they are. It may be above epsilon for
+    hidden states, which are seen through noise. Raises `BadBudget` for another epsilon, `NotProvable` where no x above
+    0 is proved.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> round(dp_budget(MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000), 1), 8)
     0.41336353
     """
+    if has_field(prior):
+        return field_budget(prior, epsilon if is_guarantee(epsilon) else Pure(epsilon))  # type: ignore[arg-type]
+    if isinstance(epsilon, Pure):
+        return Pure(dp_budget(prior, epsilon.epsilon))
     if not is_number(epsilon) or not epsilon > 0 or math.isinf(epsilon):
-        raise BadBudget(f"epsilon must be a finite number above 0, got {epsilon!r}")
+        raise BadBudget(f"epsilon must be a finite number above 0, or Pure; got {epsilon!r}")
     return _budget(prior, exact(epsilon))
 
 
@@ -146,8 +177,15 @@ def _budget(prior: Any, wanted: Fraction) -> float:
     high = float_up(wanted)
     while high > 0 and exact(high) > wanted:
         high = math.nextafter(high, 0)
-    if over(high) <= 0:
-        return high
+    if (at := over(high)) <= 0:
+        if at > -1e-9 * high:
+            return high
+        low = high  # worth less than its epsilon: a hidden state is seen through noise
+        while over(high) <= 0:
+            if high >= _MOST_BUDGET:
+                return high
+            low, high = high, min(2 * high, _MOST_BUDGET)
+        return _largest(over, low, high)
     low = high
     while over(low) > 0:  # the group bound n eps makes this end
         low /= 2

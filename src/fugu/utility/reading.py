@@ -17,6 +17,7 @@ from fugu.laws.mean import mean_law
 from fugu.laws.multinormal import NormalPair
 from fugu.laws.set_family import SetFamily
 from fugu.mechanism.additive import rounding_error
+from fugu.noise.directed import DirectedLaplace
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.believed import MEAN, believed, translates
@@ -118,7 +119,10 @@ def _coordinates(certificate: Certificate) -> tuple[Coordinate, ...]:
     d = certificate.dimension
     names = names if len(names) == d else [str(j + 1) for j in range(d)]
     spreads = _spreads(certificate.laws, d, float(certificate.lattice.grid) if certificate.lattice else 1.0)
-    if certificate.runs == "vector":
+    drawn = certificate.drawn
+    if isinstance(drawn, DirectedLaplace):
+        each = list(zip(map(math.sqrt, drawn.variances()), drawn.halves(LEVEL), strict=True))
+    elif certificate.runs == "vector":
         noise = certificate.noise
         each = [(math.sqrt(noise.expected_error("squared")), noise.quantile(LEVEL))] * d
     else:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fugu.auditing.outside.found import Found
+from fugu.calibration.calibrate import calibrate
 from fugu.documents.certificate import Certificate
 from fugu.documents.commitment import commit_file, file_sha256, same
 from fugu.documents.document import Document
@@ -16,6 +17,7 @@ from fugu.documents.plain_json import reading
 from fugu.documents.pushed import one_law
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart
+from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily
@@ -23,6 +25,7 @@ from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.pair import PairsLike, Shifted
 from fugu.queries.believing import asked_of
+from fugu.queries.property_release import asked_of as property_of
 from fugu.queries.sequence_beliefs import chain_again
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_json
@@ -122,6 +125,22 @@ def _records(recipe: Recipe, certificates: Mapping[str, Document], reference: st
     check_fitted(certificate, recipe, reference)
 
 
+def _property(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    """The same statistics calibrated again on this table: noise is found in a fixed way, and the laws are digested."""
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, Certificate)
+    asked, size = property_of(dict(recipe))
+    scenario = asked.of(reference).scenario(size)
+    again = calibrate(scenario, certificate.budget, method=cast(Any, certificate.method)).certificate
+    if again.body["beliefs"] != certificate.body["beliefs"]:
+        raise CertificateError("the laws that this table gives the statistics are not those that were proved")
+    if SWAP in certificate.body:
+        raise NotChecked(
+            "the ranges of its records, and so the cap of the noise, are those of this table; that its records were "
+            "the ones swapped is not shown"
+        )
+
+
 def _training(*_: object) -> None:
     raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
 
@@ -132,6 +151,7 @@ _REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
     "sequence": _sequence,
     "training": _training,
     "records": _records,
+    "property": _property,
 }
 
 

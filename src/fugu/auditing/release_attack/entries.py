@@ -120,7 +120,7 @@ def _(document: RecordsCertificate, rng: np.random.Generator) -> Staged:  # noqa
 
 @_staged.register
 def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
-    if "noise" in document.body:
+    if "lattice" in document.body:
         raise UsageError("not attackable, because queries of sequences are attacked for a pure epsilon, not this noise")
     epsilon = Fraction(document.guarantee.epsilon)
     query, own = _attacked(query_from(document.claims), epsilon)

@@ -16,11 +16,13 @@ from fugu.mechanism.additive import Additive
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.mechanism.directed import DirectedAdditive
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.mixed import Mixed
 from fugu.mechanism.shares import clipped
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.bits import BitSource, bernoulli
+from fugu.noise.directed import DirectedLaplace
 from fugu.numbers.exact import read_number
 from fugu.progress import report
 
@@ -55,6 +57,9 @@ def rebuilt(certificate: Certificate) -> Mechanism:
     if certificate.kind == "channel":
         assert support is not None
         return ChannelMechanism(certificate=certificate, context=context, noise=certificate.channel, support=support)
+    if certificate.kind == "vector" and isinstance(directed := certificate.released_noise, DirectedLaplace):
+        assert lattice is not None
+        return DirectedAdditive(certificate=certificate, context=context, noise=directed, lattice=lattice)
     if certificate.kind == "vector":
         return VectorAdditive(
             certificate=certificate, context=context, noise=certificate.noise, lattice=lattice,

@@ -15,6 +15,7 @@ from fugu.auditing.release_attack.trial import TESTS
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument
+from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, UnknownName, UsageError
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.checks import is_count, is_share
@@ -73,6 +74,11 @@ def audit(
         return entry_contest(document, float(verdict.epsilon), draws, alpha, confidence, dice.rng, dice.source)
     if document.runs == "analysis":
         raise UsageError(NEVER_DRAWN)
+    if SWAP in document.body:
+        raise UsageError(
+            "not attackable from the document alone, because its laws bound what swapped records can move and are not "
+            "those it is proved for: use fugu.auditing.property_attack with the scenario of the reference"
+        )
     mechanism = source if isinstance(source, Mechanism) else rebuilt(document)
     return LawAttack(document, mechanism, dice, alpha, confidence).run(verdict.epsilon, draws, through_files)
 

@@ -11,16 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.covariance import baselines
+from fugu.calibration.covariance.cost import Cost
+from fugu.calibration.covariance.descent import descend
 from fugu.calibration.covariance.directions import directional, expected_value_gaussian
 from fugu.calibration.covariance.optimal import optimal_covariance
-from fugu.calibration.covariance.scaling import enough, excess_of
+from fugu.calibration.covariance.scaling import enough, excess_of, isotropic
+from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.covariance.uncertain import directional_uncertainty, eigenvector
 from fugu.calibration.offer import Wishes
 from fugu.errors import FuguError, NotProvable
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.shifts.gaussian import gaussian_mu
-from fugu.noise.kind import Objective
 
 Array = NDArray[np.float64]
 DECODABLE = (
@@ -42,29 +44,41 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """The covariance a method asks for, or why it has none."""
+    """The covariance a method asks for, in the units of the values, or why it has none."""
 
     way: Way
     covariance: Array | None
+    laws: Laws
+    cost: Cost
+    floor: float
     refusal: str = ""
     note: str = ""
 
-    def error(self, objective: Objective) -> float:
-        """E ||N||_1, or E ||N||_2^2, of normal noise with this covariance."""
-        if self.covariance is None:
-            return math.inf
-        variances = np.diag(self.covariance)
-        return float(variances.sum() if objective == "squared" else np.sqrt(2 * variances / math.pi).sum())
+    @property
+    def error(self) -> float:
+        """What to choose by: the cost of normal noise with this covariance, every statistic in its own unit."""
+        return math.inf if self.covariance is None else self.cost.value(self.laws.own(self.covariance))
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Mean differences, the covariances to count on, and the largest admissible distance."""
+    """The laws in units of their own, the largest admissible distance of two means, and what noise costs."""
 
-    differences: Array
-    covariances: Array
+    laws: Laws
     t: float
+    ask: Ask
     wishes: Wishes
+    cost: Cost
+
+    @property
+    def differences(self) -> Array:
+        """The differences of the means."""
+        return self.laws.shift
+
+    @property
+    def covariances(self) -> Array:
+        """What methods for one covariance count on: the mean of the two laws of a pair."""
+        return self.laws.middle
 
 
 _PAPER = "Chen and Ohrimenko 2023"
@@ -77,41 +91,45 @@ WAYS = {
         Way("directional", f"{_PAPER}, Theorem 5.3, on the exact Gaussian curve"),
         Way("eigenvector", f"{_PAPER}, Theorem 5.5, on the exact Gaussian curve"),
         Way("directional-uncertainty", f"{_PAPER}, Theorem B.4, in closed form on the exact curve"),
-        Way("optimal", "the covariance of least trace: docs/proofs/correlated.md and docs/proofs/normal-vectors.md"),
+        Way("optimal", "the covariance of least error: docs/proofs/correlated.md and docs/proofs/normal-vectors.md"),
     )
 }
 
 
 def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str, Candidate]:
-    """Every method's covariance. Laws of unequal covariance are given their mean here, which may not be enough (their
-    means may even agree): what a method finds is then enlarged until it is, before its rank and its error count."""
-    different = [pair for pair in pairs if not pair.same] or list(pairs[:1])
-    D = np.array([pair.p.mean_array - pair.q.mean_array for pair in different])
-    C = np.array([(pair.p.cov_array + pair.q.cov_array) / 2 for pair in different])
-    task = Task(D, C, admissible(ask), wishes)
-    alike = all(pair.shared for pair in different)
-
+    """Every method's covariance, sought in units of each statistic's own deviation. Methods for one covariance are
+    given the mean of two different ones, which may not be enough (the means may even agree): what they find is then
+    enlarged until it is, before its rank and its error count. `optimal` comes last and starts from all the others."""
+    laws = Laws.of(pairs)
+    task = Task(laws, admissible(ask), ask, wishes, Cost.of(laws, wishes.weight, wishes.objective))
     floor = least_variance(task)
+    others: list[Array] = []
 
     def found(find: Callable[[Task], Array]) -> Array:
         S = find(task)
         if not wishes.declared_exact and not wishes.floor and deficient(S):
             if S.any():
                 raise NotProvable(DECODABLE)
-            if excess_of(S, pairs, ask) <= 1:
+            if excess_of(S, laws, ask) <= 1:
                 raise NotProvable(EXACT)
         S = lifted(S, floor)
-        return S if alike else enough(S, pairs, ask)
+        S = S if laws.alike else enough(S, laws, ask)
+        others.append(S)
+        return S
 
-    return {name: _candidate(WAYS[name], lambda f=find: found(f), wishes) for name, find in _FINDERS.items()}  # type: ignore[misc]
+    plans = {name: _candidate(WAYS[name], lambda f=find: found(f), task, floor) for name, find in _FINDERS.items()}  # type: ignore[misc]
+    return plans | {"optimal": _candidate(WAYS["optimal"], lambda: _optimal(task, floor, others), task, floor)}
 
 
 def least_variance(task: Task) -> float:
-    """The floor asked for; without one a sixteenth of the variance of isotropic noise, so that noise of full rank is no
-    formality, and none where the laws are declared exact."""
+    """The floor asked for, in standardised units; without one a sixteenth of the variance of isotropic noise, so that
+    noise of full rank is no formality, and none where the laws are declared exact."""
     if task.wishes.floor is not None:
         return task.wishes.floor
-    return 0.0 if task.wishes.declared_exact else expected_value_gaussian(task.differences, task.t) ** 2 / 16
+    if task.wishes.declared_exact:
+        return 0.0
+    variance = expected_value_gaussian(task.differences, task.t) ** 2
+    return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask))) / 16
 
 
 def deficient(S: Array) -> bool:
@@ -144,14 +162,16 @@ def admissible(ask: Ask) -> float:
     return gaussian_mu(ask.epsilon, ask.delta)
 
 
-def _candidate(way: Way, find: Callable[[], Array], wishes: Wishes) -> Candidate:
+def _candidate(way: Way, find: Callable[[], Array], task: Task, floor: float) -> Candidate:
+    laws, cost = task.laws, task.cost
     try:
         S = find()
     except FuguError as error:
-        return Candidate(way, None, str(error))
-    if deficient(S) and not wishes.declared_exact:
-        return Candidate(way, None, DECODABLE if S.any() else EXACT)
-    return Candidate(way, S, note="" if S.any() else "the laws' own randomness suffices: no noise")
+        return Candidate(way, None, laws, cost, floor, str(error))
+    if deficient(S) and not task.wishes.declared_exact:
+        return Candidate(way, None, laws, cost, floor, DECODABLE if S.any() else EXACT)
+    note = "" if S.any() else "the laws' own randomness suffices: no noise"
+    return Candidate(way, laws.raw(S), laws, cost, floor, note=note)
 
 
 def _isotropic(sigma: float, task: Task) -> Array:
@@ -160,13 +180,17 @@ def _isotropic(sigma: float, task: Task) -> Array:
 
 def _group(task: Task) -> Array:
     model = _model(task)
-    found = baselines.record_group([float(x) for x in model.reach], model.size)
-    return _isotropic(found.gaussian(task.t), task)
+    return _records(task, model, model.size)
 
 
 def _record_group(task: Task) -> Array:
     model = _model(task)
-    found = baselines.record_group([float(x) for x in model.reach], model.swapped)
+    return _records(task, model, model.swapped)
+
+
+def _records(task: Task, model: Any, k: int) -> Array:
+    """k records change, each by at most its reach in the units of the laws: a coupling, whatever the laws."""
+    found = baselines.record_group(np.array([float(x) for x in model.reach]) / task.laws.unit, k)
     return _isotropic(found.gaussian(task.t), task)
 
 
@@ -188,9 +212,18 @@ def _uncertain(task: Task) -> Array:
     return np.asarray(s * np.outer(v, v))
 
 
-def _optimal(task: Task) -> Array:
-    floor = least_variance(task)
-    return optimal_covariance(task.differences, task.covariances, task.t, task.wishes.weight, floor).covariance
+def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
+    """The least cost above the floor: of the convex programme for one covariance, exactly so where laws share one;
+    else the best of descents on the exact curve, from there and from the best of the other methods."""
+    laws, ask, cost = task.laws, task.ask, task.cost
+    relaxed = optimal_covariance(task.differences, task.covariances, task.t, cost.weight, floor).covariance
+    start = relaxed if laws.alike else enough(relaxed, laws, ask)
+    if laws.alike and not cost.absolute:
+        return start
+    if excess_of(floor * np.eye(laws.dimension), laws, ask) <= 1:
+        return floor * np.eye(laws.dimension)
+    firsts = [start, *sorted(others, key=cost.value)[:1]]
+    return min([*(descend(first, floor, laws, ask, cost) for first in firsts), *others], key=cost.value)
 
 
 def _model(task: Task) -> Any:
@@ -206,5 +239,4 @@ _FINDERS: dict[str, Callable[[Task], Array]] = {
     "directional": _directional,
     "eigenvector": _eigenvector,
     "directional-uncertainty": _uncertain,
-    "optimal": _optimal,
 }

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.calibration.comparison import Row, refused
+from fugu.calibration.covariance.below import least_trace
+from fugu.calibration.covariance.descent import descend
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
-from fugu.calibration.covariance.realise import realise
-from fugu.calibration.covariance.scaling import enough
+from fugu.calibration.covariance.realise import Wanted, realise
+from fugu.calibration.covariance.scaling import enough, multiple
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of
 from fugu.calibration.registry import named
@@ -27,13 +30,16 @@ from fugu.mechanism.context import Context
 from fugu.mechanism.correlated import CorrelatedAdditive
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import Objective, finite_or_none, kind_of
-from fugu.noise.lattice import MAX_INDEX, Lattice
-from fugu.numbers.exact import as_fraction
+from fugu.noise.lattice import Lattice
 from fugu.scenario.property_model import MOVED
 
 GAUSSIAN_MODEL = "Gaussian model: given each secret the published vector is normal, with the mean and covariance stated"
 DECLARED = "the laws are declared exactly normal: noise of deficient rank hides nothing of a statistic that is not"
-_STRETCH = (1.0, 1.0005, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2)
+_FACTOR = 8.0
+_STRETCH = tuple(1e-9 * _FACTOR**k for k in range(10))
+"""How much larger, as a share of the variance, where the proof needs it: the least by bisection."""
+_NEGLIGIBLE = 1e-4
+_HALVINGS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +63,9 @@ class CovarianceOffer(Offer):
         return self.candidate.refusal if self.candidate.covariance is None else None
 
     def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """The expected error of normal noise with this covariance."""
-        return self.candidate.error(objective), 0.0, False
+        """The expected error of normal noise with this covariance, every statistic in its own unit."""
+        del objective  # part of the candidate's cost
+        return self.candidate.error, 0.0, False
 
     def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> CorrelatedAdditive:
         """Prove the noise in the Gaussian model and seal the certificate."""
@@ -99,8 +106,24 @@ class CovarianceOffer(Offer):
             epsilon=proof.epsilon,
             proven=proof.holds,
             why=self.candidate.way.theorem,
-            note=self.candidate.note or _rank(self.candidate),
+            note=self.candidate.note or "; ".join(filter(None, (_rank(self.candidate), self._least(noise, ask)))),
+            standardised=self.candidate.cost.value(self.candidate.laws.own(_array(noise))),
         )
+
+    def _least(self, noise: CorrelatedGaussian, ask: Ask) -> str:
+        """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
+        if self.method != "optimal":
+            return ""
+        plan = self.candidate
+        S, cost = plan.laws.own(_array(noise)), plan.cost.trace
+        at = descend(S, plan.floor, plan.laws, ask, cost) if plan.cost.absolute else S
+        value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at)
+        weighed = "weighted" if self.wishes.weight is not None else "every statistic in its own unit"
+        return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
+
+
+def _array(noise: CorrelatedGaussian) -> NDArray[np.float64]:
+    return np.array([[float(x) for x in row] for row in noise.covariance()])
 
 
 def _rank(candidate: Candidate) -> str:
@@ -125,28 +148,34 @@ def _unbounded(context: Context, wishes: Wishes) -> Context:
 def realised(
     candidate: Candidate, pairs: tuple[NormalPair, ...], ask: Ask, grid: Fraction | None = None
 ) -> tuple[CorrelatedGaussian, Proof]:
-    """Noise that can be drawn, a little larger than asked for where rounding its directions needs it, and its proof."""
+    """Noise that can be drawn, a little larger than asked for where rounding needs it, and its proof.
+
+    What is drawn is above what the search found to be enough, so a first proof mostly holds; where it does not, the
+    least of the larger ones that were tried, each with a proof of its own."""
     assert candidate.covariance is not None
-    laws = [law.cov_array for pair in pairs for law in (pair.p, pair.q)]
-    covariance = enough(candidate.covariance, pairs, ask)
-    for stretch in _STRETCH:
-        noise = realise(covariance * stretch, laws, grid)
-        _check_range(noise, pairs)
-        proof = bound(pairs, noise, ask)
-        if proof.holds:
-            return noise, proof
-    raise NotProvable(f"the bound is {proof.epsilon:.6g}, delta {proof.delta:.3g} for pair {proof.worst_pair!r}")
+    laws = candidate.laws
+    covs = [law.cov_array for pair in pairs for law in (pair.p, pair.q)]
+    wanted = Wanted(covs, max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q)), grid)
+    covariance = laws.raw(enough(laws.own(candidate.covariance), laws, ask))
 
+    def tried(stretch: float) -> tuple[CorrelatedGaussian, Proof]:
+        noise = realise(covariance * stretch, wanted, lambda shape: multiple(laws.own(shape), laws, ask) * stretch)
+        return noise, bound(pairs, noise, ask)
 
-def _check_range(noise: CorrelatedGaussian, pairs: tuple[NormalPair, ...]) -> None:
-    """Lattice indices of the means well within 2^50, widths within the 2^52 steps that can be drawn."""
-    widths = [as_fraction(noise.base) / noise.grid, *map(as_fraction, noise.scales)]
-    means = [abs(x) for pair in pairs for law in (pair.p, pair.q) for x in law.mean]
-    if max(widths) > 2**52 or max(means) / noise.grid > MAX_INDEX // 4:
-        raise NotProvable(
-            "the grid is too fine for means or noise this large, so nothing could be released; subtract a public "
-            "constant from the values, or give a coarser grid"
-        )
+    low, found = 0.0, tried(1.0)
+    for more in _STRETCH:
+        if found[1].holds:
+            break
+        low, found = more / _FACTOR, tried(1 + more)
+    if not found[1].holds:
+        proof = found[1]
+        raise NotProvable(f"the bound is {proof.epsilon:.6g}, delta {proof.delta:.3g} for pair {proof.worst_pair!r}")
+    if low > _NEGLIGIBLE:
+        high = low * _FACTOR
+        for _ in range(_HALVINGS):
+            middle = tried(1 + (low + high) / 2)
+            low, high, found = (low, (low + high) / 2, middle) if middle[1].holds else ((low + high) / 2, high, found)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def optimal_covariance(
     if not (np.isfinite(floor) and floor >= 0):
         raise UsageError("floor, the least variance in any direction, must be finite and not negative")
     d = D.shape[1]
-    root, back = _roots(weight, d)
+    root, back = roots(weight, d)
     base = np.array(floor * np.eye(d))
     if hides(D, C, base, t):
         return _found(base, root, objective, None)
@@ -75,7 +75,7 @@ def _found(S: Array, root: Array, objective: str, lower: float | None) -> Found:
     return Found(S, value, value if lower is None else min(lower, value))
 
 
-def _roots(weight: ArrayLike | None, d: int) -> tuple[Array, Array]:
+def roots(weight: ArrayLike | None, d: int) -> tuple[Array, Array]:
     """W^1/2 and W^-1/2; S -> W^1/2 S W^1/2 turns tr(W S) into a trace."""
     if weight is None:
         return np.eye(d), np.eye(d)

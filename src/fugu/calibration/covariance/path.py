@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.covariance.symmetric import Symmetric
+
 Array = NDArray[np.float64]
 _STEPS = 60
 _CLOSE = 1e-9
@@ -28,42 +30,10 @@ class Bracket:
     lower: float
 
 
-class _Symmetric:
-    """Coordinates for symmetric matrices, and the matrix of S -> sum_k (P_k S Z_k + Z_k S P_k) / 2 in them."""
-
-    def __init__(self, d: int) -> None:
-        self.d = d
-        self.i, self.j = np.triu_indices(d)
-        self.c = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
-        i, b = self.i[:, None], self.j[:, None]
-        j, a = self.i[None, :], self.j[None, :]
-        self.diagonal = np.flatnonzero(self.i == self.j)
-        self.at = [
-            ((w * d + x) * d + y) * d + z for w, x, y, z in ((i, j, a, b), (b, j, a, i), (i, a, j, b), (b, a, j, i))
-        ]
-        self.cc = self.c[:, None] * self.c[None, :] / 4
-
-    def vector(self, S: Array) -> Array:
-        return np.asarray(S[self.i, self.j] * self.c)
-
-    def matrix(self, v: Array) -> Array:
-        S = np.empty((self.d, self.d))
-        S[self.i, self.j] = S[self.j, self.i] = v / self.c
-        return S
-
-    def schur(self, P: Array, Z: Array) -> Array:
-        k = len(P)
-        T = (P.reshape(k, -1).T @ Z.reshape(k, -1)).ravel()
-        total = T[self.at[0]]
-        for at in self.at[1:]:
-            total += T[at]
-        return np.asarray(total * self.cc)
-
-
 def follow(A: Array, spread: float = 1.0, offsets: Array | None = None) -> Bracket:
     """Minimise spread * tr S (offsets None), or r + spread * tr S with r >= S_jj + offsets_j, over S >= every A_k."""
     k, d, _ = A.shape
-    basis, eye = _Symmetric(d), np.eye(d)
+    basis, eye = Symmetric(d), np.eye(d)
     capped = offsets is not None
     c = np.zeros(d) if offsets is None else offsets
     S = 1.5 * eye
@@ -95,7 +65,7 @@ def _dual_value(A: Array, Z: Array, w: Array, c: Array, spread: float) -> float:
     return float(np.einsum("kij,kij->", A, F @ Z @ F.T) + w @ c)
 
 
-def _step(basis: _Symmetric, state: Any, mu: float, spread: float, capped: bool) -> Any:
+def _step(basis: Symmetric, state: Any, mu: float, spread: float, capped: bool) -> Any:
     """One predictor and one corrector step; None if no progress is possible."""
     from scipy.linalg import cho_factor, cho_solve
 

@@ -1,78 +1,125 @@
-"""How much a covariance must be enlarged until the exact curve holds, for laws whose own covariances differ."""
+"""Whether a covariance is enough on the exact curve, and how much it must be enlarged where it is not."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.covariance.slope import log_delta
+from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
-from fugu.laws.multinormal import NormalPair
 from fugu.loss.search.normal import fast_normal_delta
 
-Floats = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
-def enough(covariance: Floats, pairs: tuple[NormalPair, ...], ask: Ask) -> Floats:
-    """The covariance itself where it meets the budget, else the lesser of the least multiple f S and the least S + h I
-    that do, in floating point. More noise of either kind is a post-processing of less, so a search from above finds
-    the least; where the laws' own covariances differ in directions that S does not reach, only the second exists.
-
-    Of many pairs only those that bind are searched with; one that is not met afterwards joins them."""
-    found, held = covariance, tuple[NormalPair, ...]()
-    while True:
-        losses = [excess_of(found, (pair,), ask) for pair in pairs]
-        worst = pairs[int(np.argmax(losses))]
-        if max(losses) <= 1:
-            return found
-        if worst in held:  # met only up to rounding
-            return _enough(covariance, pairs, ask)
-        held = (*held, worst)
-        found = _enough(covariance, held, ask)
-
-
-def _enough(covariance: Floats, pairs: tuple[NormalPair, ...], ask: Ask) -> Floats:
-    if excess_of(covariance, pairs, ask) <= 1:
-        return covariance
-    unit = np.eye(len(covariance)) * max(float(np.trace(covariance)), _smallest(pairs)) / len(covariance)
-    found = []
-    for start, direction in ((0.0 * covariance, covariance), (covariance, unit)):
-        factor = _least(lambda f, a=start, b=direction: excess_of(a + f * b, pairs, ask))  # type: ignore[misc]
-        if math.isfinite(factor):
-            found.append(start + factor * direction)
-    if not found:
-        raise NotProvable("no multiple of this noise hides the pairs within reach of the search; allow a larger budget")
-    return min(found, key=lambda S: float(np.trace(S)))
-
-
-def _smallest(pairs: tuple[NormalPair, ...]) -> float:
-    """The least variance of any coordinate under any law: a unit of noise where none was proposed."""
-    return min(float(np.diag(law.cov_array).min()) for pair in pairs for law in (pair.p, pair.q))
-
-
-def excess_of(covariance: Floats, pairs: tuple[NormalPair, ...], ask: Ask) -> float:
-    """loss / budget, at most 1 where it is met."""
-    different = [pair for pair in pairs if not pair.same]
-    laws = [(p.p.mean_array, p.p.cov_array + covariance, p.q.mean_array, p.q.cov_array + covariance) for p in different]
+def excesses(S: Array, laws: Laws, ask: Ask) -> list[float]:
+    """loss / budget of every pair, the worse of its two orders: at most 1 where it is met."""
     if isinstance(ask, Divergences):
-        return ask.excess(lambda a: max((_divergence(*law, float(a)) for law in laws), default=0.0))
+        return [
+            ask.excess(lambda x, d=d, a=a, b=b: _divergence(d, a + S, b + S, float(x)))  # type: ignore[misc]
+            for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
+        ]
     if ask.pure:
         raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-    return max((fast_normal_delta(*law, float(ask.epsilon)) / ask.target for law in laws), default=0.0)
+    return [
+        _delta(d, a + S, b + S, float(ask.epsilon)) / ask.target
+        for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
+    ]
 
 
-def _divergence(p_mean: Floats, p_cov: Floats, q_mean: Floats, q_cov: Floats, alpha: float) -> float:
+def _delta(d: Array, p_cov: Array, q_cov: Array, epsilon: float) -> float:
+    """delta of both orders by one path each; singular covariances, and one number, in their own way."""
+    with suppress(np.linalg.LinAlgError):
+        if len(d) > 1:
+            return math.exp(max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value))
+    return fast_normal_delta(d, p_cov, np.zeros(len(d)), q_cov, epsilon)
+
+
+def excess_of(S: Array, laws: Laws, ask: Ask) -> float:
+    """loss / budget of the worst pair."""
+    return max(excesses(S, laws, ask), default=0.0)
+
+
+def enough(S: Array, laws: Laws, ask: Ask) -> Array:
+    """S itself where it meets the budget, else the lesser of the least multiple f S and the least S + h I that do, in
+    floating point. More noise of either kind is a post-processing of less, so a search from above finds the least;
+    where the laws' own covariances differ in directions that S does not reach, only the second exists."""
+
+    def enlarged(held: Laws) -> Array:
+        size = max(float(np.trace(S)) / len(S), _smallest(laws))
+        found = [
+            start + f * direction
+            for start, direction in ((0.0 * S, S), (S, np.eye(len(S)) * size))
+            if math.isfinite(f := _least(lambda x, a=start, b=direction: excess_of(a + x * b, held, ask)))  # type: ignore[misc]
+        ]
+        if not found:
+            raise NotProvable(
+                "no multiple of this noise hides the pairs within reach of the search; allow a larger budget"
+            )
+        return min(found, key=lambda x: float(np.trace(x)))
+
+    return _binding(S, laws, ask, enlarged)
+
+
+def raised(S: Array, floor: float, laws: Laws, ask: Ask) -> Array:
+    """The least floor I + f (S - floor I), f >= 0, that meets the budget: what a descent found, made enough."""
+    base = floor * np.eye(len(S))
+
+    def enlarged(held: Laws) -> Array:
+        f = _least(lambda x: excess_of(base + x * (S - base), held, ask))
+        if not math.isfinite(f):
+            raise NotProvable("no multiple of this noise hides the pairs within reach of the search")
+        return np.asarray(base + f * (S - base))
+
+    return _binding(S, laws, ask, enlarged)
+
+
+def multiple(S: Array, laws: Laws, ask: Ask) -> float:
+    """The least f >= 0 at which f S meets the budget; inf where none does."""
+    found = _binding(0.0 * S, laws, ask, lambda held: _least(lambda x: excess_of(x * S, held, ask)) * S)
+    return float(np.trace(found) / np.trace(S))
+
+
+def isotropic(laws: Laws, ask: Ask) -> float:
+    """The least variance of noise alike in every direction that meets the budget; 0 where none is needed."""
+    none = np.zeros((laws.dimension, laws.dimension))
+    return float(enough(none, laws, ask)[0, 0])
+
+
+def _binding(S: Array, laws: Laws, ask: Ask, enlarged: Callable[[Laws], Array]) -> Array:
+    """Of many pairs only those that bind are searched with; one that is not met afterwards joins them."""
+    found, held = S, list[int]()
+    while True:
+        losses = excesses(found, laws, ask) if np.isfinite(found).all() else [0.0]
+        worst = int(np.argmax(losses))
+        if losses[worst] <= 1:
+            return found
+        if worst in held:  # met only up to rounding
+            return enlarged(laws)
+        held.append(worst)
+        found = enlarged(laws.only(held))
+
+
+def _smallest(laws: Laws) -> float:
+    """The least variance of any coordinate under any law: a unit of noise where none was proposed."""
+    least = min(float(np.diagonal(c, axis1=1, axis2=2).min()) for c in (laws.first, laws.second))
+    return least if least > 0 else 1.0
+
+
+def _divergence(d: Array, p_cov: Array, q_cov: Array, alpha: float) -> float:
     """The closed form of D_alpha, both orders; inf where alpha V_q + (1 - alpha) V_p is not positive definite."""
     worst = 0.0
     for a, b in ((p_cov, q_cov), (q_cov, p_cov)):
         mixed = alpha * b + (1 - alpha) * a
         if np.linalg.eigvalsh(mixed)[0] <= 0:
             return math.inf
-        d = p_mean - q_mean
         logs = [float(np.linalg.slogdet(m)[1]) for m in (mixed, a, b)]
         volume = (logs[0] - (1 - alpha) * logs[1] - alpha * logs[2]) / (2 * (alpha - 1))
         worst = max(worst, alpha / 2 * float(d @ np.linalg.solve(mixed, d)) - volume)
@@ -80,10 +127,10 @@ def _divergence(p_mean: Floats, p_cov: Floats, q_mean: Floats, q_cov: Floats, al
 
 
 def _least(excess: Callable[[float], float]) -> float:
-    """The least factor that is enough, by the search for scales; inf where none up to 4096 does."""
+    """The least factor that is enough, by the search for scales; inf where none up to 4^8 does."""
     high = 1.0
     while not excess(high) <= 1:
         high *= 4
-        if high > 4096:
+        if high > 65536:
             return math.inf
     return least_scale(lambda f: math.inf if f == 0 else excess(f), 1.0, high) * (1 + 1e-9)

@@ -7,6 +7,7 @@ noise is, up to factors e^kappa, a post-processing of the narrower continuous on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -91,8 +92,12 @@ def shift_delta(steps: float, dimension: int, noise: Gaussian, epsilon: Fraction
     """The bound where every value moves by at most that many steps in l2."""
     if not wide(noise):
         return 1.0
-    left, more = _left(epsilon)
     with balls.precision(_PRECISION):
-        kappa = _kappa(dimension)
-        moved = Fraction(steps) ** 2 / (1 / (2 * noise.precision) - TAU)
-        return min(1.0, balls.upper(kappa.exp() * (_curve(left, moved) + more))) if moved else 0.0
+        return min(1.0, balls.upper(shift_curve(dimension, noise, epsilon)(Fraction(steps) ** 2))) if steps else 0.0
+
+
+def shift_curve(dimension: int, noise: Gaussian, epsilon: Fraction) -> Callable[[Fraction], arb]:
+    """The bound as a function of the squared number of steps > 0, in balls, for noise that is `wide`."""
+    left, more = _left(epsilon)
+    share, room = _kappa(dimension).exp(), 1 / (2 * noise.precision) - TAU
+    return lambda square: share * (_curve(left, square / room) + more)

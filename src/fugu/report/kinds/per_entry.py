@@ -6,7 +6,10 @@ from collections.abc import Iterable
 
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.drawing.html import Html
-from fugu.drawing.text import clean, delta, epsilon, factor
+from fugu.drawing.text import clean, delta, epsilon, factor, number
+from fugu.guarantee.encoding import budget_from
+from fugu.numbers.exact import read_number
+from fugu.report.facts import odds_of
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.query_noise import noise_of
 from fugu.report.kinds.registry import Said, page_of
@@ -18,10 +21,31 @@ _WEAKER = (
 )
 
 
+def _divergences(certificate: PerEntryCertificate) -> tuple[str, ...]:
+    """What a Rényi guarantee says itself, before it is read as odds."""
+    if not certificate.guarantee.renyi:
+        return ()
+    stated = f"The guarantee itself is {certificate.guarantee}: divergences"
+    return (f"{clean(stated, 300)} between two such outputs. The odds above follow from it.",)
+
+
+def _under(certificate: PerEntryCertificate) -> str:
+    """What it is worth where entries depend on each other, if the certificate says."""
+    belief = certificate.body.get("belief")
+    if belief is None:
+        return _WEAKER
+    worth, width = budget_from(dict(belief["worth"])), float(read_number(belief["width"]))
+    return (
+        "Entries that depend on each other say more. If they are jointly normal with the covariance in the "
+        f"certificate, two values of an entry that are at most {number(width, 'up', 6)} apart are told apart by at "
+        f"most {clean(worth, 80)}, whatever is known of the others."
+    )
+
+
 @page_of("per-entry")
 def of_entries(certificate: PerEntryCertificate, said: Said) -> Iterable[Html | None]:
     """The promise is for one replaced entry, all others fixed; whose word it is stands beside it."""
-    guarantee = certificate.guarantee
+    guarantee = odds_of(certificate.guarantee)
     most, slip = float(guarantee.epsilon), float(guarantee.delta)
     query, word = clean(said.query_name or certificate["query"], 120), clean(certificate["claimed by"], 80)
     noise, cards = noise_of(certificate.claims)
@@ -40,7 +64,7 @@ def of_entries(certificate: PerEntryCertificate, said: Said) -> Iterable[Html | 
             f"{besides}. That is {own}.",
             guarantee,
             "one entry, all others being known",
-            (means, _WEAKER),
+            (means, *_divergences(certificate), _under(certificate)),
             cards,
             noise,
             (("Query", query),),

@@ -26,14 +26,16 @@ Cards = tuple[tuple[str, str], ...]
 
 def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     """Sentences about the noise, and numbers that sum them up; where the document does not describe it, says so."""
-    epsilon = read_number(claims["epsilon"])
     try:
         same_query(claims)
     except (NotChecked, CertificateError) as why:
         return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
     query = query_from(claims)
-    if "noise" in claims:
-        return _gaussian(query, claims["noise"]), ()
+    if "lattice" in claims:
+        return _lattice(query, claims["lattice"]), ()
+    if "guarantee" in claims:
+        return _gaussian(query, read_number(claims["guarantee"]["rho"]))
+    epsilon = read_number(claims["epsilon"])
     if isinstance(query, Several):
         return (describe(query, epsilon)[0],), ()
     moved = (
@@ -75,7 +77,7 @@ def _(query: Several, epsilon: Fraction) -> tuple[str, Cards]:
     return f"{len(said)} questions share the ε for each entry. " + " ".join(said), ()
 
 
-def _gaussian(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:
+def _lattice(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:
     """Lattice Gaussian noise, question by question."""
     parts = query.parts if isinstance(query, Several) else (query,)
     said = [
@@ -84,10 +86,8 @@ def _gaussian(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]
         f"to by at most {number(math.sqrt(square), 'up', 6)} steps in length."
         for part, variance, square in zip(parts, noise["variance"], noise["squared distance"], strict=True)
     ]
-    return (
-        " ".join(said),
-        f"Together that is {number(float(read_number(noise['rho'])), 'up', 6)}-zCDP for each entry.",
-    )
+    rho = number(float(read_number(noise["rho"])), "up", 6)
+    return " ".join(said), f"Together that is {rho}-zCDP for each entry."
 
 
 def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
@@ -97,6 +97,20 @@ def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
 
 describe.register(TopK, _ranked)
 describe.register(ArgMax, _ranked)
+
+
+def _gaussian(query: SequenceQuery, rho: Fraction) -> tuple[tuple[str, ...], Cards]:
+    """Of clipped sums, Gaussian noise of deviation S / sqrt(2 rho)."""
+    size, most = number(float(query.sensitivity) / math.sqrt(2 * float(rho)), "up"), float(query.sensitivity)
+    said = (
+        f"Gaussian noise, a bell curve, with a standard deviation of {size} is added to the sum of the entries, each "
+        "clipped to its bounds; a mean is that sum divided by the number of entries, which is public."
+    )
+    moved = (
+        f"Replacing one entry by any other value moves the sum by at most {number(most, 'up', 6)}; the noise is drawn "
+        f"for that, at rho {number(float(rho), 'up', 6)} for each entry."
+    )
+    return (said, moved), ((size, "standard deviation of the noise on the sum"),)
 
 
 def _laplace(query: SequenceQuery, epsilon: Fraction, what: str) -> tuple[str, Cards]:

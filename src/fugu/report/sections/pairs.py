@@ -13,8 +13,10 @@ from fugu.report.sections.story import Pair, Story
 from fugu.report.shell import section
 
 
-def laws(story: Story) -> Html:
-    """What values look like under each answer, before and after noise."""
+def laws(story: Story) -> Html | None:
+    """What values look like under each answer, before and after noise; nothing where laws only bound a move."""
+    if not story.pictured:
+        return None
 
     def drawn(pair: Pair, n: int) -> Html:
         chart = laws_figure(pair.view, pair.laws, story.f, story.categories, f"laws-{n}")
@@ -23,8 +25,10 @@ def laws(story: Story) -> Html:
     return section("laws-title", "What the values look like, secret by secret", _choice(story), _views(story, drawn))
 
 
-def ratio(story: Story) -> Html:
+def ratio(story: Story) -> Html | None:
     """How strongly each value speaks for one answer against the other."""
+    if not story.pictured:
+        return None
 
     def drawn(pair: Pair, n: int) -> Html:
         chart = ratio_figure(pair.view, pair.ratio, story.f, story.categories, f"ratio-{n}")

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.swap import SWAP
+from fugu.noise.directed import DirectedLaplace
 from fugu.report import curves, nearby
 from fugu.report.facts import Facts, facts
 from fugu.report.methods import Line, methods
@@ -65,9 +67,22 @@ class Story:
         return methods(self.certificate, self.comparison)
 
     @cached_property
+    def _directed(self) -> DirectedLaplace | None:
+        noise = self.certificate.body.get("noise") or {}
+        return DirectedLaplace.from_json(noise) if noise.get("kind") == DirectedLaplace.name else None
+
+    @property
+    def pictured(self) -> bool:
+        """Whether laws and noise can be drawn number by number. What record swaps are proved for is not the laws of the
+        certificate, which bound them; noise along directions beside the axes is not a noise of each number."""
+        return SWAP not in self.certificate.body and (self._directed is None or self._directed.axes)
+
+    @cached_property
     def losses(self) -> nearby.Curve | None:
-        """What is left if the beliefs are off."""
-        return nearby.curve(self.certificate)
+        """What is left if the beliefs are off; not worked out where laws only bound what records can move, nor for
+        noise of several scales."""
+        known = SWAP not in self.certificate.body and self._directed is None
+        return nearby.curve(self.certificate) if known else None
 
     @property
     def categories(self) -> tuple[str, ...]:

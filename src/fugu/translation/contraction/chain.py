@@ -12,6 +12,7 @@ Proofs: docs/proofs/contraction.md#the-total and docs/proofs/contraction.md#valu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +23,8 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.stationary import reachable
 from fugu.translation.contraction.kernel import U
 from fugu.translation.contraction.limit import backward_kernel
-from fugu.translation.contraction.pairwise import Refined, Sweep
+from fugu.translation.contraction.number import Numbered
+from fugu.translation.contraction.pairwise import Sweep
 from fugu.translation.contraction.scalar import Wide, WideLevels, WideSweep, levels_scalar
 from fugu.translation.contraction.side import Levels, Mask, Side, levels
 from fugu.translation.contraction.start import AnyStart, GivenStart
@@ -33,6 +35,8 @@ MOST_RECURSION = 5
 """Up to here, and for short chains, the recursion is run from m = 0; above, a bound for all m is refined."""
 _SHORT = 12
 _LEAST_LOG = -650.0
+_MOST_CHANGES = 1000
+"""Where the values that entries can take change more often than this, stretches of entries are taken together."""
 
 
 class Contraction:
@@ -97,13 +101,16 @@ class Contraction:
         if not self.chain.stationary:
             raise NotProvable("a bound for every length needs a stationary chain; state the length")
         if len(self._tables) > 1:
-            total = np.sum([table.pairs(epsilon, None) for table in self._tables.values()], axis=0)
+            tables = [table.ever(epsilon) for table in self._tables.values()]
+            if any(table is None for table in tables):
+                return float("inf")
+            total = np.sum(tables, axis=0)
         else:
             found = [levels(side, epsilon, None) for side in (self.forward, self.backward)]
             if not all(f.settled for f in found):
                 return float("inf")
             total = found[0].values[-1] + found[1].values[-1]
-        worst = float(np.max(total[self._pairs(0)], initial=0.0))
+        worst = float(np.max(total[self._pairs(1, 1)], initial=0.0))
         return self._sum(epsilon, worst)
 
     @cached_property
@@ -113,9 +120,9 @@ class Contraction:
         return k > MOST_PAIRWISE or (k > MOST_RECURSION and self.length > _SHORT)
 
     @cached_property
-    def _tables(self) -> dict[str, Wide | Refined]:
+    def _tables(self) -> dict[str, Wide | Numbered]:
         """A table for each side that is the same everywhere."""
-        kind: type[Wide] | type[Refined] = Refined if self.chain.size <= MOST_PAIRWISE else Wide
+        kind: type[Wide] | type[Numbered] = Numbered if self.chain.size <= MOST_PAIRWISE else Wide
         sides = (
             {"later": self.forward} if not self.chain.stationary else {"later": self.forward, "earlier": self.backward}
         )
@@ -134,33 +141,47 @@ class Contraction:
         """The losses through the later or the earlier nodes, by their number."""
         most = self.length - 1
         if name in self._tables:
-            return Levels([self._tables[name].pairs(epsilon, most)], True)
+            return self._tables[name].levels(epsilon, most)
         if name == "earlier" and self._sweep is not None:
             return self._sweep.levels(epsilon, most)
         side = self.forward if name == "later" else self.backward
         return levels(side, epsilon, most) if self.chain.size <= MOST_PAIRWISE else levels_scalar(side, epsilon, most)
 
     def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
-        """The largest bound over these nodes; those between two settled ends are alike, and one of them is asked."""
+        """The largest bound over these nodes; those for which both sides have the same bound are asked once."""
         later, earlier = (self._levels(name, epsilon) for name in ("later", "earlier"))
-        first, last = len(earlier), self.length + 1 - len(later)
-        some = [i for i in nodes if i <= first or i >= last] if len(nodes) > 1 else nodes
-        most = {i: later.most(self.length - i) + earlier.most(i - 1) for i in some}
+        some = self._changes(later.grid, earlier.grid) if len(nodes) > 1 else [(i, i) for i in nodes]
+        most = {a: later.most(self.length - a) + earlier.most(b - 1) for a, b in some}
         worst = 0.0
-        for i in sorted(some, key=lambda i: -most[i]):
-            if most[i] <= worst:
+        for a, b in sorted(some, key=lambda ends: -most[ends[0]]):
+            if most[a] <= worst:
                 break
-            pairs = self._pairs(i - 1)
-            ahead = later.at(self.length - i, pairs)
-            asked = pairs & (ahead + earlier.most(i - 1) > worst)
-            total = ahead + earlier.at(i - 1, asked)
+            pairs = self._pairs(a, b)
+            ahead = later.at(self.length - a, pairs)
+            asked = pairs & (ahead + earlier.most(b - 1) > worst)
+            total = ahead + earlier.at(b - 1, asked)
             worst = max(worst, float(np.max(total, where=asked, initial=0.0)))
         return self._sum(epsilon, worst)
 
-    def _pairs(self, row: int) -> Mask:
-        """Ordered pairs of different values that node `row` + 1 can take."""
-        supports = np.asarray(self.chain.supports)
-        valid = supports[min(row, len(supports) - 1)]
+    def _changes(self, later: Sequence[int], earlier: Sequence[int]) -> list[tuple[int, int]]:
+        """Stretches of nodes that differ in nothing: not in the bounds of T - i later nodes, nor in those of i - 1
+        earlier ones, nor in the values that they can take (but for chains whose values never settle)."""
+        begins = {1, *(self.length - m for m in later), *(m + 2 for m in earlier)}
+        other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1))
+        if other.size <= _MOST_CHANGES:
+            begins.update(int(row) + 2 for row in other)
+        first = sorted(i for i in begins if 1 <= i <= self.length)
+        return list(zip(first, [*(i - 1 for i in first[1:]), self.length], strict=True))
+
+    @cached_property
+    def _supports(self) -> Mask:
+        """Which values each entry can take; one row where all entries are alike."""
+        return np.asarray(self.chain.supports)
+
+    def _pairs(self, first: int, last: int) -> Mask:
+        """Ordered pairs of different values that nodes `first` to `last` can take."""
+        rows = self._supports[first - 1 : last] if len(self._supports) > 1 else self._supports
+        valid = rows.any(axis=0)
         pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
         return pairs
 

@@ -39,6 +39,10 @@ _TINY = 1e-290
 """Entries below this may have lost digits to underflow: counted as this above the bar, as 0 below it."""
 
 
+_AT_ONCE = 20_000
+"""Entries (p, q, pair) that are looked at together: they stay in the cache."""
+
+
 def up(x: Number) -> Number:
     """Past two roundings."""
     return x * (1 + 4 * U)
@@ -55,6 +59,22 @@ class Rows:
     """Columns that neither row reaches: they bind nothing."""
     valid: NDArray[np.bool_]
     """(n, k, k): both values have positive probability."""
+
+
+_PARTS = ("u", "v", "order", "dead", "valid")
+
+
+def joined(several: list[Rows]) -> Rows:
+    """Stacks of sorted rows as one."""
+    if len(several) == 1:
+        return several[0]
+    return Rows(*(np.concatenate([getattr(rows, name) for rows in several]) for name in _PARTS))
+
+
+def chosen(rows: Rows, which: NDArray[np.intp]) -> Rows:
+    """For each pair of rows those of the `which`-th kernel of the stack: which is (n, k, k), and so is the answer."""
+    x, y = np.ogrid[: which.shape[1], : which.shape[2]]
+    return Rows(*(getattr(rows, name)[which, x, y] for name in _PARTS))
 
 
 def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDArray[np.bool_]) -> Rows:
@@ -87,7 +107,7 @@ def _outward(kernels: Array, reach: NDArray[np.bool_], error: Array) -> tuple[Ar
 def _sorted(u: Array, v: Array, dead: NDArray[np.bool_], valid: NDArray[np.bool_]) -> Rows:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(dead, -1.0, np.where(v > 0, u / np.where(v > 0, v, 1.0), np.where(u > 0, np.inf, 0.0)))
-    order = np.argsort(-ratio, axis=-1, kind="stable")
+    order = np.argsort(-ratio, axis=-1)
     take = np.take_along_axis
     return Rows(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), valid)
 
@@ -106,31 +126,58 @@ def passed_scalar(rows: Rows, alpha: Array) -> Array:
     return _log_of_best(top[..., :-1], bottom[..., :-1], rows, alpha[:, None, None], k)
 
 
-def passed(rows: Rows, losses: Array) -> Array:
-    """Upper bounds (n, k, k) on L(p_x, p_x'; Lam) for a stack (n, k, k) of losses Lam with zero diagonal."""
-    n, k = losses.shape[0], losses.shape[-1]
-    stack = np.arange(n)[:, None, None, None, None]
-    lam = losses[stack, rows.order[..., :, None], rows.order[..., None, :]]  # (n, x, x', p, q) in sorted order
-    lam = np.where(rows.dead[..., None, :] | rows.dead[..., :, None], 0.0, lam)
-    most = losses.max(axis=(1, 2))
-    inside = np.tri(k, dtype=bool).T  # [p, j]: the p-th value lies in the prefix that ends with the j-th
-    out = np.maximum.accumulate(lam[..., ::-1], axis=-1)[..., ::-1]  # max over q >= j
-    r = np.concatenate([out[..., 1:], np.zeros_like(out[..., :1])], axis=-1)  # [p, j]: max over q > j
-    c = np.swapaxes(np.maximum.accumulate(lam, axis=-2), -1, -2)  # [q, j]: max over p <= j
-    shift = most[:, None, None, None, None]
-    by_rows = _fraction(rows, np.where(inside, r - shift, -shift), most)
-    by_columns = _fraction(rows, np.where(inside, 0.0, -c), most)
-    return _log_of_best(*_smaller(by_rows, by_columns), rows, most[:, None, None], k)
+def passed(rows: Rows, losses: Array, which: NDArray[np.intp] | None = None) -> Array:
+    """Upper bounds (n, k, k) on L(p_x, p_x'; Lam) for a stack (n, k, k) of losses Lam with zero diagonal.
+
+    `which` (n, k, k): the table in `losses` that counts for each pair of rows, where it is not the n-th."""
+    shape, k = rows.order.shape[:-1], rows.order.shape[-1]
+    stack = np.arange(shape[0])[:, None, None] if which is None else which
+    most = np.broadcast_to(losses.max(axis=(1, 2))[stack], shape).ravel()
+    table = np.ascontiguousarray(np.broadcast_to(stack * k * k, shape)).ravel()
+    flat, size = losses.ravel(), most.size
+    top, bottom = np.empty((k - 1, size)), np.empty((k - 1, size))
+    u, v, order, dead = (part.reshape(size, k) for part in (rows.u, rows.v, rows.order, rows.dead))
+    some = max(1, _AT_ONCE // k**2)
+    for begin in range(0, size, some):
+        part = slice(begin, begin + some)
+        place = order[part].T.copy()
+        lam = flat[table[part] + place[:, None] * k + place[None]]  # [p, q, pair] in sorted order
+        off = dead[part].T
+        if off.any():
+            lam[off[:, None] | off[None]] = 0.0
+        sides = _weights(lam, most[part])
+        u_, v_ = u[part].T.copy(), v[part].T.copy()
+        top[:, part], bottom[:, part] = _smaller(*(_fraction(u_, v_, weight, most[part]) for weight in sides))
+    best = (np.ascontiguousarray(part.T).reshape(*shape, k - 1) for part in (top, bottom))
+    return _log_of_best(*best, rows, most.reshape(shape), k)
 
 
-def _fraction(rows: Rows, exponent: Array, most: Array) -> tuple[Array, Array]:
-    """Numerator (up) and denominator (down) of the weights e^exponent [p, j], for each proper prefix j."""
+def _weights(lam: Array, most: Array) -> tuple[Array, Array]:
+    """e^r inside a prefix and 1 outside, both times e^-most; and 1 inside, e^-c outside: [p, j, pair]."""
+    k = len(lam)
+    by_rows, by_columns = np.empty((k, k - 1, lam.shape[-1])), np.empty((k, k - 1, lam.shape[-1]))
+    far = np.zeros_like(lam[0])
+    for j in range(k - 2, -1, -1):  # the prefix of the values 0 .. j
+        far = np.maximum(far, lam[:, j + 1])  # [p]: max over q > j
+        by_rows[: j + 1, j] = far[: j + 1] - most
+        by_rows[j + 1 :, j] = -most
+    near = np.zeros_like(lam[0])
+    for j in range(k - 1):
+        near = np.maximum(near, lam[j])  # [q]: max over p <= j
+        by_columns[: j + 1, j] = 0.0
+        by_columns[j + 1 :, j] = -near[j + 1 :]
     with np.errstate(under="ignore", invalid="ignore"):
-        weight = np.exp(exponent[..., :-1])
-    slack = (8 + 2 * np.minimum(most, 800.0))[:, None, None, None] * U
-    top = np.einsum("...p,...pj->...j", rows.u, weight) * (1 + slack) + _TINY * rows.u.sum(-1, keepdims=True)
-    bottom = np.einsum("...p,...pj->...j", rows.v, np.where(weight < _TINY, 0.0, weight)) * (1 - slack)
-    return top, bottom
+        return np.exp(by_rows, out=by_rows), np.exp(by_columns, out=by_columns)
+
+
+def _fraction(u: Array, v: Array, weight: Array, most: Array) -> tuple[Array, Array]:
+    """Numerator (up) and denominator (down) of the weights [p, j, pair], for each proper prefix j: [j, pair]."""
+    slack = (8 + 2 * np.minimum(most, 800.0)) * U
+    top = np.einsum("pn,pjn->jn", u, weight) * (1 + slack) + _TINY * u.sum(axis=0)
+    small = weight < _TINY
+    if small.any():
+        weight[small] = 0.0
+    return top, np.einsum("pn,pjn->jn", v, weight) * (1 - slack)
 
 
 def _smaller(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:

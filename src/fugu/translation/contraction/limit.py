@@ -18,13 +18,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.priors.chain import MarkovChain
 from fugu.priors.products import largest, single
 from fugu.priors.stationary import stationary_law
 from fugu.translation.contraction.closed import from_total_variation
-from fugu.translation.contraction.kernel import Array, Rows, U, passed, sort_rows, up
+from fugu.translation.contraction.kernel import Array, Rows, U, chosen, passed, sort_rows, up
 from fugu.translation.contraction.side import Side
 
 _FORGOTTEN = 1e-13
@@ -33,6 +34,9 @@ _EVER = 1e-3
 """A chain that does not come this near within its length is not compared at all."""
 NEAR = 1.0
 """A start whose w is above this is not yet worth comparing with the stationary chain."""
+
+
+Places = NDArray[np.intp]
 
 
 def losses_of(beyond: list[Array], epsilon: float) -> Array:
@@ -68,12 +72,18 @@ class Limit:
         w = self.at(m)
         return alpha if not math.isfinite(w) else 2 * from_total_variation(alpha, math.tanh(w / 4) * (1 + 16 * U))
 
-    def passed(self, far: list[int], beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
-        """(n, k, k): (d - 1) eps + L for d in `ds`, the losses `beyond` them, and the number of nodes beyond those."""
+    def passed(
+        self, far: list[int], beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Places | None = None
+    ) -> Array:
+        """(n, k, k): (d - 1) eps + L for d in `ds`, the losses `beyond` them, and the number of nodes beyond those.
+
+        `which` (n, k, k): the place in `ds` that is asked for each pair; all of them if None."""
         losses = losses_of(beyond, epsilon)
         more = [self.extra(float(loss.max()), m) for m, loss in zip(far, losses, strict=True)]
-        own = (np.asarray(ds) - 1) * epsilon + np.array(more)
-        return up(up(own)[:, None, None] + passed(self.rows(ds), losses))
+        own = up((np.asarray(ds) - 1) * epsilon + np.array(more))
+        if which is None:
+            return up(own[:, None, None] + passed(self.rows(ds), losses))
+        return up(own[which] + passed(chosen(self.rows(ds), which), losses, which))
 
     def rows(self, ds: tuple[int, ...]) -> Rows:
         """The sorted rows of the powers; kept."""

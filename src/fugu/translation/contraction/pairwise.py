@@ -29,15 +29,17 @@ import numpy as np
 
 from fugu.translation.contraction.kernel import Array, Rows, shortest_paths, sort_rows, up
 from fugu.translation.contraction.limit import Limit
+from fugu.translation.contraction.number import Numbered
 from fugu.translation.contraction.scalar import DS, Wide
 from fugu.translation.contraction.side import Levels, Mask, Side, blocks, levels, step
-from fugu.translation.contraction.start import Start
+from fugu.translation.contraction.start import Start, Which
 
 _DS = (1, 2, 3, 4, 6, 8, 12, 16)
 _ROUNDS = 40
 _ENOUGH = 1e-6
 _EVERY = 8
-_ROOMS = (1e-9, 1e-7, 1e-6)
+_ROOMS = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-3, 1600))
+"""What may be lost where the recursion stops, as a share, and from which node on."""
 _RECURSION = 5
 
 
@@ -76,21 +78,24 @@ class Sweep:
     """The earlier side of a chain of a few values: one loss per ordered pair of them."""
 
     start: Start
-    _refined: dict[int, Refined] = field(default_factory=dict)
+    _numbered: dict[int, Numbered] = field(default_factory=dict)
 
     def levels(self, epsilon: float, nodes: int) -> Levels:
         """F_m up to `nodes`; settled where the start is forgotten before."""
         ds, every = blocks(self.start.k), ~np.eye(self.start.k, dtype=bool)
         limit = self.start.limit
         goal = None if limit is None or nodes <= 2 * ds[-1] else self._goal(limit, epsilon, nodes)
-        found, best = [np.zeros((self.start.k, self.start.k))], ds
+        found: list[Array] = [np.zeros((self.start.k, self.start.k))]
+        best: tuple[tuple[int, ...], Which] | None = None
         for m in range(1, nodes + 1):
-            usable = tuple(d for d in (ds if m % _EVERY == 0 or m <= _EVERY else best) if d <= m)
-            each = self.start.passed(m, [found[m - d] for d in usable], usable, epsilon)
+            usable = tuple(d for d in ds if d <= m)
+            if best is None or m % _EVERY == 0 or m <= _EVERY:
+                each = self.start.passed(m, [found[m - d] for d in usable], usable, epsilon)
+                best = None if m < _EVERY else _best(each, usable)
+            else:
+                each = self.start.passed(m, [found[m - d] for d in best[0]], best[0], epsilon, best[1])
             valid = self.start.valid_at(m)
             pairs = valid[:, None] & valid[None, :] & every
-            if m % _EVERY == 0:
-                best = tuple(usable[n] for n in np.unique(each.argmin(axis=0)[pairs])) or ds[:1]
             new = np.minimum(shortest_paths(each.min(axis=0), valid), up(m * epsilon))
             found.append(np.where(pairs, new, 0.0))
             if limit is not None and goal is not None and m % _EVERY == 0 and m > ds[-1]:
@@ -104,10 +109,16 @@ class Sweep:
         if self.start.k <= _RECURSION:
             found = levels(limit.side, epsilon, nodes)
             return found.values[-1] if found.settled else None
-        if not self._refined:
-            self._refined[0] = Refined(limit.side)
-        bound = self._refined[0].pairs(epsilon, None)
-        return bound if bool(np.isfinite(bound).all()) else None
+        if not self._numbered:
+            self._numbered[0] = Numbered(limit.side)
+        return self._numbered[0].ever(epsilon)
+
+
+def _best(each: Array, ds: tuple[int, ...]) -> tuple[tuple[int, ...], Which]:
+    """The two d with the least bounds for each pair: all that are among them, and their places in these."""
+    first = np.argsort(each, axis=0)[:2]
+    used, at = np.unique(first, return_inverse=True)
+    return tuple(ds[n] for n in used), at.reshape(first.shape)
 
 
 def _forgotten(
@@ -117,7 +128,7 @@ def _forgotten(
     least = np.maximum(np.max(np.stack(recent), axis=0), goal)
     size, valid = float(least.max()), limit.side.valid_at(0)
     pairs: Mask = limit.rows(ds).valid[0]
-    for room in _ROOMS:
+    for room in (room for room, first in _ROOMS if m >= first):
         more = room * size + 1e-14
         if limit.extra(up(epsilon + size + more), m + 1 - ds[-1]) <= more / 2:
             bound = np.where(pairs, least + more, 0.0)

@@ -173,6 +173,14 @@ class Wide:
         cap = np.inf if nodes is None else up(nodes * epsilon)
         return self.pairs_at(self.alpha(epsilon, nodes), epsilon, cap)
 
+    def ever(self, epsilon: float) -> Array:
+        """F(x, x') for every number of further nodes."""
+        return self.pairs(epsilon, None)
+
+    def levels(self, epsilon: float, nodes: int) -> Levels:
+        """One table."""
+        return Levels([self.pairs(epsilon, nodes)], True)
+
     def best(self, alpha: float, epsilon: float) -> list[int]:
         """The places in DS of the few numbers d that are tried pair by pair: the best ones by the scalar bound."""
         scores = (np.array(DS) - 1) * epsilon + self.all.passed(np.full(len(DS), alpha))
@@ -332,6 +340,11 @@ class WideLevels:
 
     def __len__(self) -> int:
         return len(self.alphas)
+
+    @property
+    def grid(self) -> range:
+        """The numbers m at which the bound changes."""
+        return range(len(self.alphas))
 
     def most(self, m: int) -> float:
         """A bound on F_m for every pair."""

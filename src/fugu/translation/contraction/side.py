@@ -17,6 +17,7 @@ docs/proofs/contraction.md#every-length.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -99,19 +100,32 @@ class Products:
         return sort_rows(powers, reach, self.side.relative(ds), self.side.valid_at(m))
 
 
+def next_place(places: Sequence[int], m: int) -> int:
+    """The index of the first grid point at or above m: a bound for it is one for m, a bound for the one below is not."""
+    return bisect_left(places, m)
+
+
 @dataclass(frozen=True)
 class Levels:
-    """F_m for m = 0, 1, ...; if `settled`, the last one bounds F for every larger number of further nodes."""
+    """F_m for m = 0, 1, ..., or for a grid of them; if `settled`, the last one bounds F for every larger number.
+
+    `places`: the grid, 0 first. The value of a grid point bounds F_m for every m up to it."""
 
     values: list[Array]
     settled: bool
+    places: Sequence[int] | None = None
+
+    @property
+    def grid(self) -> Sequence[int]:
+        """The numbers m at which the bound changes; it is the same up to each of them."""
+        return range(len(self.values)) if self.places is None else self.places
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.grid[-1] + 1
 
     def at(self, m: int, _: Mask | None = None) -> Array:
         """An upper bound on F_m, for all pairs."""
-        return self.values[min(m, len(self.values) - 1)]
+        return self.values[min(next_place(self.grid, m), len(self.values) - 1)]
 
     def most(self, m: int) -> float:
         """The same over all pairs."""

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain
 from fugu.priors.products import Product, largest
-from fugu.translation.contraction.kernel import Array, Rows, U, passed, passed_scalar, sort_pairs, sort_rows, up
+from fugu.translation.contraction.kernel import Array, Rows, U, chosen, passed, passed_scalar, sort_pairs, sort_rows, up
 from fugu.translation.contraction.limit import NEAR, Limit, limit_of, losses_of
 from fugu.translation.contraction.side import Mask
 
 Places = tuple[NDArray[np.intp], ...]
+Which = NDArray[np.intp]
 
 
 def through_any(alpha: Array, diameter: Array) -> Array:
@@ -75,8 +76,12 @@ class Start:
             self._powers.append(step if not self._powers else self._powers[-1].then(step))
         return self._powers[d - 1]
 
-    def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
-        """(n, k, k): bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them."""
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+    ) -> Array:
+        """(n, k, k): bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them.
+
+        `which` (n, k, k): the places in `ds` that are asked for each pair; all of them if None."""
         raise NotImplementedError
 
     def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
@@ -89,11 +94,16 @@ class GivenStart(Start):
     """A homogeneous chain with a stated start."""
 
     _kept: dict[tuple[int, tuple[int, ...]], Rows] = field(default_factory=dict)
+    _stacks: dict[tuple[int, ...], tuple[Array, Mask, Array]] = field(default_factory=dict)
     _size: int = 0
 
-    def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
-        own = up((np.asarray(ds) - 1) * epsilon)[:, None, None]
-        return up(own + passed(self.rows(m, ds), losses_of(beyond, epsilon)))
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+    ) -> Array:
+        own, rows, losses = up((np.asarray(ds) - 1) * epsilon), self.rows(m, ds), losses_of(beyond, epsilon)
+        if which is None:
+            return up(own[:, None, None] + passed(rows, losses))
+        return up(own[which] + passed(chosen(rows, which), losses, which))
 
     def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
         rows = sort_pairs(*self.kernel(m, d), pairs)
@@ -113,22 +123,32 @@ class GivenStart(Start):
 
     def sorted_rows(self, m: int, ds: tuple[int, ...]) -> tuple[Rows, Array]:
         """The sorted rows and the relative errors of the kernels."""
-        kernels, reach, errors = zip(*(self.kernel(m, d) for d in ds), strict=True)
-        error = np.array(errors)
-        return sort_rows(np.stack(kernels), np.stack(reach), error, self.valid_at(m)), error
+        kernels, reach, error = self.kernels(m, ds)
+        return sort_rows(kernels, reach, error, self.valid_at(m)), error
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
-        """P(X_(t-d) = y | X_t = x) in row x, what is positive, and the relative error; formed in logarithms."""
+        """P(X_(t-d) = y | X_t = x) in row x, what is positive, and the relative error."""
+        kernels, reach, errors = self.kernels(m, (d,))
+        return kernels[0], reach[0], float(errors[0])
+
+    def kernels(self, m: int, ds: tuple[int, ...]) -> tuple[Array, Mask, Array]:
+        """The same for several d; formed in logarithms."""
         logs, errors = self.chain.log_marginals
-        power = self.power(m, d)
-        here, there = self.valid_at(m), self.valid_at(m - d)
-        reach = (power.positive & there[:, None] & here[None, :]).T
-        first, last = np.where(there, logs[m - d], 0.0), np.where(here, logs[m], 0.0)
-        with np.errstate(under="ignore"):
-            whole = np.where(reach, first[None, :] + power.logs.T - last[:, None], -np.inf)
+        if ds not in self._stacks:
+            powers = [self.power(m, d) for d in ds]
+            parts = [p.logs.T for p in powers], [p.positive.T for p in powers], [p.error for p in powers]
+            self._stacks[ds] = np.stack(parts[0]), np.stack(parts[1]), np.array(parts[2])
+        power, positive, error = self._stacks[ds]
+        before, supports = m - np.asarray(ds), np.asarray(self.chain.supports)
+        here, there = supports[m], supports[before]
+        reach = positive & there[:, None, :] & here[None, :, None]
+        first, last = np.where(there, logs[before], 0.0), np.where(here, logs[m], 0.0)
+        with np.errstate(under="ignore", invalid="ignore"):
+            whole = np.where(reach, first[:, None, :] + power - last[None, :, None], -np.inf)
             kernel = np.where(reach, np.maximum(np.exp(np.minimum(whole, 0.0)), 1e-320), 0.0)
-        size = largest(first) + largest(last) + float(np.max(np.abs(whole), where=reach, initial=0.0))
-        return kernel, reach, 1.01 * (float(errors[m] + errors[m - d]) + power.error + 8 * U * (1 + size))
+        widest = np.max(np.abs(whole), where=reach, initial=0.0, axis=(1, 2))
+        size = np.abs(first).max(axis=1) + largest(last) + widest
+        return kernel, reach, 1.01 * (errors[m] + errors[before] + error + 8 * U * (1 + size))
 
 
 _MOST_KEPT = 3 * 10**6
@@ -142,7 +162,9 @@ class AnyStart(Start):
     _known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = field(default_factory=dict)
     _last: tuple[int, list[Product]] = (0, [])
 
-    def passed(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+    ) -> Array:
         losses = losses_of(beyond, epsilon)
         found = np.stack(
             [
@@ -151,7 +173,11 @@ class AnyStart(Start):
             ]
         )
         near = tuple(d for d in ds if self.limit is not None and self.limit.at(m - d) < NEAR)
-        if near and self.limit is not None:
+        if which is not None:
+            found = np.take_along_axis(found, which, axis=0)
+            if self.limit is not None and len(near) == len(ds):
+                found = np.minimum(found, self.limit.passed([m - d for d in ds], beyond, ds, epsilon, which))
+        elif near and self.limit is not None:
             at = [ds.index(d) for d in near]
             less = self.limit.passed([m - d for d in near], [beyond[n] for n in at], near, epsilon)
             found[at] = np.minimum(found[at], less)

@@ -51,9 +51,10 @@ def renyi_at(chain: MarkovChain, entry: Entry, alphas: Mapping[Fraction, list[Ta
 
     Parameters: `chain`; `entry`; `alphas`, the orders, each with proved divergences of larger orders."""
     found = dict.fromkeys(alphas, math.inf)
+    sure = float(entry.one.b[0]) == 0  # a pure epsilon: no tail
     for floor, some in ((f, [a for a in alphas if (a <= _LOW_ORDER) == (f == _FLOORS[0])]) for f in _FLOORS):
         near = entry.above(floor)  # one for all these orders: its levels are kept
-        for alpha in some:
+        for alpha in (a for a in some if sure or any(t.order > a for t in alphas[a])):
             value = partial(divergence, alpha=alpha, tails=alphas[alpha])
             with suppress(NotProvable):
                 found[alpha] = ChainProfile.of(chain).worst(near, value)

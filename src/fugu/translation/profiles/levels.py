@@ -24,10 +24,11 @@ from fugu.translation.profiles.entry import Entry
 from fugu.translation.profiles.lines import Lines
 from fugu.translation.profiles.sides import Hockey, distances
 
-_MOST_GROUP = 128
-_MOST_LEVELS = 2_000
+_MOST_GROUP = 24
+_MOST_STEPS = 2_400
+"""Kernels that a bound is carried through before a long chain is given up."""
 _ROOMS = (1e-4, 1e-3, 3e-3, 1e-2)
-_LAST_ROOM, _LATE = 3e-2, 40
+_LATE, _LATE_ROOMS = 24, (3e-2, 1e-1)
 _REFINED = 5
 
 
@@ -56,7 +57,7 @@ def levels(side: Hockey, entry: Entry, nodes: int) -> Levels:
     """The recursion up to `nodes` further nodes, or until it settles."""
     psi, inner = [entry.one], [Lines.same()]
     ds, tried = distances(side.k), 4
-    for m in range(1, min(nodes, _MOST_LEVELS) + 1):
+    for m in range(1, min(nodes, _MOST_STEPS // len(ds)) + 1):
         parts = [_jump(side, entry, m, d, psi[m - d]) for d in ds if d <= m]
         group = [entry.power(m)] if m <= _MOST_GROUP else []
         inner.append(parts[0].least(*parts[1:], *group).even())
@@ -95,7 +96,7 @@ def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int) -> tuple[Line
             parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))
         return parts[0].least(*parts[1:]).even()
 
-    for room in _ROOMS if m < _LATE else (*_ROOMS, _LAST_ROOM):
+    for room in _ROOMS if m < _LATE else (*_ROOMS, *_LATE_ROOMS):
         bound = roomy(psi[-1], room)
         if all(p.below(bound) for p in before):
             found = after(bound)

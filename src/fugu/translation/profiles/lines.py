@@ -167,8 +167,10 @@ def _stairs(a: Array, b: Array, floor: float) -> tuple[Array, Array]:
     best = np.minimum.accumulate(b)
     new = np.concatenate([[True], b[1:] < best[:-1]])
     a, b = a[new][::-1], b[new][::-1]
-    tiny = int(np.count_nonzero(b < floor))  # of all lines that allow next to nothing the flattest is enough
-    return a[max(0, tiny - 1) :], b[max(0, tiny - 1) :]
+    keep = b >= floor  # of all lines that allow next to nothing the flattest is enough, and one that allows nothing
+    keep[max(0, int(np.count_nonzero(~keep)) - 1)] = True
+    keep[0] |= b[0] == 0
+    return a[keep], b[keep]
 
 
 def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:

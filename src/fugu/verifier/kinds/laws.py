@@ -10,9 +10,9 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.confidence import check_sampled, speaks_of_confidence
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.remap import Remap
+from fugu.documents.swap import SWAP, WORD, proof_of
 from fugu.errors import BadNoise, CertificateError
 from fugu.laws.pair import PairsLike
-from fugu.loss.door import bound
 from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.exact import read_number
 from fugu.verifier.given import laws_given
@@ -40,7 +40,7 @@ class LawBased(Kind):
         try:
             with proving():
                 known = certificate.laws if laws is None else laws_given(laws, certificate)
-                proof = bound(known, certificate.drawn, certificate.budget.asks())
+                proof = proof_of(certificate, known, own=laws is None)
         except BadNoise as error:
             return Proved.nothing(f"these laws do not fit the certificate's lattice: {error}")
         words = "the proved loss is within the budget" if proof.holds else "the proved loss is above the budget"
@@ -58,6 +58,8 @@ class LawBased(Kind):
         if REMAP in certificate.body:
             least = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
             yield checked(REMAP, least, lambda: is_least(certificate))
+        if SWAP in certificate.body:
+            yield "draws", "not checked", WORD
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, final
 
@@ -10,7 +11,7 @@ from fugu.documents.per_entry import NEIGHBOURS, PerEntryCertificate
 from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
-from fugu.queries.sequence_claims import check_noise, claims_of, is_users_own, query_from
+from fugu.queries.sequence_claims import check_guarantee, claims_of, is_users_own, query_from, stated_words
 from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
@@ -33,7 +34,8 @@ class PerEntry(Kind):
             return Proved.nothing(str(error), worst_pair=NEIGHBOURS)
         found = certificate.guarantee
         reason = f"noise for the sensitivity {certificate['sensitivity']} of {certificate['query']}"
-        return Proved(float(found.epsilon), float(found.delta), NEIGHBOURS, "holds", reason)
+        epsilon = math.inf if found.renyi else float(found.epsilon)  # a divergence is no epsilon: the words say it
+        return Proved(epsilon, float(found.delta), NEIGHBOURS, "holds", reason + stated_words(certificate.claims))
 
     def check(self, certificate: PerEntryCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """The query, made again from its name."""
@@ -50,7 +52,7 @@ def same_query(claims: Mapping[str, Any]) -> None:
         who = claims["claimed by"] if claims["claimed by"] != "fugu" else "the user, who states the sensitivity"
         raise NotChecked(f"privacy per entry is the word of {str(who)[:80]}; nothing in the document proves it")
     with reading():
-        own = claims_of(query_from(claims))
+        own = claims_of(query := query_from(claims))
         if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items()):
             raise CertificateError("the query that the certificate names has another sensitivity or domain")
-        check_noise(claims)
+        check_guarantee(claims, query)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.checks import CHECKS, PROPERTY
+from fugu.documents.checks import CHECKS, SOMETIMES
 from fugu.documents.document import Document
 from fugu.errors import UsageError
 from fugu.laws.pair import PairsLike
@@ -71,7 +71,6 @@ def sealed(document: Document) -> list[Checked]:
 
 def parsed(certificate: Certificate) -> list[Checked]:
     """What reading has made sure of already, of a certificate with laws."""
-    run = (
-        (name, says) for name, says, _ in CHECKS[certificate.kind] if name != PROPERTY or PROPERTY in certificate.body
-    )
+    there = certificate.body
+    run = ((name, says) for name, says, _ in CHECKS[certificate.kind] if name not in SOMETIMES or name in there)
     return [*sealed(certificate), *((name, "holds", says) for name, says in run)]

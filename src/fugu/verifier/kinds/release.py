@@ -180,6 +180,7 @@ def _rows(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
             "statistic": lambda: sum(recipe["groups"].values()),
             "column": lambda: document.published[0]["rows"],
             "training": lambda: next(iter(bodies.values()))["accountant"]["records"],
+            "property": lambda: next(iter(bodies.values()))["property"]["size"],
             "records": lambda: sum(kind["rows"] for kind in next(iter(bodies.values()))["types"]),
         }.get(what)
         if own is None or rows is None:

@@ -1,0 +1,184 @@
+"""Descent on the exact curve: the covariance of least cost above a floor, for laws of two different covariances.
+
+Minimise cost(S) over S = floor I + T, T >= 0, with room_k(S) >= 0 for both orders of every pair that binds: ln(delta /
+loss), or 1 - D_alpha / epsilon. Newton's method on the log barrier cost - m (ln det T + sum ln room_k), m -> 0, with
+gradient and second derivative in closed form (`slope`). D_alpha is convex in S, so for Renyi budgets and the mean
+squared error this is the least there is; for a delta it is where descent from the start ends. What it ends at is
+enlarged until the loss is met, so a slip costs noise, never privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.calibration.covariance.cost import Cost
+from fugu.calibration.covariance.scaling import excesses, raised
+from fugu.calibration.covariance.slope import Local, divergence, log_delta
+from fugu.calibration.covariance.standard import Laws
+from fugu.calibration.covariance.symmetric import symmetric
+from fugu.errors import NotProvable
+from fugu.guarantee.asks import Ask, Divergences
+
+Array = NDArray[np.float64]
+_ROUNDS = 12
+"""How often a pair that is not met may join those that bind."""
+_NEAR = 0.5
+"""Pairs that use at least this share of the budget at the start bind from the start."""
+_STEPS = 150
+_CLOSE = 1e-7
+_SLOWER = 8.0
+_SPREAD = 1e-2
+_TRIM = 1e-5
+"""Without a floor: eigenvalues below this share of the largest are left out where that costs next to nothing."""
+
+
+def descend(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
+    """A covariance >= floor I that meets the budget and costs no more than `start`, which does both."""
+    binding = [k for k, loss in enumerate(excesses(start, laws, ask)) if loss >= _NEAR]
+    best, S = start, start
+    for _ in range(_ROUNDS):
+        S = _central(S, floor, laws.only(binding or [0]), ask, cost)
+        losses = excesses(S, laws, ask)
+        best = _better(best, S, floor, laws, ask, cost)
+        worst = int(np.argmax(losses))
+        if losses[worst] <= 1 + 1e-6 or worst in binding:
+            break
+        binding.append(worst)
+    return best if floor else _trimmed(best, laws, ask, cost)
+
+
+def _better(best: Array, S: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
+    """S, made enough, if it then costs less."""
+    try:
+        found = raised(S, floor, laws, ask)
+    except NotProvable:
+        return best
+    return found if cost.value(found) < cost.value(best) else best
+
+
+def _trimmed(S: Array, laws: Laws, ask: Ask, cost: Cost) -> Array:
+    """S without directions of next to no noise, which only take a finer grid, if that costs as good as nothing."""
+    values, vectors = np.linalg.eigh(S)
+    small = values < _TRIM * values[-1]
+    if not small.any():
+        return S
+    flat = (vectors * np.where(small, 0.0, values)) @ vectors.T
+    try:
+        found = raised((flat + flat.T) / 2, 0.0, laws, ask)
+    except NotProvable:
+        return S
+    return found if cost.value(found) <= cost.value(S) * (1 + 1e-4) else S
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A covariance inside, the logarithm of det T, and the room of every constraint with its derivatives."""
+
+    S: Array
+    T: Array
+    log_det: float
+    rooms: tuple[Local, ...]
+
+    @property
+    def inside(self) -> bool:
+        return math.isfinite(self.log_det) and all(room.value > 0 for room in self.rooms)
+
+    def height(self, cost: Cost, m: float) -> float:
+        """The barrier function."""
+        if not self.inside:
+            return math.inf
+        return cost.value(self.S) - m * (self.log_det + sum(math.log(room.value) for room in self.rooms))
+
+
+def _central(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
+    """The end of the central path, or the last point from which doubles find no way on."""
+    d = len(start)
+
+    def at(T: Array) -> _Point:
+        S = floor * np.eye(d) + T
+        try:
+            log_det = 2 * float(np.log(np.diag(np.linalg.cholesky(T))).sum())
+        except np.linalg.LinAlgError:
+            return _Point(S, T, -math.inf, ())
+        return _Point(S, T, log_det, tuple(_rooms(S, laws, ask)))
+
+    T = start - floor * np.eye(d)
+    T = 1.02 * T + np.eye(d) * max(_SPREAD * float(np.trace(T)) / d, 1e-12 * float(np.trace(start)), 1e-300)
+    try:
+        here = at(T)
+        for _ in range(40):
+            if here.inside:
+                break
+            T = 1.3 * T
+            here = at(T)
+        if not here.inside:
+            return start
+        count = d + len(here.rooms)
+        m = 0.2 * abs(cost.value(here.S) - cost.value(floor * np.eye(d))) / count
+        for _ in range(_STEPS):
+            here, decrement = _step(here, at, cost, m)
+            if decrement <= 0.1 * m:
+                if m * count <= _CLOSE * abs(cost.value(here.S)):
+                    break
+                m /= _SLOWER
+    except np.linalg.LinAlgError:  # a law that is flat somewhere
+        return start
+    return (here.S + here.S.T) / 2
+
+
+def _step(here: _Point, at: Callable[[Array], _Point], cost: Cost, m: float) -> tuple[_Point, float]:
+    """One Newton step on the barrier function, shortened until it is lower; what it promised."""
+    to = symmetric(len(here.T))
+    inverse = np.linalg.inv(here.T)
+    slope = to.vector(cost.slope(here.S) - m * inverse)
+    bend = cost.bend(here.S) + m * to.congruence(inverse)
+    for room in here.rooms:
+        assert room.bend is not None
+        row = to.vector(room.slope) / room.value
+        slope = slope - m * row
+        bend = bend + m * (np.outer(row, row) - room.bend / room.value)
+    way = -_solved(bend, slope)
+    promised = -float(slope @ way)
+    K = to.matrix(way)
+    a, height = 1.0, here.height(cost, m)
+    while a > 1e-9:
+        there = at(here.T + a * K)
+        if there.height(cost, m) <= height - 1e-4 * a * promised:
+            return there, promised
+        a /= 2 if a > 0.1 else 5
+    return here, 0.0
+
+
+def _solved(H: Array, g: Array) -> Array:
+    """H^-1 g, with more on the diagonal until H is positive definite."""
+    D = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), 1e-300))
+    H = H * np.outer(D, D)
+    more = 0.0
+    while True:
+        try:
+            root = np.linalg.cholesky(H + more * np.eye(len(g)))
+            return np.asarray(D * np.linalg.solve(root.T, np.linalg.solve(root, D * g)))
+        except np.linalg.LinAlgError:
+            if more > 1e6:
+                raise
+            more = max(4 * more, 1e-10)
+
+
+def _rooms(S: Array, laws: Laws, ask: Ask) -> Iterator[Local]:
+    """ln(delta / loss) or 1 - D / epsilon, both orders of every pair; positive inside."""
+    for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True):
+        for sign, p, q in ((1.0, a + S, b + S), (-1.0, b + S, a + S)):
+            if not isinstance(ask, Divergences):
+                yield _room(log_delta(sign * d, p, q, float(ask.epsilon), bend=True), math.log(ask.target), 1.0)
+                continue
+            for alpha, epsilon in ask.orders:
+                yield _room(divergence(sign * d, p, q, float(alpha), bend=True), 1.0, 1 / float(epsilon))
+
+
+def _room(loss: Local, limit: float, scale: float) -> Local:
+    assert loss.bend is not None
+    return Local(limit - scale * loss.value, -scale * loss.slope, -scale * loss.bend)

@@ -1,0 +1,216 @@
+"""`RecordSwap`: what a certificate says of noise whose size comes from draws of record swaps, and what is proved of it.
+
+Before the release it holds the plan: the share beta of delta that the draws may be wrong with, how many draws there
+will be, and the cap, a sigma that is enough whatever they show. After the release it holds what was drawn: how often
+each length occurred, for every number of swapped records, and how many steps below the cap the noise is. That the draws
+were made once, as the plan says, is the publisher's word; everything else is proved again from the counts
+(docs/proofs/record-swap.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from fugu.errors import CertificateError
+from fugu.guarantee.asks import Proof, Ratio
+from fugu.laws.family import Family
+from fugu.loss.door import bound
+from fugu.loss.vectors.swapped import PLACES, drawn_delta, length_at
+from fugu.noise.gaussian import Gaussian
+from fugu.numbers.exact import decimal_up, float_up, read_number, read_whole
+from fugu.visible import Json
+
+if TYPE_CHECKING:
+    from fugu.documents.certificate import Certificate
+    from fugu.laws.items import Shape
+
+SWAP = "swap"
+"""The part of a certificate."""
+METHOD = "record-swap"
+MOST_STEPS = 1000
+_RATIO = Fraction(995, 1000)
+"""Each step is half a percent less noise; a thousand of them are a factor of 150."""
+_DIGITS = 8
+_FINE = Fraction(PLACES + 1, PLACES)
+WORD = (
+    "that the records were swapped and counted once, inside the release, by the operating system's randomness and from "
+    "the reference, is the publisher's word"
+)
+
+
+@final
+@dataclass(frozen=True)
+class Block:
+    """Numbers of swapped records, `least` to `most`: how often the longest difference among them had each length."""
+
+    least: int
+    most: int
+    places: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    def to_json(self) -> Json:
+        """Whole numbers."""
+        return {"from": self.least, "to": self.most, "places": list(self.places), "counts": list(self.counts)}
+
+    @staticmethod
+    def from_json(found: Json) -> Block:
+        """What `to_json` wrote."""
+        places, counts = (tuple(map(read_whole, found[name])) for name in ("places", "counts"))
+        if len(places) != len(counts) or not places or min(places) < 0 or min(counts) < 1:
+            raise CertificateError("the lengths of swapped records in the certificate are not counted one by one")
+        return Block(read_whole(found["from"]), read_whole(found["to"]), places, counts)
+
+
+@final
+@dataclass(frozen=True)
+class RecordSwap:
+    """The plan of the draws and, after the release, the draws.
+
+    `beta`: the probability that they mislead, a part of the budget's delta; the noise has the rest. `cap`: the sigma of
+    step 0, enough without any draw. `draws`: how many there are of every block; `records`: the largest number of
+    swapped records; `unit`: the length of place 0. `step`: how many steps below the cap the noise is, None before the
+    draws; `blocks`: what was drawn."""
+
+    beta: Fraction
+    cap: Fraction
+    draws: int
+    records: int
+    unit: Fraction
+    step: int | None = None
+    blocks: tuple[Block, ...] = ()
+
+    def sigma(self, step: int) -> Fraction:
+        """cap 0.995^step, rounded up to eight digits; the cap itself at step 0."""
+        return self.cap if step == 0 else decimal_up(float(self.cap * _RATIO**step), _DIGITS)
+
+    def drawn(self, step: int, blocks: Sequence[Block]) -> RecordSwap:
+        """The same after the draws."""
+        return replace(self, step=step, blocks=tuple(blocks))
+
+    def to_json(self) -> Json:
+        """Exact numbers as texts; what was drawn only where it was."""
+        found: Json = {
+            "beta": str(self.beta), "cap": str(self.cap), "draws": self.draws, "records": self.records,
+            "unit": str(self.unit),
+        }  # fmt: skip
+        after = {"step": self.step, "blocks": [block.to_json() for block in self.blocks]}
+        return found if self.step is None else {**found, **after}
+
+    @staticmethod
+    def from_json(found: Json) -> RecordSwap:
+        """What `to_json` wrote."""
+        beta, cap, unit = (read_number(found[name]) for name in ("beta", "cap", "unit"))
+        draws, records = (read_whole(found[name]) for name in ("draws", "records"))
+        step = None if "step" not in found else read_whole(found["step"])
+        blocks = tuple(map(Block.from_json, found.get("blocks", ())))
+        if not 0 < beta < 1 or not cap > 0 or not unit > 0 or draws < 2 or records < 1:
+            raise CertificateError("the plan of the record swap in the certificate makes no sense")
+        return RecordSwap(beta, cap, draws, records, unit, step, blocks)
+
+    @staticmethod
+    def of(certificate: Certificate) -> RecordSwap:
+        """The one of a certificate."""
+        return RecordSwap.from_json(certificate.body[SWAP])
+
+    def bounds(
+        self, dimension: int, noise: Gaussian, epsilon: Fraction, farthest: Fraction
+    ) -> list[tuple[Block, float]]:
+        """For every block the bound from its draws; `farthest`: a bound on the length that one swapped record adds."""
+        return [
+            (b, drawn_delta(b.places, b.counts, self.unit, farthest * b.most, dimension, noise, epsilon, self.beta))
+            for b in self.blocks
+        ]
+
+
+def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) -> Proof:
+    """What is proved of a certificate's noise on laws, its `own` or others: through the door, and for noise from record
+    swaps from their counts. Of such noise beta is added to what was proved of the noise."""
+    ask = certificate.budget.asks()
+    if SWAP not in certificate.body or not own:
+        return bound(laws, certificate.drawn, ask)
+    swap, noise = RecordSwap.of(certificate), certificate.released_noise
+    assert isinstance(ask, Ratio)
+    assert isinstance(noise, Gaussian)
+    rest = Ratio(ask.epsilon, ask.delta - swap.beta)
+    capped = bound(laws, Gaussian(float(swap.cap), noise.grid), rest)
+    if not swap.step:
+        return Proof(capped.epsilon, _and(capped.delta, swap.beta), capped.worst_pair, capped.holds)
+    found = swap.bounds(certificate.dimension, noise, ask.epsilon, farthest_of(certificate))
+    block, worst = max(found, key=lambda each: each[1])
+    holds = capped.holds and Fraction(worst) <= rest.delta
+    swapped = f"{block.least}" if block.least == block.most else f"{block.least} to {block.most}"
+    label = f"{capped.worst_pair}, {swapped} records swapped"
+    return Proof(float_up(ask.epsilon), _and(worst, swap.beta), label, holds)
+
+
+def _and(delta: float, beta: Fraction) -> float:
+    return float_up(min(Fraction(1), Fraction(delta) + beta))
+
+
+def farthest_of(certificate: Certificate) -> Fraction:
+    """A bound on the length by which one swapped record moves the statistics: that of all of them, over their number.
+
+    The laws of the certificate are translates by as much as all swapped records together can move each statistic."""
+    swap, lattice = RecordSwap.of(certificate), certificate.lattice
+    assert lattice is not None
+    squared = 0
+    for family in certificate.laws:
+        assert isinstance(family, Family)
+        squared = max(squared, sum(int(x) ** 2 for x in (family.points[-1] - family.points[0]).reshape(-1)))
+    return Fraction(math.isqrt(squared) + 1) * lattice.grid / swap.records
+
+
+def check_swap(certificate: Certificate) -> None:
+    """CertificateError unless plan, noise, counts, shares and budget belong together."""
+    if SWAP not in certificate.body:
+        return
+    swap, ask, noise = RecordSwap.of(certificate), certificate.budget.asks(), certificate.released_noise
+    if not isinstance(ask, Ratio) or not swap.beta < ask.delta:
+        raise CertificateError("the probability that the draws mislead is not a part of the budget's delta")
+    if certificate.method != METHOD or not isinstance(noise, Gaussian):
+        raise CertificateError("draws of record swaps are for Gaussian noise that was found by them")
+    if not all(map(_one_shift, certificate.laws)):
+        raise CertificateError("the laws of a record swap are translates by what the swapped records can move")
+    if noise.scale != float(swap.sigma(swap.step or 0)) or not 0 <= (swap.step or 0) <= MOST_STEPS:
+        raise CertificateError("the noise of the certificate is not a step below the cap of its plan")
+    _check_shares(certificate, swap)
+    if swap.step is not None:
+        _check_blocks(certificate, swap)
+
+
+def _one_shift(family: Shape) -> bool:
+    """Whether it is one pair of point masses: what translates by a shift are written as."""
+    if not isinstance(family, Family) or len(family.pairs) > 1 or len(family.points) != 2:
+        return False
+    return all(np.count_nonzero(law.parts != 0) == 1 for law in family.laws)
+
+
+def _check_shares(certificate: Certificate, swap: RecordSwap) -> None:
+    """As many records are swapped as two numbers that are proved to look alike differ by."""
+    stated = certificate.body.get("property")
+    if stated is None:
+        raise CertificateError("a record swap is about a property of the whole, and the certificate names none")
+    cells = {share["name"]: read_whole(share["from"]) for share in stated["shares"]}
+    apart = max((abs(cells[a] - cells[b]) for a, b in stated["pairs"]), default=0)
+    if apart != swap.records:
+        raise CertificateError("the certificate swaps fewer or more records than the shares that it names differ by")
+
+
+def _check_blocks(certificate: Certificate, swap: RecordSwap) -> None:
+    """Every number of records from 1 on has its draws, as many as planned, none longer than records can move."""
+    least = 1
+    for block in swap.blocks:
+        if block.least != least or block.most < least:
+            raise CertificateError("the draws of the certificate leave out a number of swapped records")
+        if sum(block.counts) != swap.draws:
+            raise CertificateError("the certificate counts more or fewer draws than its plan has")
+        if length_at(max(block.places), swap.unit) > max(swap.unit, farthest_of(certificate) * block.most * _FINE):
+            raise CertificateError("a draw of the certificate is longer than the swapped records can move anything")
+        least = block.most + 1
+    if least != swap.records + 1:
+        raise CertificateError("the draws of the certificate leave out a number of swapped records")

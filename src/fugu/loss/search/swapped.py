@@ -1,0 +1,50 @@
+"""Which noise the draws of record swaps allow, in doubles: the first step down that fails is where the search ends.
+
+The order of the tests is fixed, from the largest sigma down, and all of them look at the same draws. The true
+expectations fall as sigma grows, so the first sigma that is truly too small is one number, fixed before any draw; going
+below it needs that one test to pass by mistake, which has probability at most beta
+(docs/proofs/record-swap.md#4-which-sigma)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.loss.search.shifts import fast_gaussian_delta
+
+Floats = NDArray[np.float64]
+_SLACK = 1 + 1e-9
+"""Far above the rounding of the Gaussian curve in doubles, about 1e-12, and of the sums."""
+
+
+def steps_down(
+    sigma: Callable[[int], float],
+    most: int,
+    lengths: Floats,
+    counts: NDArray[np.int64],
+    longest: Floats,
+    epsilon: float,
+    delta: float,
+    beta: float,
+) -> int:
+    """How many steps down from sigma(0) pass, one after the other, at most `most`.
+
+    `lengths`: of the places, increasing; `counts`: of every place in each block, one row a block; `longest`: the length
+    that no draw of a block exceeds. A step passes if the bound of every block is at most `delta`."""
+    n = counts.sum(axis=1)
+    shares = counts / n[:, None]
+    odds = math.log(2 / beta)
+    passed = 0
+    while passed < most:
+        s = sigma(passed + 1)
+        losses, tops = fast_gaussian_delta(epsilon, lengths / s), fast_gaussian_delta(epsilon, longest / s)
+        mean = shares @ losses
+        variance = (shares * (losses - mean[:, None]) ** 2).sum(axis=1) * n / (n - 1)
+        bounds = mean + np.sqrt(2 * variance * odds / n) + 7 * tops * odds / (3 * (n - 1))
+        if not (bounds * _SLACK).max() <= delta:
+            break
+        passed += 1
+    return passed

@@ -1,0 +1,271 @@
+"""Statistics of a private table, released once while the share of its records with a property stays hidden.
+
+The reference says how records are read, what they hold and what is believed; the private table is read by the same
+functions, record by record: every record has a number for every statistic, whatever its cells hold. The property's own
+column is never looked at in the private table."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.calibration.calibrate import calibrate
+from fugu.calibration.offer import Calibrated
+from fugu.data import Schema, Table
+from fugu.data.private import Private, numbers, open_private, places
+from fugu.data.sources import TableLike
+from fugu.documents.certificate import Certificate
+from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
+from fugu.guarantee.curve import Guarantee
+from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
+from fugu.queries.cell import Cell
+from fugu.queries.property_cells import cells_of
+from fugu.scenario.property import from_property
+from fugu.scenario.property_statistic import RecordStatistic, condition
+from fugu.scenario.scenario import Scenario
+from fugu.scenario.swap import model_of
+from fugu.visible import Json
+
+Bounds = Mapping[str, tuple[Real, Real]]
+Floats = NDArray[np.float64]
+_RECIPE = ("what", "statistics", "hide", "size", "tolerance", "shares", "bounds", "replacement", "missing", "method",
+           "schema")  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropertyAsked:
+    """What is published and what is hidden.
+
+    `statistics`: "mean(age)", "sum(hours)", "count(sex=F)"; `hide`: the property, "smoker=yes". `size`: how many
+    records the private table has, which is public; None: as many as it turns out to have. `tolerance`, `shares`,
+    `replacement`, `missing`: as in `Scenario.from_property`. `bounds`: to which columns are clipped; what is not given
+    is the range of the reference. `method`: as in `calibrate`; `schema`: how records are read, completed by the
+    reference."""
+
+    statistics: Sequence[str]
+    hide: str
+    size: int | None = None
+    tolerance: Real = 0.1
+    shares: Sequence[Real] | None = None
+    bounds: Bounds | None = None
+    replacement: bool = True
+    missing: Literal["error", "drop"] = "error"
+    method: str = "best"
+    floor: float | None = None
+    schema: Schema | None = None
+
+    def of(self, reference: TableLike) -> Asked:
+        """The question with what this reference says of it: how records are read, and the bounds left out."""
+        if isinstance(self.statistics, str) or not self.statistics:
+            raise UsageError('statistics must be a list such as ["mean(age)", "count(sex=F)"]')
+        asked = tuple(RecordStatistic.parse(text) for text in self.statistics)
+        column, _ = condition(self.hide, "a property", "smoker=yes")
+        averaged = tuple(dict.fromkeys(s.column for s in asked if s.equals is None))
+        columns = tuple(dict.fromkeys(s.column for s in asked))
+        declared = (self.schema or Schema({})).only((*columns, column))
+        reading = declared.completed(reference, (*columns, column), numbers=averaged)
+        known = reading.read(reading.open(reference), (*columns, column))
+        found = {**(self.bounds or {})}
+        for name in set(found) - set(averaged):
+            raise UnknownName("column of bounds", name, averaged)
+        for name in averaged:
+            if name not in found:
+                found[name] = _ends(reading, known, name)
+        return Asked(self, asked, reading, known, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The question as one reference completes it."""
+
+    told: PropertyAsked
+    statistics: tuple[RecordStatistic, ...]
+    reading: Schema
+    known: Table
+    bounds: dict[str, tuple[Real, Real]]
+
+    def scenario(self, size: int) -> Scenario:
+        """The laws of the statistics of so many records, for every share."""
+        told = self.told
+        made = from_property(
+            {name: _column(self.known, name) for name in self.known.columns},
+            [str(s) for s in self.statistics],
+            told.hide,
+            size,
+            values=told.shares,
+            tolerance=told.tolerance,
+            bounds=self.bounds,
+            replacement=told.replacement,
+            missing=told.missing,
+        )
+        self._require_alike(made)
+        return made
+
+    def contributions(self, table: Table) -> Floats:
+        """What each record adds to each statistic: the same function on the reference and on the private table."""
+        rows = []
+        for s in self.statistics:
+            if s.equals is None:
+                low, high = (float(as_fraction(x)) for x in self.bounds[s.column])
+                rows.append(np.clip(numbers(self.reading, table, s.column), low, high))
+            else:
+                label = self.reading.fields[s.column].label(s.equals)
+                if label is None:
+                    raise BadTable(f"no record of the reference counts in {s}; check the value's spelling")
+                rows.append((places(self.reading, table, s.column, [label]) == 0).astype(np.float64))
+        return np.column_stack(rows)
+
+    def exact(self, private: Private) -> Floats:
+        """The statistics of the private table, before noise."""
+        each = self.contributions(private.table)
+        factors = [float(s.factor(len(private))) for s in self.statistics]
+        return np.array([math.fsum(column) * a for column, a in zip(each.T.tolist(), factors, strict=True)])
+
+    def recipe(self, size: int) -> Json:
+        """The question in JSON types."""
+        told = self.told
+        return {
+            "what": "property",
+            "statistics": [str(s) for s in self.statistics],
+            "hide": told.hide,
+            "size": size,
+            "tolerance": str(as_fraction(told.tolerance)),
+            "shares": None if told.shares is None else [str(as_fraction(x)) for x in told.shares],
+            "bounds": {name: [str(as_fraction(x)) for x in ends] for name, ends in self.bounds.items()},
+            "replacement": told.replacement,
+            "missing": told.missing,
+            "method": told.method,
+            "schema": None if told.schema is None else told.schema.to_json(),
+        }
+
+    def _require_alike(self, made: Scenario) -> None:
+        """Refuse a reference that the scenario reads otherwise than the private table will be read."""
+        model = model_of(made)
+        kept = ~np.any([self.known.exact(name).missing for name in self.known.columns], axis=0)
+        own = self.contributions(self.known)[kept]
+        believed = np.concatenate([model.having, model.lacking])
+        same = own.shape == believed.shape and all(
+            np.array_equal(np.sort(a), np.sort(b)) for a, b in zip(own.T, believed.T, strict=True)
+        )
+        if not same:
+            raise BadTable(
+                "a column of the statistics is read in two ways, as numbers and as categories; declare its kind in a "
+                "schema (--schema)"
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedProperty:
+    """A mechanism that is proved, and a private table that is open; nothing has been drawn."""
+
+    asked: Asked
+    scenario: Scenario
+    mechanism: Calibrated
+    private: Private
+
+    @property
+    def recipe(self) -> Json:
+        """The question in JSON types, with the public number of records."""
+        return self.asked.recipe(len(self.private))
+
+    def release(self, allow_no_noise: bool = False) -> tuple[tuple[Cell, ...], Certificate]:
+        """Draw once: the published numbers, and the certificate of this release."""
+        exact = self.asked.exact(self.private)
+        values: Any = exact if len(exact) > 1 else float(exact[0])
+        drawn = self.mechanism.release(values, allow_no_noise=allow_no_noise)
+        found = np.asarray(drawn.values, dtype=np.float64).reshape(-1).tolist()
+        return cells_of(self.mechanism, drawn.certificate, found), drawn.certificate
+
+
+def prepare_property(
+    table: TableLike, reference: TableLike, asked: PropertyAsked, budget: Guarantee
+) -> PreparedProperty:
+    """Everything but the draw: what is wrong is found here, before anything is charged.
+
+    Refused are a private table of another size than declared, and a reference that is the table itself."""
+    known = asked.of(reference)
+    columns = tuple(dict.fromkeys(s.column for s in known.statistics))
+    private = open_private(table, known.reading, columns)
+    if asked.size is not None and asked.size != len(private):
+        raise BadTable(
+            f"the table has {len(private)} records, and --size says {asked.size}; the number of records is public, and "
+            "the noise is for exactly that many"
+        )
+    if len(private) < 2:
+        raise BadTable("the table has fewer than two records, so there is no share to hide")
+    if _same(known, private):
+        raise PriorNotPublic(
+            "the reference is the very table to be released, so the noise depends on it. Give another table"
+        )
+    scenario = known.scenario(len(private))
+    made = calibrate(scenario, budget, method=cast(Any, asked.method), floor=asked.floor)
+    body = {**made.certificate.unsealed, "reading": known.reading.only(columns).to_json()}
+    sealed = Certificate.seal(body, made.certificate.laws)
+    return PreparedProperty(known, scenario, replace(made, certificate=sealed), private)
+
+
+def release_property(
+    table: TableLike, reference: TableLike, asked: PropertyAsked, budget: Guarantee, *, allow_no_noise: bool = False
+) -> tuple[tuple[Cell, ...], Certificate]:
+    """Release the statistics of `table`, once, hiding the share that `asked` names; beliefs are those of `reference`.
+
+    `budget`: `Pure` (noise for as many records as shares differ by), `Approx` or `Renyi`. `allow_no_noise`: True to
+    publish exact numbers where the Gaussian model alone meets the budget. Returns one `Cell` per statistic, with its 95
+    % interval, and the `Certificate`."""
+    return prepare_property(table, reference, asked, budget).release(allow_no_noise)
+
+
+def asked_of(recipe: Json) -> tuple[PropertyAsked, int]:
+    """The question that a recipe states, and the number of records; CertificateError if it is none."""
+    if set(recipe) != set(_RECIPE):
+        raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
+    size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
+    bounds = {name: (read_number(low), read_number(high)) for name, (low, high) in recipe["bounds"].items()}
+    asked = PropertyAsked(
+        statistics=list(recipe["statistics"]),
+        hide=recipe["hide"],
+        size=size,
+        tolerance=read_number(recipe["tolerance"]),
+        shares=None if shares is None else [read_number(x) for x in shares],
+        bounds=bounds,
+        replacement=recipe["replacement"],
+        missing=recipe["missing"],
+        method=recipe["method"],
+        schema=None if schema is None else Schema.from_json(schema),
+    )
+    return asked, size
+
+
+def plain(certificate: Certificate) -> Json:
+    """A certificate as decoded JSON, for a ledger to keep."""
+    return cast(Json, json.loads(certificate.to_json()))
+
+
+def _ends(reading: Schema, known: Table, name: str) -> tuple[Real, Real]:
+    """The bounds that a schema declares, else the range of the reference."""
+    if (declared := reading.fields[name].bounds) is not None:
+        return declared
+    column = known.exact(name)
+    values = numbers(reading, known, name)[~column.missing]
+    if not len(values) or not values.min() < values.max():
+        raise BadTable(f"column {name!r} of the reference does not vary; give its bounds")
+    return float(values.min()), float(values.max())
+
+
+def _column(table: Table, name: str) -> list[object]:
+    column = table.exact(name)
+    return [None if gone else value for value, gone in zip(column.values.tolist(), column.missing, strict=True)]
+
+
+def _same(known: Asked, private: Private) -> bool:
+    """Whether the reference holds the private records, in any order, as far as the statistics look."""
+    if len(known.known) != len(private):
+        return False
+    one, two = (known.contributions(t) for t in (known.known, private.table))
+    return bool(np.array_equal(one[np.lexsort(one.T)], two[np.lexsort(two.T)]))

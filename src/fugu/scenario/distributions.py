@@ -1,0 +1,124 @@
+"""Distribution privacy in its own words: named distributions theta of the data, and pairs Psi that must look alike.
+
+A mechanism M is (epsilon, delta)-distribution private for Psi if P(M(D) in S | D ~ theta) <= e^epsilon P(M(D') in S |
+D' ~ theta') + delta for every event S and every (theta, theta') in Psi, over the data and the mechanism (Chen and
+Ohrimenko 2023, Definition 3.2). What is published depends on the data through a query only, so the law of the query
+under each theta is all that counts.
+
+As a Pufferfish scenario: the data come with a label that names their distribution, the secret is the label, and whoever
+attacks takes the two labels of a pair for equally likely; the mechanism does not look at the label. That is the same
+promise (the paper's Theorem 3.1; a secret must be an event, so the label is needed: "drawn from theta" is none of the
+data alone)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+from fugu.errors import BadBudget, UnknownName, UsageError
+from fugu.guarantee import Approx, Pure
+from fugu.laws import Discrete, Law
+from fugu.numbers.checks import is_list
+from fugu.numbers.exact import Real, is_whole
+from fugu.scenario.scenario import Scenario, builder
+
+Distribution = Law | Sequence[Real]
+OrderedPairs = Literal["all"] | Iterable[tuple[str, str]]
+LABELS = (
+    "as a Pufferfish scenario: the secret is the label that names the distribution, an adversary takes both labels of "
+    "a pair for equally likely, and the mechanism does not look at it"
+)
+
+
+@builder
+def from_distributions(
+    distributions: Mapping[str, Distribution], psi: OrderedPairs = "all", symmetric: bool = True
+) -> Scenario:
+    """The law of the query under each theta; every (theta, theta') in Psi must look alike.
+
+    `distributions`: {name: law of the query}, or {name: its values}, whose frequencies are the law. `psi`: "all", or
+    ordered pairs of names. `symmetric`: True adds (b, a) to each (a, b). False takes the pairs as they are; noise here
+    protects both orders anyway, and the assumptions then say which of them were asked for and which come with it."""
+    if not isinstance(distributions, Mapping):
+        raise UsageError("distributions must be a dict of names and laws of the query")
+    laws = {str(name): _law(str(name), given) for name, given in distributions.items()}
+    pairs = _ordered(psi, tuple(laws))
+    asked = set(pairs) | ({(b, a) for a, b in pairs} if symmetric else set())
+    alone = [(a, b) for a, b in pairs if (b, a) not in asked]
+    listed = "; ".join(f"({a}, {b})" for a, b in pairs)
+    beside = "; ".join(f"({b}, {a})" for a, b in alone)
+    orders = f"as ordered pairs; {beside} not asked for, and protected as well" if alone else "each in both orders"
+    return Scenario(
+        laws,
+        pairs,
+        assumptions=(
+            f"distributions: the data are drawn from one of {', '.join(laws)}; the query then follows the law stated",
+            f"Psi: {listed}, {orders}",
+            LABELS,
+            "the value is published once, computed from all records together",
+        ),
+    )
+
+
+def chained(guarantee: Pure | Approx, steps: int = 2) -> Pure | Approx:
+    """What follows for the ends of a chain of so many pairs of Psi, each with this guarantee.
+
+    (k epsilon, delta (1 + e^epsilon + ... + e^((k-1) epsilon))): P <= e^e Q + d and Q <= e^e R + d give
+    P <= e^2e R + (1 + e^e) d. Psi itself is not closed under chaining.
+
+    >>> chained(Approx(1, 1e-3)).epsilon, float(chained(Approx(1, 1e-3)).delta)
+    (2, 0.00371828182846)
+    """
+    if not isinstance(guarantee, Pure | Approx):
+        raise BadBudget("a chain of pairs is worked out for an epsilon and a delta: fugu.Pure or fugu.Approx")
+    if not is_whole(steps, least=1):
+        raise UsageError(f"steps must be a whole number of at least 1, got {steps!r}")
+    from flint import arb
+
+    from fugu.numbers import balls
+    from fugu.numbers.exact import as_fraction, decimal_up
+
+    epsilon, delta = as_fraction(guarantee.epsilon), as_fraction(guarantee.delta)
+    whole = epsilon * steps
+    total: Real = whole.numerator if whole.denominator == 1 else float(decimal_up(float(whole), 15))
+    if delta == 0:
+        return Pure(total)
+    with balls.precision(128):
+        factor = sum(((balls.of(epsilon) * k).exp() for k in range(steps)), arb(0))
+        worst = Fraction(balls.upper(factor * balls.of(delta)))
+    if worst >= 1:
+        raise BadBudget(f"over {steps} pairs the delta adds up to more than 1, which promises nothing")
+    return Approx(total, float(decimal_up(float(worst), 12)))
+
+
+def _law(name: str, given: object) -> Law:
+    if isinstance(given, Law):
+        return given
+    if is_list(given) or hasattr(given, "tolist"):
+        return Discrete(given)  # type: ignore[arg-type]
+    raise UsageError(f"distribution {name!r} needs the law of the query, or its values, got {type(given).__name__}")
+
+
+def _ordered(psi: object, names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The ordered pairs asked for, each once."""
+    if isinstance(psi, str):
+        if psi != "all":
+            raise UnknownName("choice of pairs", psi, ("all",))
+        return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    if not isinstance(psi, Iterable):
+        raise UsageError(f'psi must be "all" or a list of ordered pairs, got {type(psi).__name__}')
+    found: dict[tuple[str, str], None] = {}
+    for pair in psi:
+        if not is_list(pair) or len(pair) != 2:
+            raise UsageError(f"each of the pairs of psi must be two names of distributions, got {pair!r}")
+        a, b = str(pair[0]), str(pair[1])
+        for name in (a, b):
+            if name not in names:
+                raise UnknownName("distribution", name, names)
+        if a == b:
+            raise UsageError(f"the pair ({a!r}, {b!r}) is a distribution with itself; give two different ones")
+        found[a, b] = None
+    if not found:
+        raise UsageError("psi is empty: there is nothing to protect")
+    return list(found)

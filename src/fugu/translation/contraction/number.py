@@ -1,0 +1,216 @@
+"""A few values and one kernel everywhere: what m further nodes can add, for every m, on a grid where there are many.
+
+The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-number). Let
+
+    Phi(A) = shortest paths of  min over d of (d - 1) eps + L(K^d; eps + A).
+
+1. *Node by node*: F_m <= min over d <= m of (d - 1) eps + L(K^d; eps + F_(m-d)), and F_m <= m eps.
+2. *For every m at once*: if A >= 0 and Phi(A) <= A, then F_m <= A for every m. Such an A is looked for by iteration and
+   extrapolation, then checked; a bad guess costs time alone.
+3. *On a grid*: beyond some hundred nodes only m = g_1 < g_2 < ... are looked at. A_g bounds F_m for **every** m <= g;
+   a further node m - d counts as the next grid point at or above it: F_m <= (d - 1) eps + L(K^d; eps + A_g') for every
+   m <= g if g' >= g - d, as F_m <= m eps <= (d - 1) eps for m < d. Eight points to an octave, so the number of steps
+   grows with the logarithm of the length.
+
+Which d are tried is free, each is a bound: all of them now and then, else those that were best for some pair lately.
+
+Proofs: docs/proofs/contraction.md#by-number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.translation.contraction.kernel import Array, Rows, chosen, joined, passed, shortest_paths, sort_rows, up
+from fugu.translation.contraction.limit import losses_of
+from fugu.translation.contraction.side import Levels, Mask, Side, blocks, next_place
+
+FAR = (48, 64, 96, 128, 192, 256)
+"""Larger numbers of kernels taken at once, where there are so many further nodes: windows of slow chains."""
+_EVERY = 8
+_SLOTS = 2
+"""How many d are tried for each pair between two looks at all of them."""
+_OCTAVE = 16
+"""Grid points between m and 2 m."""
+_MOST_DENSE = 3 * 10**6
+"""Entries (m, x, x', p, q) of the recursion node by node, for one d; beyond them, the grid."""
+_ROUNDS, _LOOK = 150, 12
+_ENOUGH = 1e-8
+_NEAR = 1e-6
+"""A level this near to the bound for every m is replaced by it."""
+_ROOMS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+
+
+@dataclass
+class Powers:
+    """The powers of one kernel, by halves, and their sorted rows."""
+
+    side: Side
+    _powers: dict[int, tuple[Array, Mask]] = field(default_factory=dict)
+    _rows: dict[int, Rows] = field(default_factory=dict)
+
+    def power(self, d: int) -> tuple[Array, Mask]:
+        """K^d and what of it is positive; the error of `Side.relative` holds for every order of multiplication."""
+        if d not in self._powers:
+            if d == 1:
+                self._powers[1] = self.side.kernel(1), self.side.kernel(1) > 0
+            else:
+                (a, seen), (b, then) = self.power(d // 2), self.power(d - d // 2)
+                with np.errstate(under="ignore"):
+                    self._powers[d] = a @ b, (seen.astype(np.float32) @ then.astype(np.float32)) > 0
+        return self._powers[d]
+
+    def rows(self, ds: tuple[int, ...]) -> Rows:
+        """The sorted rows of several powers, stacked."""
+        for d in ds:
+            if d not in self._rows:
+                power, reach = self.power(d)
+                self._rows[d] = sort_rows(power[None], reach[None], self.side.relative([d]), self.side.valid_at(0))
+        return joined([self._rows[d] for d in ds])
+
+
+@dataclass
+class Best:
+    """For each pair the few d that gave the least bounds lately: (n, k, k) places in `ds`, and their sorted rows."""
+
+    ds: tuple[int, ...]
+    which: NDArray[np.intp]
+    rows: Rows
+    own: Array
+
+
+@dataclass
+class Numbered:
+    """One side of a chain of a few values whose kernel is the same everywhere."""
+
+    side: Side
+    powers: Powers = field(init=False)
+    pairs: Mask = field(init=False)
+    _known: dict[float, Array | None] = field(default_factory=dict)
+    _anchors: dict[float, Array | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.powers = Powers(self.side)
+        valid = self.side.valid_at(0)
+        self.pairs = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
+
+    def _first(self, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> tuple[Array, Best]:
+        """Shortest paths of min over d of (d - 1) eps + L(K^d; eps + F), rounded up; and the best d of each pair."""
+        own = up((np.asarray(ds) - 1) * epsilon)
+        rows = self.powers.rows(ds)
+        each = up(own[:, None, None] + passed(rows, losses_of(beyond, epsilon)))
+        which = np.argsort(each, axis=0)[: min(_SLOTS, len(ds))]
+        return self._closed(each), Best(ds, which, chosen(rows, which), own)
+
+    def _again(self, beyond: list[Array], best: Best, epsilon: float) -> Array:
+        """The same with the best d of each pair alone; `beyond` has a table for each of `best.ds`."""
+        return self._closed(up(best.own[best.which] + passed(best.rows, losses_of(beyond, epsilon), best.which)))
+
+    def _closed(self, each: Array) -> Array:
+        return np.where(self.pairs, shortest_paths(np.asarray(each.min(axis=0)), self.side.valid_at(0)), 0.0)
+
+    def _useful(self, most: float, m: int, epsilon: float) -> tuple[int, ...]:
+        """The d up to m with (d - 1) eps below the largest bound known: others cannot be the best for any pair."""
+        every = (*blocks(self.side.k), *FAR)
+        return tuple(d for d in every if d == 1 or (d <= m and (d - 1) * epsilon < most))
+
+    def levels(self, epsilon: float, nodes: int) -> Levels:
+        """F_m up to `nodes`, rounded up."""
+        ceiling = self.ever(epsilon)
+        found: list[Array] = [np.zeros((self.side.k, self.side.k))]
+        dense = min(nodes, max(2 * _EVERY, _MOST_DENSE // self.side.k**4))
+        for m in range(1, dense + 1):
+            if m <= _EVERY or m % _EVERY == 0:
+                ds = self._useful(float(found[-1].max()) + 2 * epsilon, m, epsilon)
+                new, best = self._first([found[m - d] for d in ds], ds, epsilon)
+            else:
+                new = self._again([found[m - d] for d in best.ds], best, epsilon)
+            found.append(self._at_most(new, m, epsilon, ceiling))
+            if _reached(found[-1], ceiling):
+                break
+        places = list(range(len(found)))
+        while places[-1] < nodes and not _reached(found[-1], ceiling):
+            self._onward(found, places, epsilon, nodes, ceiling)
+        if ceiling is None or not _reached(found[-1], ceiling):
+            return Levels(_falling(found), False, places)
+        return Levels(_falling([*found, ceiling]), True, [*places, places[-1] + 1])
+
+    def _at_most(self, new: Array, m: int, epsilon: float, ceiling: Array | None) -> Array:
+        new = np.minimum(new, np.where(self.pairs, up(m * epsilon), 0.0))
+        return new if ceiling is None else np.minimum(new, ceiling)
+
+    def _onward(self, found: list[Array], places: list[int], epsilon: float, nodes: int, ceiling: Array | None) -> None:
+        """The next grid point g: A_g bounds F_m for every m <= g."""
+        gap = max(1, (1 << (places[-1].bit_length() - 1)) // _OCTAVE)
+        place = min(places[-1] + gap, nodes)
+        new = np.where(self.pairs, up(place * epsilon), 0.0)
+        jumps = tuple(d for d in (gap, 2 * gap, 3 * gap, 4 * gap) if d <= place)
+        far, _ = self._first([found[next_place(places, place - d)] for d in jumps], jumps, epsilon)
+        new = self._at_most(far, place, epsilon, ceiling)
+        ds = self._useful(float(new.max()), place, epsilon)
+        at = [next_place(places, place - d) for d in ds]
+        near, best = self._first([found[n] if n < len(found) else new for n in at], ds, epsilon)
+        for _ in range(_EVERY):
+            gain, new = float(np.max(new - near)), np.minimum(new, near)
+            if gain <= 1e-4 * float(new.max(initial=0.0)):
+                break
+            near = self._again([found[n] if n < len(found) else new for n in at], best, epsilon)
+        found.append(new)
+        places.append(place)
+
+    def ever(self, epsilon: float) -> Array | None:
+        """A with Phi(A) <= A, which bounds F_m for every m; None if none is found. Kept.
+
+        The search begins at the bound of the next smaller power of 2^(1/4), where there is one, and it is tried nowhere
+        if there is none: so what is found depends on epsilon alone, not on what was asked before. A certificate is
+        proved by who has asked nothing else."""
+        if epsilon not in self._known:
+            anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)
+            if anchor not in self._anchors:
+                self._anchors[anchor] = self._ever(anchor, np.zeros((self.side.k, self.side.k)))
+            near = self._anchors[anchor]
+            self._known[epsilon] = None if near is None else self._ever(epsilon, near * (1.01 * epsilon / anchor))
+        return self._known[epsilon]
+
+    def _ever(self, epsilon: float, found: Array) -> Array | None:
+        """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
+        every = (*blocks(self.side.k), *FAR)
+        last, bound, look = math.inf, None, True
+        for n in range(_ROUNDS):
+            beyond = [found] * len(every)
+            if look := n % _LOOK == 0 or look:
+                new, best = self._first(beyond, every, epsilon)
+            else:
+                new = self._again(beyond, best, epsilon)
+            change, top = new - found, float(new.max())
+            if float(change.max()) <= 0:
+                bound = new if bound is None else np.minimum(new, bound)
+            size = float(np.abs(change).max())
+            rate, last = size / last, size
+            near = size <= (_ENOUGH if bound is not None else 1e-4 * _ENOUGH) * top
+            if near and look and n:
+                break
+            look = near  # all d are asked before it ends
+            ahead = rate / (1 - rate) if n % 3 == 2 and 0.05 < rate < 0.9999 else 0.0
+            found = np.where(self.pairs, np.maximum(new + change * ahead, 0.0), 0.0)
+        for room in _ROOMS:
+            some = np.where(self.pairs, new + room * top + 1e-14, 0.0)
+            if bool(np.all(self._again([some] * len(every), best, epsilon) <= some)):
+                return some if bound is None else np.minimum(some, bound)
+        return bound
+
+
+def _reached(found: Array, ceiling: Array | None) -> bool:
+    return ceiling is not None and float(np.max(ceiling - found)) <= _NEAR * float(ceiling.max())
+
+
+def _falling(found: list[Array]) -> list[Array]:
+    """A bound for more further nodes is one for fewer."""
+    out = [found[-1]]
+    for table in reversed(found[:-1]):
+        out.append(np.minimum(table, out[-1]))
+    return out[::-1]

@@ -1,0 +1,210 @@
+"""The two sides of a hidden state: what passes from it to the states after it, and to those before it.
+
+`Later` has the transition kernels, `Earlier` the backward kernels of the chain with its start, `EarlierAny` bounds that
+hold for every start. Each names what it does at a level: levels with one name do the same.
+
+Proofs: docs/proofs/trees.md#hidden-chains, docs/proofs/contraction.md#a-given-start and
+docs/proofs/contraction.md#any-start.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.priors.chain import MarkovChain
+from fugu.priors.products import Product, largest
+from fugu.translation.contraction.kernel import Array, Rows, U, passed, passed_scalar, sort_rows, up
+from fugu.translation.contraction.limit import NEAR
+from fugu.translation.contraction.start import AnyStart, through_any
+
+Mask = NDArray[np.bool_]
+_JUMPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
+_MOST_WORK = 2_000_000
+_MOST_PAIRWISE = 36
+_MOST_KEPT = 64
+"""Sorted rows of this many levels are kept for the next epsilon."""
+
+
+def coarse(count: float) -> float:
+    """The next power of two: errors that grow slowly then have few different bounds."""
+    return 2.0 ** math.ceil(math.log2(count)) if count > 0 else 0.0
+
+
+def through(rows: Rows, losses: Array) -> Array:
+    """L pair by pair, or with one number for all losses if there are many states."""
+    return passed(rows, losses) if losses.shape[-1] <= _MOST_PAIRWISE else passed_scalar(rows, losses.max(axis=(1, 2)))
+
+
+class HiddenSide:
+    """One side of the hidden states; a node with m further ones is looked at by its m."""
+
+    def __init__(self, chain: MarkovChain) -> None:
+        self.chain, self.k = chain, chain.size
+        self.jumps = (1,) if self.k == 2 else _JUMPS[: max(1, _MOST_WORK // self.k**4)]
+        self._rows: dict[object, Rows] = {}
+        self._last: tuple[int, list[Product]] = (0, [])
+
+    def time(self, m: int) -> int:
+        """The time of the node with m further ones."""
+        raise NotImplementedError
+
+    def name(self, m: int) -> object:
+        """What decides all that is done at this level, but for the losses beyond."""
+        raise NotImplementedError
+
+    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
+        """Logarithms of the kernel to the d-th node beyond, what is positive, and their error."""
+        raise NotImplementedError
+
+    def valid(self, m: int) -> Mask:
+        """The states that the node with m further ones can take."""
+        return self.support(self.time(m))
+
+    def support(self, t: int) -> Mask:
+        """The states that X_t can take."""
+        return np.asarray(self.chain.supports[0 if self.chain.stationary else t - 1])
+
+    def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
+        """What passes d kernels, for d in `jumps` and the losses beyond each: (n, k, k)."""
+        return through(self.rows(m, jumps), losses)
+
+    def rows(self, m: int, jumps: tuple[int, ...]) -> Rows:
+        """The sorted rows of the kernels; a few are kept."""
+        name = (self.name(m), jumps)
+        if name not in self._rows:
+            found = [self.kernel(m, d) for d in jumps]
+            with np.errstate(under="ignore"):
+                kernels = np.stack(
+                    [np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found]
+                )
+            errors = [coarse(1.01 * (e + 8 * U * (1 + largest(k)))) for k, _, e in found]
+            if len(self._rows) >= _MOST_KEPT:
+                self._rows.clear()
+            reach = np.stack([r for _, r, _ in found])
+            self._rows[name] = sort_rows(kernels, reach, np.array(errors), self.valid(m))
+        return self._rows[name]
+
+    @cached_property
+    def powers(self) -> list[Product]:
+        """The powers of the step of a homogeneous chain."""
+        found = [self.chain.step(1)]
+        while len(found) < self.jumps[-1]:
+            found.append(found[-1].then(self.chain.step(1)))
+        return found
+
+
+class Later(HiddenSide):
+    """P(X_(t+d) | X_t)."""
+
+    def time(self, m: int) -> int:
+        return self.chain.length - m
+
+    def name(self, m: int) -> object:
+        if not self.chain.homogeneous:
+            return m
+        return min(m, self.jumps[-1]), self.valid(m).tobytes()
+
+    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
+        product = self.powers[d - 1] if self.chain.homogeneous else self._from(self.time(m))[d - 1]
+        return product.logs, product.positive, product.error
+
+    def _from(self, t: int) -> list[Product]:
+        """Products of the steps that begin at t."""
+        place, found = self._last
+        if place != t:
+            step = self.chain.step(t)
+            if place == t + 1:
+                found = [step, *(step.then(p) for p in found)]
+            else:
+                found = [step]
+                for later in range(t + 1, min(t + self.jumps[-1], self.chain.length)):
+                    found.append(found[-1].then(self.chain.step(later)))
+            self._last = t, found[: self.jumps[-1]]
+        return self._last[1]
+
+
+class Earlier(HiddenSide):
+    """P(X_(t-d) = y | X_t = x) = mu_(t-d)(y) P^d(y, x) / mu_t(x), for the start of this chain."""
+
+    def time(self, m: int) -> int:
+        return m + 1
+
+    def name(self, m: int) -> object:
+        if self.chain.stationary:
+            return min(m, self.jumps[-1])
+        if not self.chain.homogeneous:
+            return m
+        first = max(0, m - self.jumps[-1])
+        return tuple(self._laws[first : m + 1]), coarse(float(self.chain.log_marginals[1][m]))
+
+    @cached_property
+    def _laws(self) -> list[int]:
+        """A number for each law of an entry: equal floats, equal numbers."""
+        known: dict[bytes, int] = {}
+        return [known.setdefault(row.tobytes(), len(known)) for row in self.chain.log_marginals[0]]
+
+    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
+        product = self.powers[d - 1] if self.chain.homogeneous else self._until(m + 1)[d - 1]
+        logs, errors = self.chain.log_marginals
+        here, there = (0, 0) if self.chain.stationary else (m, m - d)
+        valid, before = self.support(m + 1), self.support(m + 1 - d)
+        reach = (product.positive & before[:, None] & valid[None, :]).T
+        first, last = np.where(before, logs[there], 0.0), np.where(valid, logs[here], 0.0)
+        whole = np.where(reach, first[None, :] + product.logs.T - last[:, None], -np.inf)
+        size = largest(first) + largest(last)
+        error = product.error + 2.02 * coarse(float(np.ravel(errors)[here])) + 8 * U * (1 + size)
+        return whole, reach, error
+
+    def _until(self, t: int) -> list[Product]:
+        """Products of the steps that end at t."""
+        place, found = self._last
+        if place != t:
+            step = self.chain.step(t - 1)
+            if place == t - 1:
+                found = [step, *(p.then(step) for p in found)]
+            else:
+                found = [step]
+                for earlier in range(t - 2, max(0, t - 1 - self.jumps[-1]), -1):
+                    found.append(self.chain.step(earlier).then(found[-1]))
+            self._last = t, found[: self.jumps[-1]]
+        return self._last[1]
+
+
+class EarlierAny(HiddenSide):
+    """The earlier states where every start is covered: by projective diameters, or near the stationary chain."""
+
+    def __init__(self, chain: MarkovChain) -> None:
+        super().__init__(chain)
+        self.start = AnyStart(chain)
+
+    def time(self, m: int) -> int:
+        return m + 1
+
+    def name(self, m: int) -> object:
+        if not self.chain.homogeneous:
+            return m
+        first = max(0, m - self.jumps[-1])
+        near = () if self.start.limit is None else tuple(self.start.limit.at(n) for n in range(first, m))
+        return tuple(self.support(n + 1).tobytes() for n in range(first, m + 1)), near
+
+    def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
+        found = np.stack([self._by_diameter(m, d, loss) for d, loss in zip(jumps, losses, strict=True)])
+        limit = self.start.limit
+        near = [n for n, d in enumerate(jumps) if limit is not None and limit.at(m - d) < NEAR]
+        if limit is None or not near:
+            return found
+        rows = limit.rows(tuple(jumps[n] for n in near))
+        more = np.array([limit.extra(float(losses[n].max()), m - jumps[n]) for n in near])
+        found[near] = np.minimum(found[near], up(through(rows, losses[near]) + more[:, None, None]))
+        return found
+
+    def _by_diameter(self, m: int, d: int, losses: Array) -> Array:
+        """Theorem 5 of contraction.md: all losses between states that x or x' reach count as the largest of them."""
+        diameter, reach = self.start.diameter(m, d)
+        either = (reach[:, None, :] | reach[None, :, :]).reshape(-1, self.k)  # (x, x') by z
+        most = np.array([losses[np.ix_(some, some)].max(initial=0.0) for some in either]).reshape(self.k, self.k)
+        return through_any(most, diameter)
