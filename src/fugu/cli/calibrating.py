@@ -12,7 +12,7 @@ import fugu
 from fugu.calibration.channel_plan import plan_channel
 from fugu.calibration.offer import Calibrated
 from fugu.calibration.rows import RowsNeeded, rows_needed
-from fugu.cli import options
+from fugu.cli import options, sequence_options
 from fugu.cli.after import After
 from fugu.cli.answering import bounds_of
 from fugu.cli.channels import Wanted
@@ -22,6 +22,7 @@ from fugu.cli.paging import Pages
 from fugu.cli.refusing import refuse
 from fugu.cli.route_errors import compare_statistics
 from fugu.cli.sequence_reading import Columns
+from fugu.data.layout import Layout
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.mechanism.channel import ChannelMechanism
@@ -88,6 +89,14 @@ def compare(
     ] = None,
     order: options.OrderIfAny = None,
     state: options.StateIfAny = None,
+    repeats: sequence_options.Repeats = None,
+    columns: sequence_options.Wide = None,
+    end: sequence_options.End = None,
+    every: sequence_options.Every = None,
+    between: sequence_options.Between = None,
+    overlaps: sequence_options.Overlaps = None,
+    backwards: sequence_options.Backwards = None,
+    gaps: sequence_options.Gaps = None,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
     length: Annotated[int | None, typer.Option(help="Sequences: the length of those to be released.")] = None,
@@ -97,21 +106,27 @@ def compare(
     as_json: options.AsJson = False,
 ) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
-    if state is not None or order is not None:
+    laid = {
+        "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
+        "backwards": backwards, "gaps": gaps,
+    }  # fmt: skip
+    if state is not None or order is not None or columns is not None:
         refuse("not for sequences", protect=protect, publish=publish, pairs=pairs, prior=prior, components=components,
-               shift=shift, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure, unit=unit, bins=bins,
+               shift=shift, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure, unit=unit,
                rows_within=rows_within, alpha=alpha, missing=missing, delta=delta, step=step)  # fmt: skip
-        if state is None or order is None or by is None or query is None:
-            raise UsageError("sequences need all of --query QUERY, --by USER, --order TIME and --state STATE")
+        if query is None:
+            raise UsageError("sequences need --query QUERY, such as top3 or histogram")
         from fugu.cli.sequence_compare import Comparing, compare_sequences
 
         asked = Comparing(
-            table, query, options.positive("epsilon", epsilon), Columns(by, order, state, schema, not no_header),
+            table, query, options.positive("epsilon", epsilon),
+            Columns.of(by, order, state, schema, not no_header, Layout.of(**laid, bins=bins)),
             weights, smoothing, start, length, options.confidence(confidence), bounds_of(bounds), users,
         )  # fmt: skip
         compare_sequences(asked, as_json)
         return
-    refuse("for sequences only (--order and --state)", smoothing=smoothing, start=start, length=length, users=users)
+    refuse("for sequences only (--order and --state)", smoothing=smoothing, start=start, length=length, users=users,
+           **laid)  # fmt: skip
     if protect is None:
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     if query is not None:

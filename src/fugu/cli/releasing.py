@@ -21,6 +21,7 @@ from fugu.cli.refusing import refuse
 from fugu.cli.routes import RECORDS, Way
 from fugu.data.layout import PLAIN, Layout
 from fugu.errors import UsageError
+from fugu.guarantee import Pure
 from fugu.publication.files import Files
 
 
@@ -185,8 +186,8 @@ def release(
     if sequences:
         refuse(
             "not for sequences",
-            publish=publish, protect=protect, delta=delta, alpha=alpha, step=step, pairs=pairs,
-            missing=missing, unit=unit, prior=prior, components=components, shift=shift, noise=noise, grid=grid,
+            publish=publish, protect=protect, step=step, pairs=pairs,
+            missing=missing, unit=unit, prior=prior, components=components, shift=shift, grid=grid,
             remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
             round=round_, route=route,
         )  # fmt: skip
@@ -200,7 +201,7 @@ def release(
         asked = Asked(
             table, query, by, order, read.state, options.number("epsilon", epsilon), reference, smoothing, length,
             other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
-            options.confidence(confidence), weights, method,
+            options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
         return

@@ -42,7 +42,7 @@ def written_back(path: str) -> str:
         "secrets": {key: recipe[key] for key in ("protect", "pairs") if _said(recipe, key)},
         "beliefs": {key: _plain(key, recipe[key]) for key in _BELIEFS if _said(recipe, key)},
         "budget": {"epsilon": _number(recipe["epsilon"])} if what == "records" else _budget(document, certificate),
-        "noise": (_noise(certificate) if what == "column" else {}) | _silent(document),
+        "noise": (_noise(certificate) if what == "column" else _chosen(recipe)) | _silent(document),
     }
     if isinstance(document, ReleaseDocument) and document["beliefs"]["sha256"] is not None:
         chosen["beliefs"] |= {"public_reference": True}
@@ -132,6 +132,11 @@ def _noise(certificate: Document) -> Said:
     if body.get("remap"):
         told["remap"] = body["remap"]["loss"]
     return told
+
+
+def _chosen(recipe: Mapping[str, Any]) -> Said:
+    """Of sequences: how the top ones are chosen and which noise, where that was said."""
+    return {key: recipe[key] for key in ("method", "noise") if recipe.get("what") == "sequence" and key in recipe}
 
 
 def _silent(document: Document) -> Said:

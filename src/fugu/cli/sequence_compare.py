@@ -12,10 +12,11 @@ from rich.table import Table
 from fugu.cli.console import escape, out, print_json, progress, say
 from fugu.cli.sequence_questions import Wording
 from fugu.cli.sequence_reading import Columns
+from fugu.data.sequences import Timed
 from fugu.errors import UsageError
 from fugu.numbers.exact import Real
 from fugu.progress import report, stage
-from fugu.queries.sequence_beliefs import chain_of, limits_of
+from fugu.queries.sequence_beliefs import believed
 from fugu.queries.sequence_budgets import CONTRACTION, CURVE, GROUP, QUILTS, Rule, rules
 from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
 from fugu.queries.sequence_prior import Chain
@@ -67,7 +68,7 @@ def compare_sequences(asked: Comparing, as_json: bool) -> None:
     """Show every rule; TABLE, the reference, stands in for the sequences to be released."""
     with progress():
         stage("reading the sequences")
-        schema, known, _ = asked.columns.public(asked.table)
+        schema, known, _ = asked.columns.timed(asked.table)
         stage("fitting the chain")
         chain = _chain(asked, known)
         wording = Wording(asked.query, asked.columns.state, schema.fields[asked.columns.state], asked.weights,
@@ -76,13 +77,13 @@ def compare_sequences(asked: Comparing, as_json: bool) -> None:
         parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
         stage("what every rule allows an entry")
         found, skipped = rules(chain, asked.epsilon, shares)
-        groups = [grouped_users(part.domain.read(known), asked.users) for part in parts]
+        groups = [grouped_users(part.domain.read(known.sequences), asked.users) for part in parts]
         rows = list(_rows(found, parts, groups))
     note = gain_of(found, chain)
     told: dict[str, Any] = {
         "epsilon": float(asked.epsilon), "questions": [part.name for part in parts],
         "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
-        "users": len(known), "users released": asked.users or len(known),
+        "users": len(known.sequences), "users released": asked.users or len(known.sequences),
         "rows": [row.to_json() for row in rows], "gain over the group bound": _gain(found), "note": note,
         "left out": list(skipped), "errors": _ERRORS,
     }  # fmt: skip
@@ -102,13 +103,11 @@ _ERRORS = (
 )
 
 
-def _chain(asked: Comparing, known: Any) -> Chain:
-    state = asked.columns.state
-    if asked.confidence is None:
-        return chain_of(known, state, asked.smoothing, asked.length, asked.start)
-    if asked.smoothing:
+def _chain(asked: Comparing, known: Timed) -> Chain:
+    if asked.confidence is not None and asked.smoothing:
         raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
-    return limits_of(known, state, asked.length, asked.start, asked.confidence, asked.columns.told())
+    columns = asked.columns
+    return believed(known, columns.told(), columns.state, asked.smoothing, asked.length, asked.start, asked.confidence)
 
 
 def _rows(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequence[Any]) -> Iterator[Row]:

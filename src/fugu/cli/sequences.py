@@ -16,6 +16,7 @@ from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data.layout import PLAIN, Layout
 from fugu.data.sequences import sequences_digest
 from fugu.errors import UsageError
+from fugu.guarantee import Approx, Pure, Renyi
 from fugu.ledger.fingerprint import prior_digest
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.gapped import GapChains
@@ -32,8 +33,12 @@ from fugu.queries.sequence_certificate import (
     entry_budget,
 )
 from fugu.queries.sequence_columns import sequence_columns
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain
+from fugu.queries.sequence_promise import least_noise
 from fugu.queries.sequences import SequenceAnswer, SequenceMechanism, SequenceQuery, Several, States
+
+Made = SequenceMechanism | LatticeMechanism
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,14 @@ class Asked:
     confidence: Real | None = None
     weights: str | None = None
     method: str = "best"
+    noise: str = "best"
+    budget: Approx | Renyi | None = None
+    """With a delta, or of a Rényi order; None for a pure epsilon."""
+
+    @property
+    def asks(self) -> Pure | Approx | Renyi:
+        """What is asked for."""
+        return Pure(self.epsilon) if self.budget is None else self.budget
 
     def wording(self, reading: Reading) -> Wording:
         """How the questions are worded, and what is known of their column."""
@@ -79,7 +92,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
         chain = _prior(asked, reading)
         query = asked.wording(reading).made(chain)
         query._read(private)  # a shape that the query is not for is found before anything is spent
-        mechanism = query.mechanism(entry_budget(chain, asked.epsilon))
+        mechanism = least_noise(chain, asked.asks, query, lambda epsilon: entry_budget(chain, epsilon), asked.noise)
         certificate = _certificate(asked, columns, chain, mechanism, reading)
         going = Outgoing(
             certificates={"": certificate},
@@ -96,6 +109,7 @@ def release_sequences(asked: Asked, files: Files, dry_run: bool, as_json: bool, 
                 **({} if asked.confidence is None else {"confidence": str(as_fraction(asked.confidence))}),
                 **({} if asked.weights is None else {"weights": asked.weights}),
                 **({} if asked.method == "best" else {"method": asked.method}),
+                **({} if asked.noise == "best" else {"noise": asked.noise}),
             },
             skipped=certificate["pufferfish"]["skipped"],
             beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
@@ -143,7 +157,7 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
     return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
 
 
-def _spent(asked: Asked, chain: Chain, mechanism: Any, reading: Reading) -> SequenceAnswer:
+def _spent(asked: Asked, chain: Chain, mechanism: Made, reading: Reading) -> SequenceAnswer:
     """The answer; through the ledger, a request that was answered before gives what was stored."""
     account, private = asked.account, reading.private
     if account is None:
@@ -164,7 +178,7 @@ def _declared(columns: Columns) -> Any:
 
 
 def _certificate(
-    asked: Asked, columns: Columns, chain: Chain, mechanism: SequenceMechanism, reading: Reading
+    asked: Asked, columns: Columns, chain: Chain, mechanism: Made, reading: Reading
 ) -> SequenceCertificate:
     """What is claimed and what it rests on; with the chain in it, so that the translation can be done again."""
     said = Issue(
@@ -176,6 +190,7 @@ def _certificate(
         smoothing=asked.smoothing,
         prior_digest=prior_digest(chain),
         ledger=None if asked.account is None else asked.account.told(),
+        budget=asked.budget,
     )
     return SequenceCertificate.issue(chain, mechanism, said)
 

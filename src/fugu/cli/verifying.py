@@ -19,7 +19,7 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee import Pure, weaknesses
+from fugu.guarantee import weaknesses
 from fugu.mechanism import Certificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
@@ -160,7 +160,7 @@ def _(document: ReleaseDocument) -> tuple[str, ...]:
 
 @warnings_of_document.register
 def _(document: SequenceCertificate) -> tuple[str, ...]:
-    return weaknesses(Pure(document.asked))
+    return weaknesses(document.budget)
 
 
 @warnings_of_document.register

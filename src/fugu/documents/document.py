@@ -43,6 +43,8 @@ class Document(Sealed, Shown):
     body: Json
 
     SCHEMA: ClassVar[str] = ""
+    SCHEMAS: ClassVar[tuple[str, ...]] = ()
+    """Further schemas that `parse` reads, of documents of the same kinds."""
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     KINDS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The kinds of this schema, each with the parts that it needs beyond those that all need."""

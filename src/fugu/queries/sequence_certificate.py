@@ -17,14 +17,18 @@ from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.document import Document
-from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, positive_epsilon, promised
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
-from fugu.errors import CertificateError, PriorNotPublic
+from fugu.errors import CertificateError, NotProvable, PriorNotPublic
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
+from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact, outward
 from fugu.numbers.exact import Real, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_counts import RESTS
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
+from fugu.queries.sequence_promise import Budget, Entry, keeps, left_out, worth
 from fugu.queries.sequence_query import SequenceMechanism
 from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
 
@@ -32,6 +36,7 @@ OWN_TABLE = (
     "confidence is over the draw of a reference that is independent of the protected sequences, and these limits were "
     "found on the published sequences themselves; give another reference, or no confidence"
 )
+BUDGETED = "fugu/sequence/2"
 SECRETS = "the state of each entry of each user, every value against every other, in both orders"
 REFERENCE = "the reference"
 THE_TABLE = "the published sequences themselves, counted as public"
@@ -58,18 +63,21 @@ class Issue:
     ledger: Mapping[str, str] | None
     spacing: tuple[str, ...] = ()
     """What is said of the times, which are public."""
+    budget: Approx | Renyi | None = None
+    """What was asked, where that is not the pure epsilon `asked`."""
 
 
 class SequenceCertificate(Document):
     """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
 
     SCHEMA = "fugu/sequence/1"
+    SCHEMAS = (BUDGETED,)
     REQUIRED = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
                 "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
     KINDS: ClassVar = {"sequence": ()}
 
     @staticmethod
-    def issue(chain: Chain, mechanism: SequenceMechanism, said: Issue) -> SequenceCertificate:
+    def issue(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> SequenceCertificate:
         """What the mechanism promises under the chain as the document states it."""
         if isinstance(chain, IntervalChain) and chain.counted is not None and said.fitted_on != REFERENCE:
             raise PriorNotPublic(OWN_TABLE)
@@ -79,14 +87,11 @@ class SequenceCertificate(Document):
         fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
         begins = [_line(line) for line in chain.assumptions if "first entry" in line]
         ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None, said.reading.sequence)
-        return SequenceCertificate.sealed(
+        kind = SequenceCertificate if said.budget is None else BudgetedSequenceCertificate
+        return kind.sealed(
             {
                 "kind": "sequence",
-                "pufferfish": {
-                    "secrets": SECRETS,
-                    **promised(stated, mechanism.guarantee),
-                    "asked": str(said.asked),
-                },
+                "pufferfish": {"secrets": SECRETS, **_promise(stated, mechanism, said)},
                 **claims,
                 "reading": said.reading.to_json(),
                 "odd entries": said.odd,
@@ -99,6 +104,8 @@ class SequenceCertificate(Document):
     @classmethod
     def parse(cls, content: Any) -> SequenceCertificate:
         """As every document; those of version 0.1 have no schema and no digest, and are read without them."""
+        if cls is SequenceCertificate and isinstance(content, dict) and content.get("schema") == BUDGETED:
+            return BudgetedSequenceCertificate.parse(content)
         if not is_unsealed(content):
             return super().parse(content)
         check_plain(content)
@@ -140,10 +147,90 @@ class SequenceCertificate(Document):
         """The Pufferfish epsilon that the document says is proved."""
         return read_number(self["pufferfish"]["epsilon"])
 
+    @property
+    def budget(self) -> Budget:
+        """What was asked for."""
+        return Pure(self.asked)
+
+    @property
+    def proved(self) -> Guarantee:
+        """What the document says is proved."""
+        return Pure(self.stated)
+
+    @property
+    def entry(self) -> Entry:
+        """What is promised for each entry."""
+        return Pure(self.epsilon)
+
     @cached_property
     def chain(self) -> Chain | None:
         """The prior, as written; None if its transitions, or their limits, are not in the document."""
         return chain_from(self["prior"]) if is_written(self["prior"]) else None
+
+
+class BudgetedSequenceCertificate(SequenceCertificate):
+    """The same for a budget with a delta, or of a Rényi order: what was asked and what is proved are guarantees.
+
+    `pufferfish` holds both, as `budget_json` writes them; for each entry the guarantee is pure, (epsilon, delta) or at
+    an order `alpha`, and `noise` says which lattice Gaussian noise keeps it, if any does."""
+
+    SCHEMA = BUDGETED
+
+    def check(self) -> None:
+        """Guarantees that can be read, and the neighbours that every per-entry guarantee is about."""
+        _ = self.budget, self.proved, self.entry
+        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
+            raise CertificateError(f"sequences are released for {NEIGHBOURS!r} on the {DOMAIN}")
+
+    @property
+    def asked(self) -> Fraction:
+        """The epsilon that was asked for; of a Rényi budget, that of its order."""
+        return exact(self.budget.epsilon)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon for each entry, exactly; of zCDP its rho."""
+        found = self.entry
+        return exact(found.rho if isinstance(found, ZCDP) else found.epsilon)
+
+    @property
+    def stated(self) -> Fraction:
+        """The epsilon of what the document says is proved, at the order asked for."""
+        return exact(numbers_of(self.proved, self.budget)[0])
+
+    @property
+    def budget(self) -> Budget:
+        found = budget_from(self["pufferfish"]["asked"])
+        if not isinstance(found, Approx | Renyi):
+            raise CertificateError("a budget of this schema has a delta or an order")
+        return found
+
+    @property
+    def proved(self) -> Guarantee:
+        return budget_from(self["pufferfish"]["proved"])
+
+    @property
+    def entry(self) -> Entry:
+        found = PerEntryCertificate(self.body).guarantee
+        if not isinstance(found, Pure | Approx | ZCDP):
+            raise CertificateError("for each entry a guarantee is pure, (epsilon, delta) or zCDP")
+        return found
+
+
+def numbers_of(found: Guarantee, budget: Budget) -> tuple[Real, Real]:
+    """(epsilon, delta) of what is proved; at the order of a Rényi budget."""
+    return found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon, found.delta
+
+
+def _promise(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> dict[str, Any]:
+    """What is proved and what was asked."""
+    if said.budget is None:
+        assert isinstance(mechanism.guarantee, Pure)
+        return {**promised(chain, mechanism.guarantee), "asked": str(said.asked)}
+    found = worth(chain, mechanism.guarantee, said.budget)
+    if not keeps(found, said.budget):
+        raise NotProvable("the noise found does not keep the budget under the chain as written; ask for a larger one")
+    return {"proved": budget_json(found), "skipped": left_out(chain), "asked": budget_json(said.budget)}
 
 
 def is_unsealed(content: Any) -> bool:

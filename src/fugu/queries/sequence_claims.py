@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fugu.documents.belief import check_belief
+from fugu.documents.document import canonical_json
+from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import CertificateError
-from fugu.guarantee import ZCDP
+from fugu.guarantee import ZCDP, Approx
 from fugu.guarantee.encoding import budget_from
 from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_gaussian import GaussianMean, GaussianSum
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
 from fugu.queries.sequence_selection import ArgMax, TopK
@@ -56,7 +59,10 @@ def _several(claims: Claims) -> Several:
 
 def check_guarantee(claims: Claims, query: SequenceQuery) -> None:
     """CertificateError unless the guarantee is of the kind that the query has: a rho with Gaussian noise, and what
-    it is worth under the belief beside it; a pure epsilon with any other."""
+    it is worth under the belief beside it; what lattice noise that is named keeps; a pure epsilon with any other."""
+    if "lattice" in claims:
+        _check_lattice(claims, query)
+        return
     if not isinstance(query, GaussianSum | GaussianMean):
         if claims["delta"] != "0" or "guarantee" in claims or "belief" in claims:
             raise CertificateError("this query of sequences has a pure epsilon, and something else is stated")
@@ -65,6 +71,16 @@ def check_guarantee(claims: Claims, query: SequenceQuery) -> None:
     if not isinstance(found, ZCDP) or not found.rho > 0:
         raise CertificateError("sums with Gaussian noise have a rho above 0 per entry, and something else is stated")
     check_belief(claims, found)
+
+
+def _check_lattice(claims: Claims, query: SequenceQuery) -> None:
+    """CertificateError unless the noise, made again from its rho, is as stated and keeps what is claimed."""
+    found = PerEntryCertificate(dict(claims)).guarantee
+    if not isinstance(found, Approx | ZCDP):
+        raise CertificateError("Gaussian noise has no pure epsilon for each entry, and one is stated")
+    own = LatticeMechanism(query, read_number(claims["lattice"]["rho"]), found).certificate.claims
+    if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items() if name != "kind"):
+        raise CertificateError("the noise is not that of its own figures")
 
 
 def stated_words(claims: Claims) -> str:

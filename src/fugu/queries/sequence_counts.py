@@ -79,8 +79,12 @@ class Histogram(SequenceQuery):
     def evaluate(self, data: Codes) -> NDArray[np.int64]:
         return np.bincount([code for user in data for code in user], minlength=len(self.domain)).astype(np.int64)
 
+    def labels(self) -> tuple[Any, ...]:
+        """What the counts are of."""
+        return tuple(self.domain.names)
+
     def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        return noised_counts(self.evaluate(data), epsilon / self.sensitivity, tuple(self.domain.names), source)
+        return noised_counts(self.evaluate(data), epsilon / self.sensitivity, self.labels(), source)
 
 
 @final
@@ -125,9 +129,12 @@ class Transitions(SequenceQuery):
     def details(self) -> dict[str, Any]:
         return {} if self.longest is None else {"longest sequence": self.longest}
 
+    def labels(self) -> tuple[Any, ...]:
+        """What the counts are of: (from, to)."""
+        return tuple(product(self.domain.names, repeat=2))
+
     def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        labels = tuple(product(self.domain.names, repeat=2))
-        return noised_counts(self.evaluate(data), epsilon / self.sensitivity, labels, source)
+        return noised_counts(self.evaluate(data), epsilon / self.sensitivity, self.labels(), source)
 
 
 def noised_counts(exact: NDArray[np.int64], rate: Fraction, labels: tuple[Any, ...], source: BitSource) -> Drawn:

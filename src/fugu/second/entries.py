@@ -36,8 +36,8 @@ def entry_epsilon(content: Part) -> Fraction:
     """What is stated, if it is fugu's own claim of a pure epsilon."""
     if content["claimed by"] != "fugu" or "sensitivity stated by" in content:
         raise NotSummed("privacy for each entry is somebody's word, which no document proves")
-    if content["epsilon"] is None:
-        raise NotSummed("a Rényi guarantee for each entry is not tried out here; a pure epsilon is")
+    if content["epsilon"] is None or "lattice" in content:
+        raise NotSummed("Gaussian noise for each entry is not tried out here; a pure epsilon is")
     epsilon = number(content["epsilon"])
     if epsilon <= 0 or number(content["delta"]) != 0:
         raise CertificateError("queries of sequences have a pure epsilon above 0 for each entry")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fugu.documents.per_entry import NEIGHBOURS, PerEntryCertificate
-from fugu.guarantee import Pure
 from fugu.guarantee.encoding import budget_json
 from fugu.numbers.exact import read_number
 from fugu.queries.sequence_certificate import SECRETS, SequenceCertificate
@@ -19,13 +18,14 @@ def of_sequences(certificate: SequenceCertificate) -> Told:
     """Every state of every entry; what each entry costs is noise for the query's sensitivity."""
     stated = certificate["pufferfish"]
     return Told(
-        budget=budget_json(Pure(certificate.asked)), unit="the state of each entry of each user",
+        budget=budget_json(certificate.budget), unit="the state of each entry of each user",
         secrets=tuple(map(str, certificate["prior"]["states"])), pairs=(SECRETS,),
         method=f"{certificate['query']}, private for each entry, translated under {_belief(certificate['prior'])}",
         theorem="per-entry privacy under a prior: translation of epsilon", proof="docs/proofs/translation.md",
         noise=sequence_noise(certificate.claims),
         figures={
-            "epsilon": stated["epsilon"], "delta": 0.0, "per entry": certificate["epsilon"],
+            "epsilon": stated.get("epsilon", float(certificate.stated)), "delta": float(certificate.proved.delta),
+            "per entry": str(certificate.epsilon),
             **_confidence(certificate["prior"]),
         },
         worst_pair=SECRETS, assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"],
@@ -56,7 +56,15 @@ def of_entries(certificate: PerEntryCertificate) -> Told:
 
 def sequence_noise(claims: Mapping[str, Any]) -> Json:
     """What is drawn for a query of sequences: noise for its sensitivity at its epsilon for each entry."""
-    epsilon, sensitivity = float(read_number(claims["epsilon"])), claims["sensitivity"]
+    sensitivity = claims["sensitivity"]
     made = "a draw" if sensitivity is None else f"noise for a sensitivity of {float(read_number(sensitivity)):.4g}"
     figures = {"epsilon per entry": claims["epsilon"], "sensitivity": sensitivity}
-    return {**figures, "words": f"{made} at epsilon {epsilon:.4g} for each entry"}
+    if (noise := claims.get("lattice")) is not None:
+        spread = ", ".join(f"{float(read_number(variance)) ** 0.5:.4g}" for variance in noise["variance"])
+        words = f"lattice Gaussian noise with a standard deviation of {spread} steps, rho {_short(noise['rho'])}-zCDP"
+        return {**figures, "rho": noise["rho"], "words": f"{words} for each entry"}
+    return {**figures, "words": f"{made} at epsilon {float(read_number(claims['epsilon'])):.4g} for each entry"}
+
+
+def _short(text: str) -> str:
+    return f"{float(read_number(text)):.4g}"

@@ -253,7 +253,9 @@ def _lesser(
     both = {a: min((Fraction(found[exact(a)]) if math.isfinite(found[exact(a)]) else None,
                     exact(known[a]) if a in known else None), key=lambda x: math.inf if x is None else x)
             for a in orders}  # fmt: skip
-    return {a: known[a] if a in known and e == exact(known[a]) else outward(e) for a, e in both.items() if e is not None}
+    return {
+        a: known[a] if a in known and e == exact(known[a]) else outward(e) for a, e in both.items() if e is not None
+    }
 
 
 @singledispatch

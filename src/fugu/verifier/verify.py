@@ -23,7 +23,9 @@ class Certified(Protocol):
 
 
 Source = Certified | Document | str | os.PathLike[str]
-_SCHEMAS: dict[str, type[Document]] = {found.document.SCHEMA: found.document for found in KINDS.values()}
+_SCHEMAS: dict[str, type[Document]] = {
+    name: found for found in (kind.document for kind in KINDS.values()) for name in (found.SCHEMA, *found.SCHEMAS)
+}
 _MOST_BYTES = max(document.MOST_BYTES for document in _SCHEMAS.values())
 
 

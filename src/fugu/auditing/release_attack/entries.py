@@ -31,7 +31,7 @@ from fugu.numbers.exact import Real
 from fugu.priors.chain import MarkovChain
 from fugu.priors.gapped import GapChains
 from fugu.progress import report
-from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_prior import Chain
@@ -120,11 +120,21 @@ def _(document: RecordsCertificate, rng: np.random.Generator) -> Staged:  # noqa
 
 @_staged.register
 def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
+    if "lattice" in document.body:
+        raise UsageError("not attackable, because queries of sequences are attacked for a pure epsilon, not this noise")
     epsilon = Fraction(document.guarantee.epsilon)
     query, own = _attacked(query_from(document.claims), epsilon)
     pair = neighbours(query)
     label = "two data sets that differ in one entry"
     return Staged(query, own, Pure(epsilon), label, pair.__getitem__, _MOST)
+
+
+@_staged.register
+def _(document: BudgetedSequenceCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
+    raise UsageError(
+        "not attackable, because queries of sequences are attacked for a pure epsilon, and this promise has a delta or "
+        "an order; fugu verify translates it again"
+    )
 
 
 @_staged.register

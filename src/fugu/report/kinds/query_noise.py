@@ -31,6 +31,8 @@ def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     except (NotChecked, CertificateError) as why:
         return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
     query = query_from(claims)
+    if "lattice" in claims:
+        return _lattice(query, claims["lattice"]), ()
     if "guarantee" in claims:
         return _gaussian(query, read_number(claims["guarantee"]["rho"]))
     epsilon = read_number(claims["epsilon"])
@@ -73,6 +75,19 @@ def _(query: Several, epsilon: Fraction) -> tuple[str, Cards]:
         for part, share in zip(query.parts, query.shares, strict=True)
     ]
     return f"{len(said)} questions share the ε for each entry. " + " ".join(said), ()
+
+
+def _lattice(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:
+    """Lattice Gaussian noise, question by question."""
+    parts = query.parts if isinstance(query, Several) else (query,)
+    said = [
+        f"“{clean(part.name, 80)}”: Gaussian noise, a bell around zero, with a standard deviation of "
+        f"{number(math.sqrt(float(read_number(variance))), 'up', 6)} steps; one replaced entry moves what it is added "
+        f"to by at most {number(math.sqrt(square), 'up', 6)} steps in length."
+        for part, variance, square in zip(parts, noise["variance"], noise["squared distance"], strict=True)
+    ]
+    rho = number(float(read_number(noise["rho"])), "up", 6)
+    return " ".join(said), f"Together that is {rho}-zCDP for each entry."
 
 
 def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:

@@ -143,9 +143,7 @@ class Numbered:
         new = np.minimum(new, np.where(self.pairs, up(m * epsilon), 0.0))
         return new if ceiling is None else np.minimum(new, ceiling)
 
-    def _onward(
-        self, found: list[Array], places: list[int], epsilon: float, nodes: int, ceiling: Array | None
-    ) -> None:
+    def _onward(self, found: list[Array], places: list[int], epsilon: float, nodes: int, ceiling: Array | None) -> None:
         """The next grid point g: A_g bounds F_m for every m <= g."""
         gap = max(1, (1 << (places[-1].bit_length() - 1)) // _OCTAVE)
         place = min(places[-1] + gap, nodes)

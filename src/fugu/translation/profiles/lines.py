@@ -49,9 +49,7 @@ class Lines:
     """Of the lines with a smaller b only the flattest is kept: what is far below the delta asked for."""
 
     @classmethod
-    def of(
-        cls, a: Array | list[float], b: Array | list[float], floor: float = _LEAST_B, most: int = MOST
-    ) -> Lines:
+    def of(cls, a: Array | list[float], b: Array | list[float], floor: float = _LEAST_B, most: int = MOST) -> Lines:
         """At most `most` of these lines, the most useful ones, and the line P <= 1."""
         slopes, heights = np.append(np.asarray(a, dtype=np.float64), 0.0), np.append(np.asarray(b, np.float64), 1.0)
         return cls(*_thinned(*_stairs(slopes, heights, floor), most), floor)

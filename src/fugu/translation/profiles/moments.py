@@ -76,7 +76,6 @@ def _beyond(a: arb, alpha: Fraction, g: arb, e: arb, tail: Tail) -> arb:
     log_c = (r - 1) * d + (r - 1) * (r - 1).log() - r * r.log()
     start = g.log()
     meet = balls.upper((log_c - e.log()) / (r - 1))
-    if arb(meet) > start:
-        start = arb(meet)
+    start = max(start, arb(meet))
     flat = a * e * (((a - 1) * start).exp() - g ** (a - 1))
     return flat + a * (a - 1) * (log_c + (a - r) * start).exp() / balls.of(tail.order - alpha)

@@ -35,7 +35,7 @@ class PerEntry(Kind):
         found = certificate.guarantee
         reason = f"noise for the sensitivity {certificate['sensitivity']} of {certificate['query']}"
         epsilon = math.inf if found.renyi else float(found.epsilon)  # a divergence is no epsilon: the words say it
-        return Proved(epsilon, 0.0, NEIGHBOURS, "holds", reason + stated_words(certificate.claims))
+        return Proved(epsilon, float(found.delta), NEIGHBOURS, "holds", reason + stated_words(certificate.claims))
 
     def check(self, certificate: PerEntryCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """The query, made again from its name."""

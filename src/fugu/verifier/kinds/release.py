@@ -76,7 +76,7 @@ def _checks(
 
 def inner(body: Json) -> Document:
     """The certificate inside a release document, read and checked by its own schema."""
-    schemas = {found.document.SCHEMA: found.document for found in KINDS.values()}
+    schemas = {name: d for d in (found.document for found in KINDS.values()) for name in (d.SCHEMA, *d.SCHEMAS)}
     found = schemas.get(str(body.get("schema")))
     if found is None or found is ReleaseDocument:
         raise CertificateError("a release document holds something that is no certificate")

@@ -7,15 +7,21 @@ from typing import Any, final
 
 from fugu.data.schema import Schema
 from fugu.documents.document import canonical_json
-from fugu.documents.per_entry import promised
 from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
-from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_number
-from fugu.queries.sequence_certificate import OWN_TABLE, REFERENCE, SECRETS, SequenceCertificate, needed_assumptions
+from fugu.queries.sequence_certificate import (
+    OWN_TABLE,
+    REFERENCE,
+    SECRETS,
+    SequenceCertificate,
+    needed_assumptions,
+    numbers_of,
+)
 from fugu.queries.sequence_prior import Chain, chain_json
+from fugu.queries.sequence_promise import keeps, worth
 from fugu.verifier.kinds.per_entry import same_query
 from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
@@ -39,15 +45,16 @@ class Sequences(Kind):
         try:
             with reading():
                 same_query(certificate.claims)
-                found = promised(chain_of(certificate), Pure(certificate.epsilon))["epsilon"]
+                found = worth(chain_of(certificate), certificate.entry, certificate.budget)
         except NotChecked as why:
             return Proved.nothing(str(why), "not checked", SECRETS)
         except CertificateError as error:
             return Proved.nothing(str(error), worst_pair=SECRETS)
-        holds = exact(found) <= certificate.asked
+        holds = keeps(found, certificate.budget)
         where = "within" if holds else "above"
         reason = f"the translated epsilon is {where} the {float(certificate.asked):.10g} that was asked for"
-        return Proved(found, 0.0, SECRETS, "holds" if holds else "fails", reason)
+        epsilon, delta = (float(x) for x in numbers_of(found, certificate.budget))
+        return Proved(epsilon, delta, SECRETS, "holds" if holds else "fails", reason)
 
     def check(self, certificate: SequenceCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """Query, reading, prior, secrets, assumptions and figures, each against what the parameters say."""
@@ -124,6 +131,8 @@ def _figures(certificate: SequenceCertificate, proved: Proved) -> None:
     stated = certificate.stated
     if proved.epsilon == float("inf"):
         raise CertificateError("nothing is proved, and an epsilon is stated")
+    if exact(proved.delta) > exact(certificate.proved.delta):
+        raise CertificateError("it states a smaller delta than is proved")
     if exact(proved.epsilon) > stated:
         if not certificate.is_sealed and exact(proved.epsilon) <= stated * (1 + read_number(_ROUNDING)):
             raise NotChecked("version 0.1 stated it for a start that differs from the one written in the last digit")

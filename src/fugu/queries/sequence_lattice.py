@@ -1,0 +1,217 @@
+"""`LatticeMechanism`: questions about sequences answered with lattice Gaussian noise, private for each entry.
+
+The noise is drawn exactly, on whole numbers, for the l2 distance that one replaced entry can make:
+
+| query                                  | what one entry moves, in steps           | squared |
+|----------------------------------------|------------------------------------------|---------|
+| `Count`                                | one number by 1                          | 1       |
+| `Histogram`, the ranking of `TopK`     | a count up by 1, another down by 1       | 2       |
+| `Transitions`                          | two taken, two added; twice the same: 6  | 6       |
+| `Transitions` of at most two entries   | one taken, one added                     | 2       |
+| `Sum`, `Mean`                          | one number by (high - low) / step = n    | n^2     |
+
+It promises rho-zCDP for each entry, and (epsilon, delta) by exact sums (`lattice_profile`). `Several` questions split
+rho by their shares, and divergences add. Choices by permute-and-flip or the exponential mechanism are pure, and have no
+Gaussian form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+from typing import Any
+
+import numpy as np
+
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate
+from fugu.errors import NotProvable
+from fugu.guarantee import ZCDP, Approx
+from fugu.guarantee.numbers import exact
+from fugu.mechanism.entry_release import take_once
+from fugu.mechanism.once import Once
+from fugu.noise.bits import OS, BitSource, RngBits
+from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.noise.gaussian import Gaussian
+from fugu.numbers.exact import as_fraction, float_up
+from fugu.queries.lattice_profile import PAIR, Shift, largest_rho, lattice_delta, zcdp_delta
+from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries.sequence_query import Drawn, SequenceAnswer, SequenceQuery
+from fugu.queries.sequence_selection import TopK, ranking
+from fugu.queries.sequence_several import Several
+from fugu.queries.sequence_sums import Mean, Sum, nearest_double, rounded
+
+_LEVEL = 0.95
+
+
+@singledispatch
+def shift_of(query: SequenceQuery) -> Shift:
+    """How one replaced entry moves the whole numbers that are noised; `NotProvable` where there are none."""
+    raise NotProvable(f"{query.name}: there is no Gaussian noise for it, as it is not a noised number")
+
+
+@shift_of.register
+def _(query: Count) -> Shift:  # noqa: ARG001
+    return Shift.line(1)
+
+
+@shift_of.register
+def _(query: Histogram) -> Shift:  # noqa: ARG001
+    return PAIR
+
+
+@shift_of.register
+def _(query: Transitions) -> Shift:
+    return PAIR if query.longest == 2 else Shift("ball", 6)
+
+
+@shift_of.register(Sum)
+@shift_of.register(Mean)
+def _(query: Sum | Mean) -> Shift:
+    return Shift.line(int(query.domain.width / as_fraction(query.step or 1)))
+
+
+@shift_of.register
+def _(query: TopK) -> Shift:
+    if not query.noisy:
+        raise NotProvable(f"{query.name} by {query.way} is a choice without noise on counts; --method laplace has them")
+    return PAIR
+
+
+def has_gaussian(query: SequenceQuery) -> bool:
+    """Whether the question, or each of several, can be answered with Gaussian noise."""
+    try:
+        return all(shift_of(part) is not None for part in _parts(query)[0])
+    except NotProvable:
+        return False
+
+
+def gaussian_delta(query: SequenceQuery, rho: Fraction, epsilon: Fraction) -> float:
+    """The delta at `epsilon` for each entry, rounded up: exact sums; of several questions, as zCDP."""
+    parts, _ = _parts(query)
+    for part in parts:
+        shift_of(part)
+    return zcdp_delta(rho, epsilon) if len(parts) > 1 else lattice_delta(shift_of(query), rho, epsilon)
+
+
+def most_rho(query: SequenceQuery, entry: Approx) -> Fraction:
+    """The largest rho found that keeps (epsilon, delta) for each entry; 0 if none does."""
+    parts, _ = _parts(query)
+    shift = Shift("ball", 1) if len(parts) > 1 else shift_of(query)
+    return largest_rho(shift, exact(entry.epsilon), exact(entry.delta))
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeMechanism:
+    """A query answered with lattice Gaussian noise; one release, further ones only if a ledger charged them.
+
+    `query`; `rho`: what it is in zCDP for each entry, which fixes the noise; `guarantee`: what is stated of it for each
+    entry, `Approx` or `ZCDP`. Raises `NotProvable` if the noise does not keep what is stated."""
+
+    query: SequenceQuery
+    rho: Fraction
+    guarantee: Approx | ZCDP
+    once: Once = field(default_factory=Once, repr=False)
+
+    def __post_init__(self) -> None:
+        stated = self.guarantee
+        if self.rho <= 0:
+            raise NotProvable("no Gaussian noise is wide enough for what is asked; ask for a larger epsilon or delta")
+        if isinstance(stated, ZCDP):
+            for part in _parts(self.query)[0]:
+                shift_of(part)
+            held = self.rho <= exact(stated.rho)
+        else:
+            held = exact(gaussian_delta(self.query, self.rho, exact(stated.epsilon))) <= exact(stated.delta)
+        if not held:
+            raise NotProvable("the Gaussian noise named does not keep the guarantee for each entry that is stated")
+
+    @property
+    def charge(self) -> dict[str, Any]:
+        """What a ledger adds up."""
+        return {"kind": "per-entry", "guarantee": self.guarantee}
+
+    @property
+    def certificate(self) -> PerEntryCertificate:
+        """What is claimed; no private value."""
+        claims = {
+            "neighbours": NEIGHBOURS, "domain": DOMAIN, "claimed by": "fugu", **self.query.claims(),
+            "lattice": noise_json(self.query, self.rho),
+        }  # fmt: skip
+        stated = self.guarantee
+        if isinstance(stated, ZCDP):
+            return PerEntryCertificate.renyi(stated, claims)
+        numbers = {"epsilon": str(as_fraction(stated.epsilon)), "delta": str(as_fraction(stated.delta))}
+        return PerEntryCertificate.of({**numbers, **claims})
+
+    def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
+        """Publish the answer, with randomness from the operating system, once unless a ledger has `charged` it."""
+        data = self.query._read(sequences)
+        if not charged:
+            take_once(self.once)
+        return self._answer(data, OS)
+
+    def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
+        """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
+        return self._answer(self.query._read(sequences), RngBits(rng))
+
+    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
+        drawn = draw(self.query, data, self.rho, source)
+        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
+
+
+def noise_json(query: SequenceQuery, rho: Fraction) -> dict[str, Any]:
+    """The noise in a certificate: rho, and for each question its squared l2 distance and variance, in steps."""
+    parts, shares = _parts(query)
+    shifts = [shift_of(part) for part in parts]
+    spread = [str(1 / (2 * s.precision(rho * w))) for s, w in zip(shifts, shares, strict=True)]
+    return {"kind": "gaussian", "rho": str(rho), "squared distance": [s.square for s in shifts], "variance": spread}
+
+
+@singledispatch
+def draw(query: SequenceQuery, data: Any, rho: Fraction, source: BitSource) -> Drawn:
+    """An answer with Gaussian noise that is rho-zCDP for each entry: counts as they are, noised all alike."""
+    exact_counts = np.atleast_1d(np.asarray(query.evaluate(data), dtype=np.int64))
+    noise = _sampler(shift_of(query).precision(rho)).draw(exact_counts.size, source).reshape(exact_counts.shape)
+    half = _half(shift_of(query).precision(rho), exact_counts.size)
+    value = exact_counts + noise
+    labels = query.labels() if isinstance(query, Histogram | Transitions) else None
+    return Drawn(int(value[0]) if isinstance(query, Count) else value, labels, (-half, half))
+
+
+@draw.register(Sum)
+@draw.register(Mean)
+def _(query: Sum | Mean, data: Any, rho: Fraction, source: BitSource) -> Drawn:
+    p, step = shift_of(query).precision(rho), as_fraction(query.step or 0)
+    over = sum(map(len, data)) if isinstance(query, Mean) else 1
+    index = rounded(query.total(data), step) + int(_sampler(p).draw(1, source)[0])
+    half = float_up((as_fraction(_half(p, 1)) + Fraction(1, 2)) * step / over)
+    return Drawn(nearest_double(index * step / over), None, (-half, half))
+
+
+@draw.register
+def _(query: TopK, data: Any, rho: Fraction, source: BitSource) -> Drawn:
+    counts = draw(Histogram(query.domain), data, rho, source).value
+    return Drawn(tuple(query.domain.names[i] for i in ranking(counts, query.k)))
+
+
+@draw.register
+def _(query: Several, data: Any, rho: Fraction, source: BitSource) -> Drawn:
+    each = zip(query.parts, query.shares, data, strict=True)
+    drawn = [draw(part, read, rho * share, source) for part, share, read in each]
+    return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))
+
+
+def _parts(query: SequenceQuery) -> tuple[tuple[SequenceQuery, ...], tuple[Fraction, ...]]:
+    return (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+
+
+@lru_cache(maxsize=64)
+def _sampler(precision: Fraction) -> LatticeGaussianSampler:
+    """One sampler a precision: its tables are built once."""
+    return LatticeGaussianSampler(precision)
+
+
+def _half(precision: Fraction, parts: int) -> float:
+    """h with P(|N_1|, ..., |N_parts| <= h) >= 95 % in steps; |N| grows with the width, which is rounded up."""
+    each = min(_LEVEL ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
+    return Gaussian(float_up(1 / (2 * precision)) ** 0.5 * (1 + 1e-12), grid=1).quantile(each)

@@ -1,0 +1,206 @@
+"""What a guarantee for each entry is worth under a chain, in the language of the budget; and the least noise for it.
+
+    budget Pure          pure noise for each entry, translated (contraction)
+    budget Approx        pure noise, or lattice Gaussian noise that is (e, d) for each entry, translated to its delta
+    budget Renyi         pure noise, or lattice Gaussian noise as rho-zCDP, translated at its order
+
+Everything is composed first and translated once; a ledger and a reader translate in the same way. Of two kinds of noise
+the one with the smaller expected error is taken; both are proved before they are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from fugu.errors import NotProvable, UsageError
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee.numbers import exact
+from fugu.guarantee.order import pure_as_renyi
+from fugu.priors.skipped import skipped
+from fugu.progress import report, stage
+from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho, shift_of
+from fugu.queries.sequence_prior import Chain
+from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery
+from fugu.queries.sequence_several import Several
+from fugu.translation.renyi import translate_zcdp
+from fugu.translation.translate import translate
+
+Entry = Pure | Approx | ZCDP
+Budget = Pure | Approx | Renyi
+_TURNS, _CLOSE, _SHARES, _HOPE = 9, 2e-3, (4, 16), 1.25
+_SAFE = 1 - 2.0**-40
+"""Budgets for each entry are lowered by this, so that rounding at another door does not exceed what was asked."""
+
+
+def worth(chain: Chain, entry: Entry, budget: Budget) -> Guarantee:
+    """What `entry`, a guarantee for each entry on the full product domain, is worth under `chain`.
+
+    `budget` says in which language: its delta, or its order. Raises `NotProvable` where no bound is known."""
+    if isinstance(entry, Pure):
+        return Pure(translate(chain, entry.epsilon))
+    if isinstance(entry, ZCDP):
+        return _at_order(chain, entry, budget)
+    return translate(chain, entry, delta=budget.delta)
+
+
+def _at_order(chain: Chain, entry: ZCDP, budget: Budget) -> RenyiCurve:
+    """The translation at the budget's order, or at the listed orders around it: never below what a ledger finds."""
+    if not isinstance(budget, Renyi):
+        return translate_zcdp(chain, entry.rho)
+    alpha, listed = exact(budget.alpha), sorted(exact(a) for a, _ in entry.points)
+    near = {
+        max((a for a in listed if a <= alpha), default=alpha),
+        min((a for a in listed if a >= alpha), default=alpha),
+    }
+    return translate_zcdp(chain, entry.rho, sorted(near))
+
+
+def keeps(found: Guarantee, budget: Budget) -> bool:
+    """Whether what is proved is within the budget: number by number, or by a proved conversion."""
+    if found.renyi or budget.renyi:
+        return found <= budget
+    return exact(found.epsilon) <= exact(budget.epsilon) and exact(found.delta) <= exact(budget.delta)
+
+
+def left_out(chain: Chain) -> list[str]:
+    """The values that the belief gives no mass to."""
+    return list(skipped(chain))
+
+
+def least_noise(
+    chain: Chain, budget: Budget, query: SequenceQuery, pure: Callable[[Fraction], float], noise: str = "best"
+) -> SequenceMechanism | LatticeMechanism:
+    """The mechanism of least expected error that keeps the budget under the chain.
+
+    Parameters: `chain`; `budget`; `query`; `pure`: from a Pufferfish epsilon to the pure epsilon for each entry that
+    keeps it; `noise`: "laplace" (any pure noise or choice), "gaussian", or "best" for the better."""
+    if noise not in ("best", "laplace", "gaussian"):
+        raise UsageError(f"--noise {noise}: sequences take best, laplace (pure noise and choices) or gaussian")
+    if isinstance(budget, Pure):
+        if noise == "gaussian":
+            raise NotProvable("Gaussian noise gives no pure guarantee: give --delta or --alpha, or use laplace")
+        return query.mechanism(pure(exact(budget.epsilon)))
+    if isinstance(budget, Renyi) and (budget.delta or math.isinf(budget.alpha)):
+        raise NotProvable("sequences take a Rényi budget of finite order without a delta; leave out --delta")
+    plain = query.mechanism(pure(pure_within(budget)))
+    if noise == "laplace" or (noise == "best" and not _promising(plain, budget, query)):
+        return plain
+    stage("Gaussian noise for each entry")
+    try:
+        bell = gaussian(chain, budget, query, float(plain.epsilon))
+    except NotProvable:
+        if noise == "gaussian":
+            raise
+        return plain
+    return bell if noise == "gaussian" or spread(bell, query) < spread(plain, query) else plain
+
+
+def _promising(plain: SequenceMechanism, budget: Approx | Renyi, query: SequenceQuery) -> bool:
+    """Whether Gaussian noise could be less than what is at hand: with a hopeful guarantee for each entry it is.
+
+    Only a matter of time: a guess too low means more noise, never a promise that does not hold."""
+    if not has_gaussian(query):
+        return False
+    if isinstance(budget, Approx):
+        hoped = most_rho(query, Approx(Fraction(_HOPE * float(plain.epsilon)), budget.delta))
+    else:
+        hoped = Fraction((_HOPE * float(plain.epsilon)) ** 2 / 2)
+    wide = ZCDP(hoped)
+    return hoped > 0 and spread(LatticeMechanism(query, hoped, wide), query) < spread(plain, query)
+
+
+def pure_within(budget: Approx | Renyi) -> Fraction:
+    """A pure epsilon that implies the budget: e itself for (e, d); at an order a the largest found with D_a <= e."""
+    if isinstance(budget, Approx):
+        return exact(budget.epsilon)
+    low, high, alpha, wanted = Fraction(0), Fraction(1), exact(budget.alpha), exact(budget.epsilon)
+
+    def holds(x: Fraction) -> bool:
+        return exact(pure_as_renyi(x, alpha)) <= wanted
+
+    while holds(high) and high < 700:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = Fraction(float((low + high) / 2))
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery, near: float) -> LatticeMechanism:
+    """The least Gaussian noise found that keeps the budget under the chain.
+
+    `near`: a pure epsilon for each entry that keeps it, where the search begins. (epsilon, delta) is looked for at a
+    few deltas for each entry; a Rényi order by the largest rho."""
+    if isinstance(budget, Renyi):
+        found = _largest(lambda rho: ZCDP(Fraction(rho)), chain, budget, near**2 / 8)
+        entries = [] if found is None else [found]
+        made = [LatticeMechanism(query, exact(entry.rho), entry) for entry in entries if isinstance(entry, ZCDP)]
+    else:
+        deltas = [Fraction(float(exact(budget.delta) / share)) for share in _SHARES]
+        tried = (_largest(partial(_approx, delta), chain, budget, near) for delta in deltas)
+        entries = [entry for entry in tried if entry is not None]
+        made = [LatticeMechanism(query, most_rho(query, e), e) for e in entries if isinstance(e, Approx)]
+    if not made:
+        raise NotProvable("no Gaussian noise for each entry is proved for this budget; use laplace, or a larger one")
+    return max(made, key=lambda one: one.rho)
+
+
+def _approx(delta: Fraction, epsilon: float) -> Approx:
+    return Approx(epsilon, delta)
+
+
+def _largest(entry: Callable[[float], Entry], chain: Chain, budget: Budget, near: float) -> Entry | None:
+    """The guarantee of the largest x found whose translation is within the budget; None if there is none.
+
+    What x is worth grows like a power of x: the next x is read off the line through the last two in logarithms, kept
+    between the largest that is known to be inside and the least outside. Each translation takes a while."""
+    inside, outside, last = 0.0, math.inf, None
+    x, wanted = near, float(budget.epsilon)
+    for turn in range(_TURNS):
+        report("noise for each entry", turn, _TURNS)
+        made = entry(x * _SAFE)
+        value = _value(chain, made, budget)
+        held = value <= wanted
+        inside, outside = (max(inside, x), outside) if held else (inside, min(outside, x))
+        if held and value >= (1 - _CLOSE) * wanted:
+            break
+        power = 1.0
+        if last is not None and 0 < value < math.inf and value != last[1] and x != last[0]:
+            power = max(0.3, min(3.0, math.log(value / last[1]) / math.log(x / last[0])))
+        last = (x, value) if 0 < value < math.inf else None
+        x = x * ((1 - _CLOSE / 2) * wanted / value) ** (1 / power) if last is not None else x / 4
+        if not inside < x < outside:
+            x = math.sqrt(inside * outside) if inside and outside < math.inf else (inside * 2 or outside / 4)
+    return entry(inside * _SAFE) if inside else None
+
+
+def _value(chain: Chain, entry: Entry, budget: Budget) -> float:
+    """What the guarantee is worth, as one number: its epsilon, or that of the budget's order; inf if it is too much."""
+    try:
+        found = worth(chain, entry, budget)
+    except NotProvable:
+        return math.inf
+    if exact(found.delta) > exact(budget.delta):
+        return math.inf
+    return float(found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon)
+
+
+def spread(made: SequenceMechanism | LatticeMechanism, query: SequenceQuery) -> float:
+    """The mean expected error of all noised numbers, each in units of what one entry moves it by; inf for choices.
+
+    Laplace noise for an l1 distance S has a mean size S / e; Gaussian noise sigma sqrt(2 / pi), in steps."""
+    parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+    sizes = []
+    for part, share in zip(parts, shares, strict=True):
+        try:
+            shift = shift_of(part)
+        except NotProvable:
+            continue  # a choice: only pure noise has it
+        if isinstance(made, LatticeMechanism):
+            sizes.append(math.sqrt(1 / (math.pi * float(shift.precision(made.rho * share)))))
+        else:
+            steps = math.isqrt(shift.square) if shift.kind == "line" else float(part.sensitivity)
+            sizes.append(steps / float(made.epsilon * share))
+    return math.fsum(math.log(size) for size in sizes)
