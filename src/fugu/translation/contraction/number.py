@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from fugu.translation.contraction.kernel import Array, Rows, chosen, joined, passed, shortest_paths, sort_rows, up
 from fugu.translation.contraction.limit import losses_of
+from fugu.translation.contraction.scalar import Wide
 from fugu.translation.contraction.side import Levels, Mask, Side, blocks, next_place
 
 FAR = (48, 64, 96, 128, 192, 256)
@@ -36,7 +37,7 @@ _SLOTS = 2
 """How many d are tried for each pair between two looks at all of them."""
 _OCTAVE = 16
 """Grid points between m and 2 m."""
-_MOST_DENSE = 3 * 10**6
+_LEAST_DENSE, _MOST_DENSE = 16, 3 * 10**6
 """Entries (m, x, x', p, q) of the recursion node by node, for one d; beyond them, the grid."""
 _ROUNDS, _LOOK = 150, 12
 _ENOUGH = 1e-8
@@ -89,11 +90,12 @@ class Numbered:
 
     side: Side
     powers: Powers = field(init=False)
+    wide: Wide = field(init=False)
     pairs: Mask = field(init=False)
     _known: dict[float, Array | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.powers = Powers(self.side)
+        self.powers, self.wide = Powers(self.side), Wide(self.side)
         valid = self.side.valid_at(0)
         self.pairs = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
 
@@ -121,7 +123,7 @@ class Numbered:
         """F_m up to `nodes`, rounded up."""
         ceiling = self.ever(epsilon)
         found: list[Array] = [np.zeros((self.side.k, self.side.k))]
-        dense = min(nodes, max(2 * _EVERY, _MOST_DENSE // self.side.k**4))
+        dense = min(nodes, max(_LEAST_DENSE, _MOST_DENSE // self.side.k**4))
         for m in range(1, dense + 1):
             if m <= _EVERY or m % _EVERY == 0:
                 ds = self._useful(float(found[-1].max()) + 2 * epsilon, m, epsilon)
@@ -142,9 +144,7 @@ class Numbered:
         new = np.minimum(new, np.where(self.pairs, up(m * epsilon), 0.0))
         return new if ceiling is None else np.minimum(new, ceiling)
 
-    def _onward(
-        self, found: list[Array], places: list[int], epsilon: float, nodes: int, ceiling: Array | None
-    ) -> None:
+    def _onward(self, found: list[Array], places: list[int], epsilon: float, nodes: int, ceiling: Array | None) -> None:
         """The next grid point g: A_g bounds F_m for every m <= g."""
         gap = max(1, (1 << (places[-1].bit_length() - 1)) // _OCTAVE)
         place = min(places[-1] + gap, nodes)
@@ -167,13 +167,18 @@ class Numbered:
         """A with Phi(A) <= A, which bounds F_m for every m; None if none is found. Kept."""
         if epsilon not in self._known:
             failed = [e for e, a in self._known.items() if a is None]
-            self._known[epsilon] = None if failed and min(failed) <= epsilon else self._ever(epsilon)
+            hopeless = bool(failed) and min(failed) <= epsilon
+            found = None if hopeless else self._ever(epsilon, self._guess(epsilon))
+            if found is None and not hopeless and (above := self.wide.ever(epsilon)) is not None:
+                found = self._ever(epsilon, above)
+            self._known[epsilon] = found
         return self._known[epsilon]
 
-    def _ever(self, epsilon: float) -> Array | None:
+    def _ever(self, epsilon: float, found: Array) -> Array | None:
         """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
         every = (*blocks(self.side.k), *FAR)
-        found, last, bound, look = self._guess(epsilon), math.inf, None, True
+        last, look = math.inf, True
+        bound: Array | None = None
         for n in range(_ROUNDS):
             beyond = [found] * len(every)
             if look := n % _LOOK == 0 or look:
