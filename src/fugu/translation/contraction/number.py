@@ -189,7 +189,7 @@ class Numbered:
             if float(change.max()) <= 0:
                 bound = new if bound is None else np.minimum(new, bound)
             size = float(np.abs(change).max())
-            rate, last = size / last, size
+            rate, last = size / last if last > 0 else 0.0, size
             near = size <= (_ENOUGH if bound is not None else 1e-4 * _ENOUGH) * top
             if near and look and n:
                 break
