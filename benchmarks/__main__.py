@@ -63,7 +63,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "influence": (influence.curves, influence.lengths),
     "iterate": (iterate.allocation, iterate.epoch, iterate.budget),
     "ledger": (ledger.charges,),
-    "translate": (translate.states, translate.lengths, translate.gain),
+    "translate": (translate.states, translate.lengths, translate.numbers, translate.many, translate.gain),
     "records": (records.thresholds, records.tables),
     "charges": (charges.few, charges.many),
     "memory": (memory.peaks,),
