@@ -68,6 +68,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "ledger": (ledger.charges,),
     "translate": (translate.states, translate.lengths, translate.gain),
     "trees": (trees.nodes, trees.values, trees.hidden, trees.gain),
+    "translate": (translate.states, translate.lengths, translate.numbers, translate.many, translate.gain),
     "records": (records.thresholds, records.tables),
     "charges": (charges.few, charges.many),
     "memory": (memory.peaks,),

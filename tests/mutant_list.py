@@ -48,6 +48,7 @@ CLI, TABLE, NO = "cli/test_commands.py", "scenario/test_from_table.py", "if Fals
 EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
 TREES, HIDDEN = "translation/test_trees.py", "translation/test_hidden_contraction.py"
+NUMBERS = "translation/test_chain_numbers.py"
 FORGERIES, COMMITMENTS = "publication/test_release_forgeries.py", "publication/test_commitments.py"
 CRASHES, OUTSIDE = "publication/test_publish_crashes.py", "auditing/test_outside_files.py"
 EVIDENCE = "auditing/test_outside_evidence.py"
@@ -1003,6 +1004,19 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("the state where a chain is, for its law before", "first, last = np.where(before, logs[there], 0.0)", "first, last = np.where(before, logs[here], 0.0)"),
     ["translation/trees.py", TREES],
     ("the best pair of an entry", "table = lesser(tables[node], quilts(node), epsilon)", "table = lesser(tables[node], quilts(node), epsilon) * 0"),
+    ["translation/contraction/nodes.py", NUMBERS],
+    ("chain: the later side at T - 1 - i", "total = later.at(length - a, asked) +",
+     "total = later.at(max(length - a - 1, 0), asked) +"),
+    ("chain: the larger of both sides", "later.at(length - a, asked) + earlier.at(b - 1, asked)",
+     "np.maximum(later.at(length - a, asked), earlier.at(b - 1, asked))"),
+    ["translation/contraction/side.py", NUMBERS],
+    ("chain: the grid point below", "return bisect_left(places, m)", "return max(bisect_left(places, m + 1) - 1, 0)"),
+    ["translation/contraction/number.py", NUMBERS],
+    ("chain: a bound that is not checked", "if float(change.max()) <= 0:", "if True:"),
+    ["translation/contraction/scalar.py", NUMBERS],
+    ("chain: many nodes as one", "up(step * max(grown - most, 0.0))", "max(grown - most, 0.0)"),
+    ["translation/contraction/rowpairs.py", NUMBERS],
+    ("chain: stopped before it is a bound", "done = ratio <= bound", "done = ratio <= 1.5 * bound"),
     ["translation/contraction/start.py", FORGETS],
     ("chain: half the diameter", "share = -np.expm1(-diameter / 2)", "share = -np.expm1(-diameter / 4)"),
     ["translation/contraction/limit.py", FORGETS],

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from fugu.translation.contraction.kernel import Array, Rows, chosen, joined, passed, shortest_paths, sort_rows, up
 from fugu.translation.contraction.limit import losses_of
+from fugu.translation.contraction.scalar import Wide
 from fugu.translation.contraction.side import Levels, Mask, Side, blocks, next_place
 
 FAR = (48, 64, 96, 128, 192, 256)
@@ -36,7 +37,7 @@ _SLOTS = 2
 """How many d are tried for each pair between two looks at all of them."""
 _OCTAVE = 16
 """Grid points between m and 2 m."""
-_MOST_DENSE = 3 * 10**6
+_LEAST_DENSE, _MOST_DENSE = 16, 3 * 10**6
 """Entries (m, x, x', p, q) of the recursion node by node, for one d; beyond them, the grid."""
 _ROUNDS, _LOOK = 150, 12
 _ENOUGH = 1e-8
@@ -89,12 +90,13 @@ class Numbered:
 
     side: Side
     powers: Powers = field(init=False)
+    wide: Wide = field(init=False)
     pairs: Mask = field(init=False)
     _known: dict[float, Array | None] = field(default_factory=dict)
     _anchors: dict[float, Array | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.powers = Powers(self.side)
+        self.powers, self.wide = Powers(self.side), Wide(self.side)
         valid = self.side.valid_at(0)
         self.pairs = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
 
@@ -122,7 +124,7 @@ class Numbered:
         """F_m up to `nodes`, rounded up."""
         ceiling = self.ever(epsilon)
         found: list[Array] = [np.zeros((self.side.k, self.side.k))]
-        dense = min(nodes, max(2 * _EVERY, _MOST_DENSE // self.side.k**4))
+        dense = min(nodes, max(_LEAST_DENSE, _MOST_DENSE // self.side.k**4))
         for m in range(1, dense + 1):
             if m <= _EVERY or m % _EVERY == 0:
                 ds = self._useful(float(found[-1].max()) + 2 * epsilon, m, epsilon)
@@ -171,15 +173,23 @@ class Numbered:
         if epsilon not in self._known:
             anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)
             if anchor not in self._anchors:
-                self._anchors[anchor] = self._ever(anchor, np.zeros((self.side.k, self.side.k)))
+                self._anchors[anchor] = self._from(anchor, np.zeros((self.side.k, self.side.k)))
             near = self._anchors[anchor]
-            self._known[epsilon] = None if near is None else self._ever(epsilon, near * (1.01 * epsilon / anchor))
+            self._known[epsilon] = None if near is None else self._from(epsilon, near * (1.01 * epsilon / anchor))
         return self._known[epsilon]
+
+    def _from(self, epsilon: float, start: Array) -> Array | None:
+        """What is found from there; else from the bound by one number, if there is one."""
+        found = self._ever(epsilon, start)
+        if found is None and (above := self.wide.ever(epsilon)) is not None:
+            found = self._ever(epsilon, above)
+        return found
 
     def _ever(self, epsilon: float, found: Array) -> Array | None:
         """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
         every = (*blocks(self.side.k), *FAR)
-        last, bound, look = math.inf, None, True
+        last, look = math.inf, True
+        bound: Array | None = None
         for n in range(_ROUNDS):
             beyond = [found] * len(every)
             if look := n % _LOOK == 0 or look:
@@ -190,7 +200,7 @@ class Numbered:
             if float(change.max()) <= 0:
                 bound = new if bound is None else np.minimum(new, bound)
             size = float(np.abs(change).max())
-            rate, last = size / last, size
+            rate, last = size / last if last > 0 else 0.0, size
             near = size <= (_ENOUGH if bound is not None else 1e-4 * _ENOUGH) * top
             if near and look and n:
                 break
