@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from fugu.documents.document import digest_of
 from fugu.documents import swap as swap_document
+from fugu.documents.document import digest_of
 from fugu.documents.swap import RecordSwap
 from release_files import beside, certificate_of, checks, command
 

@@ -1,4 +1,4 @@
-"""Statistics that hide a property: one private record, whatever it holds, moves its own contribution and nothing else."""
+"""Statistics that hide a property: one private record, whatever it holds, moves its own contribution alone."""
 
 from __future__ import annotations
 
