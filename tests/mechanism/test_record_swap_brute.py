@@ -16,12 +16,18 @@ from scipy.stats import binom, norm
 
 import fugu
 from fugu import Approx, Scenario
+from fugu.documents import swap as swap_document
 from fugu.documents.swap import RecordSwap
 from fugu.loss.shifts.gaussian import gaussian_mu
 from fugu.noise.bits import BitSource
 from fugu.scenario.swap_lengths import swap_blocks
 
 DRAWS, RARE = 200, 1e-5
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(swap_document, "DRAWS", 100_000)
 
 
 def made(having, lacking, size, values, budget, bounds):
@@ -45,9 +51,7 @@ def hockey(p, q, sigma, epsilon):
     at = np.linspace(min([*p, *q]) - 9 * sigma, max([*p, *q]) + 9 * sigma, 4_001)
     density = [sum(w * norm.pdf(at, x, sigma) for x, w in law.items()) for law in (p, q)]
     step = at[1] - at[0]
-    return max(
-        float(np.maximum(a - math.exp(epsilon) * b, 0).sum() * step) for a, b in (density, density[::-1])
-    )
+    return max(float(np.maximum(a - math.exp(epsilon) * b, 0).sum() * step) for a, b in (density, density[::-1]))
 
 
 def one_draw(mechanism, path):
@@ -170,7 +174,7 @@ def test_random_numbers_of_records_are_a_wrong_version():
 
 
 def test_nothing_is_drawn_before_the_release_and_a_simulation_makes_no_certificate():
-    having, lacking, size, values, budget, bounds = CASES["half move"]
+    having, lacking, size, values, _, bounds = CASES["half move"]
     values = [Fraction(x) for x in values]
     mechanism = made(having, lacking, size, values, Approx(1, 0.1), bounds)
     again = made(having, lacking, size, values, Approx(1, 0.1), bounds)
@@ -191,6 +195,6 @@ def test_a_release_holds_its_draws_and_verifies():
     assert swap.step and sum(swap.blocks[0].counts) == swap.draws
     verdict = fugu.verify(drawn)
     assert verdict.holds and float(swap.beta) < verdict.delta <= 0.1
-    assert dict((name, outcome) for name, outcome, _ in verdict.checks)["draws"] == "not checked"
+    assert {name: outcome for name, outcome, _ in verdict.checks}["draws"] == "not checked"
     with pytest.raises(fugu.errors.AlreadyReleased):
         mechanism.release(5.0)

@@ -17,7 +17,7 @@ from fugu.calibration.lattice import short_step
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.sealing import Proved
-from fugu.documents.swap import METHOD, SWAP, RecordSwap, cap_delta, longest_steps
+from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
 from fugu.guarantee.curve import Guarantee
@@ -37,12 +37,6 @@ from fugu.scenario.property_model import NOT_RELEASED, PropertyModel
 from fugu.scenario.swap import swap_shift
 
 THEOREM = "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta"
-SHARE = Fraction(1, 10)
-"""beta, as a part of the budget's delta."""
-DRAWS = 1_000_000
-_WORK = 300_000_000
-"""Numbers that are added up at most: with many swapped records there are fewer draws."""
-_FEWEST = 20_000
 _FINE = 2**20
 """The cap has about so many lattice steps: the least sigma some 7,000, so rounding costs next to nothing."""
 _OCTAVES = 11
@@ -158,8 +152,7 @@ def _plan(
         if Fraction(capped) <= rest.delta:
             proof = Proof(float_up(rest.epsilon), float_up(Fraction(capped) + beta), laws[0].labels[0], holds=True)
             unit = decimal_up(length * 2.0**-_OCTAVES, 6)
-            draws = int(min(DRAWS, max(_FEWEST, _WORK // (k * (len(moved) + 1)))))
-            return RecordSwap(beta, cap, draws, k, unit), noise, laws, proof
+            return RecordSwap(beta, cap, planned_draws(k, len(moved)), k, unit), noise, laws, proof
     raise NotProvable(
         f"the cap of the record swap is not proved on a lattice of step {float(step):g}; give a finer grid"
     )

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 SWAP = "swap"
 """The part of a certificate."""
 METHOD = "record-swap"
+SHARE = Fraction(1, 10)
+"""beta, as a part of the budget's delta: fixed, so that nobody chooses it after the draws."""
+DRAWS = 1_000_000
+_WORK = 300_000_000
+"""Numbers that are added up at most: with many swapped records there are fewer draws."""
+_FEWEST = 20_000
 MOST_STEPS = 1000
 _RATIO = Fraction(995, 1000)
 """Each step is half a percent less noise; a thousand of them are a factor of 150."""
@@ -129,6 +135,15 @@ class RecordSwap:
         ]
 
 
+def planned_draws(records: int, dimension: int) -> int:
+    """How many draws a release makes: fixed by public numbers, like beta.
+
+    >>> planned_draws(10, 5), planned_draws(1000, 5)
+    (1000000, 50000)
+    """
+    return min(DRAWS, max(_FEWEST, _WORK // (records * (dimension + 1))))
+
+
 @lru_cache(maxsize=8 * MOST_STEPS)
 def _below(cap: Fraction, step: int) -> Fraction:
     return decimal_up(float(cap * _RATIO**step), _DIGITS)
@@ -187,8 +202,10 @@ def check_swap(certificate: Certificate) -> None:
     if SWAP not in certificate.body:
         return
     swap, ask, noise = RecordSwap.of(certificate), certificate.budget.asks(), certificate.released_noise
-    if not isinstance(ask, Ratio) or not swap.beta < ask.delta:
-        raise CertificateError("the probability that the draws mislead is not a part of the budget's delta")
+    if not isinstance(ask, Ratio) or swap.beta != ask.delta * SHARE:
+        raise CertificateError("the probability that the draws mislead is not a tenth of the budget's delta")
+    if swap.draws != planned_draws(swap.records, certificate.dimension):
+        raise CertificateError("the certificate plans another number of draws than such a release makes")
     if certificate.method != METHOD or not isinstance(noise, Gaussian):
         raise CertificateError("draws of record swaps are for Gaussian noise that was found by them")
     if not all(map(_one_shift, certificate.laws)):
