@@ -8,13 +8,14 @@ Proofs: docs/proofs/profiles.md#the-total.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 
 from fugu.errors import NotProvable
-from fugu.numbers.exact import meant_up
+from fugu.guarantee.numbers import exact, outward
+from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.translation.profiles.entry import Entry
 from fugu.translation.profiles.moments import Tail, divergence
@@ -59,3 +60,20 @@ def renyi_at(chain: MarkovChain, entry: Entry, alphas: Mapping[Fraction, list[Ta
             with suppress(NotProvable):
                 found[alpha] = ChainProfile.of(chain).worst(near, value)
     return found
+
+
+def lesser(
+    chain: MarkovChain, entry: Entry, orders: Iterable[Real], known: Mapping[Real, Real], tails: Mapping[Real, Real]
+) -> dict[Real, Real]:
+    """Order by order the lesser of a divergence that is known and of what the profile of an entry says.
+
+    Parameters: `chain`; `entry`; `orders`, finite; `known`, proved divergences, perhaps not at every order; `tails`,
+    proved divergences of any orders, for the tails."""
+    more = [Tail(exact(a), float_up(exact(e))) for a, e in tails.items()]
+    found = renyi_at(chain, entry, {exact(a): more for a in orders})
+    better = {
+        a: outward(Fraction(e))
+        for a in orders
+        if math.isfinite(e := found[exact(a)]) and (a not in known or Fraction(e) < exact(known[a]))
+    }
+    return {a: better.get(a, known.get(a, math.inf)) for a in orders if a in better or a in known}
