@@ -23,8 +23,8 @@ from fugu.translation.profiles.total import ChainProfile
 
 _FAR_BELOW = 2.0**-12
 """Lines with a b this much smaller than the delta asked for do not change the answer."""
-_LOW_ORDER, _FLOORS = 10, (1e-13, 1e-26)
-"""The same for divergences of low and of high order: beyond, a larger order bounds the tail."""
+_FLOORS = {4: 1e-9, 10: 1e-13, math.inf: 1e-26}
+"""The same for divergences up to an order: beyond, a larger order bounds the tail."""
 
 
 def epsilon_at(chain: MarkovChain, entry: Entry, delta: Fraction) -> float:
@@ -53,9 +53,10 @@ def renyi_at(chain: MarkovChain, entry: Entry, alphas: Mapping[Fraction, list[Ta
     Parameters: `chain`; `entry`; `alphas`, the orders, each with proved divergences of larger orders."""
     found = dict.fromkeys(alphas, math.inf)
     sure = float(entry.one.b[0]) == 0  # a pure epsilon: no tail
-    for floor, some in ((f, [a for a in alphas if (a <= _LOW_ORDER) == (f == _FLOORS[0])]) for f in _FLOORS):
+    within = {a: min(most for most in _FLOORS if a <= most) for a in alphas}
+    for most, floor in _FLOORS.items():
         near = entry.above(floor)  # one for all these orders: its levels are kept
-        for alpha in (a for a in some if sure or any(t.order > a for t in alphas[a])):
+        for alpha in (a for a in alphas if within[a] == most and (sure or any(t.order > a for t in alphas[a]))):
             value = partial(divergence, alpha=alpha, tails=alphas[alpha])
             with suppress(NotProvable):
                 found[alpha] = ChainProfile.of(chain).worst(near, value)

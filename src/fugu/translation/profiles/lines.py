@@ -28,7 +28,7 @@ from fugu.numbers import balls
 from fugu.numbers.exact import meant_up
 from fugu.translation.contraction.kernel import Array, U
 
-MOST = 128
+MOST = 192
 """Lines kept after an operation."""
 _LEAST_B, _MOST_A = 1e-280, 1e280
 _BITS = 128

@@ -2,9 +2,9 @@
 
     int P^a Q^(1-a) = 1 + a (a-1) [ int_1^inf g^(a-2) E_g dg + int_0^1 g^(a-2) (E_g - (1 - g)) dg ],
 
-with E_g = E_g(P || Q), as u^a has the second derivative a (a-1) u^(a-2). E_g is convex in g, so between two lines it is at most the mean of
-their b: each piece has a closed form, evaluated in balls. Beyond the steepest line E_g is at most its b, and at most
-what a divergence R of a larger order r says: E_g <= ((r-1)^(r-1) / r^r) e^((r-1) R) g^(1-r).
+with E_g = E_g(P || Q), as u^a has the second derivative a (a-1) u^(a-2). E_g is convex in g, so between two lines it is
+at most the mean of their b: each piece has a closed form, evaluated in balls. Beyond the steepest line E_g is at most
+its b, and at most what a divergence R of a larger order r says: ((r-1)^(r-1) / r^r) e^((r-1) R) g^(1-r).
 
 Proofs: docs/proofs/profiles.md#back-to-renyi.
 """
