@@ -253,8 +253,7 @@ def test_lines_compose_round_up_and_settle():
     assert of_approx(Approx(1, 0.1)).one.epsilon_at(Fraction(1, 100)) == math.inf
     for mu in (0.1, 0.5, 2):
         for epsilon in (0.1, 1, 3):
-            phi = lambda z: math.erfc(-z / math.sqrt(2)) / 2  # noqa: E731
-            true = phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
+            true = true_delta(mu, epsilon)
             assert (
                 true * (1 - 1e-9) - 1e-16
                 <= gaussian_lines(mu).delta_at(epsilon)
@@ -266,6 +265,29 @@ def test_lines_compose_round_up_and_settle():
     found = levels(side, of_approx(Approx(0.3, 1e-6)), 499)
     assert found.settled and len(found.psi) < 60
     assert all(p.below(found.psi[-1]) or p.delta_at(0.5) <= found.psi[-1].delta_at(0.5) for p in found.psi)
+
+
+def true_delta(mu, epsilon):
+    """Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
+    one, two = (math.erfc(-z / math.sqrt(2)) / 2 for z in (mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu))
+    return one - math.exp(epsilon) * two
+
+
+def test_several_entries_cost_what_groups_do():
+    """Three cells move a Gaussian mean by 3 mu: neither its own lines nor those of zCDP may say less."""
+    for entry in (of_gaussian(0.5), of_zcdp(Fraction(1, 8))):
+        for epsilon in (0, 0.5, 2, 4):
+            assert entry.power(3).delta_at(epsilon) >= true_delta(1.5, epsilon) * (1 - 1e-9)
+    assert of_gaussian(0.5).power(3).delta_at(2) <= true_delta(1.5, 2) * 1.02
+
+
+def test_two_equal_cells_reach_what_is_lifted():
+    """Two bits that are always equal: (eps, d) is worth (2 eps, d (1 + e^eps)), and lifting says just that."""
+    joint = chain_joint([np.eye(2)], [0.5, 0.5])
+    prior = JointTable(joint)
+    stated = lifted(pure_bound(prior), Approx(1, 0.01), 2, Fraction(9, 10))
+    assert float(stated.epsilon) == pytest.approx(2) and float(stated.delta) == pytest.approx(0.01 * (1 + math.e))
+    assert best_delta(joint, [(1, 0.01)], 2.0) == pytest.approx(0.01 * (1 + math.e), abs=SLACK)
 
 
 def test_a_divergence_says_how_likely_an_event_may_be():
