@@ -64,6 +64,7 @@ RECORDS, WORTH, GIVEN, SCREENED = (
     "translation/test_records_screen.py",
 )
 FIGURES, LEVERS, SPOKEN = "utility/test_usable_figures.py", "utility/test_usable_levers.py", "cli/test_spoken.py"
+PROFILES = "translation/test_profiles.py"
 METRIC, METRIC_CHECK = "translation/test_metric_price.py", "translation/test_metric_check.py"
 METRIC_HUNT = "translation/test_metric_hunt.py"
 SUMS, TWICE = "second/test_second_brute.py", "second/test_second_agrees.py"
@@ -1030,6 +1031,17 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["priors/prior.py", EVERY_PRIOR],
     ("a prior can be changed", "def __setattr__(self, name: str, value: object) -> NoReturn:", "def _unused(self, name: str, value: object) -> NoReturn:"),
     ("a copy of a prior can be changed", "part.flags.writeable = False", "pass"),
+    ["translation/profiles/lines.py", PROFILES],
+    ("profiles: delta is not multiplied when bounds compose", "self.a[first] * inner.b[second] + self.b[first]", "inner.b[second] + self.b[first]", f"{PROFILES}::test_lines_compose_round_up_and_settle"),
+    ("profiles: a line is read off at the wrong end", "at = at - 1 if at and self.exact(at - 1)[1] > delta else at", "at = at + 1", f"{PROFILES}::test_lines_compose_round_up_and_settle"),
+    ["translation/profiles/kernel.py", PROFILES],
+    ("profiles: a kernel forgets what it takes away", "slope = ((1 - e) + e * (share * a + (1 - share) * c)) * (1 + 16 * U)", "slope = gamma", f"{PROFILES}::test_no_event_passes_a_kernel_with_more"),
+    ("profiles: a stick without its corners", "np.asarray(np.clip(found.max(axis=1), 0.0, 1.0))", "np.asarray(np.clip(found.min(axis=1), 0.0, 1.0))", f"{PROFILES}::test_corners_bound_every_hockey_stick"),
+    ["translation/profiles/entry.py", PROFILES],
+    ("profiles: d entries of Gaussian noise cost one", "balls.upper(arb(mu) * d)", "mu", f"{PROFILES}::test_several_entries_cost_what_groups_do"),
+    ("profiles: zCDP of d entries grows like d", "zcdp_lines(d * d * rho)", "zcdp_lines(d * rho)", f"{PROFILES}::test_several_entries_cost_what_groups_do"),
+    ["translation/lifted.py", PROFILES],
+    ("profiles: lifted without e^L", "balls.of(worth).exp() * balls.of(d)", "balls.of(d)", f"{PROFILES}::test_two_equal_cells_reach_what_is_lifted"),
     ["translation/influence.py", EVERY_PRIOR],
     ("the first block for all", "for prior in priors.members]", "for prior in priors.members[1:2]]"),
     ["translation/pure.py", EVERY_PRIOR],

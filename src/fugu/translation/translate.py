@@ -69,12 +69,13 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi`, `RenyiCurve` or
       `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve). It must hold on the whole product domain,
       also for datasets that the prior considers impossible.
-    - `delta`: with `Approx` only, the largest delta of the answer; None: any below 1 (a field needs it). (eps, d)
-      with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)), and the least such epsilon is returned.
+    - `delta`: with `Approx` only, the largest delta of the answer; None: that of the best window (a field needs it);
+      (eps, d) with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)). The least epsilon proved at this
+      delta is returned.
 
     Returns a number for a number, else a guarantee of the kind of `dp`: a proved upper bound, rounded up, over every
     entry, both orders of every pair of its possible values, and every belief in the set. Raises `NotProvable` where no
-    bound is known, `UsageError` for what is not a prior. The contraction bound is proved for pure epsilon only.
+    bound is known, `UsageError` for what is not a prior.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000)

@@ -82,8 +82,8 @@ def _change(psi: list[Lines], m: int) -> float:
     """By which share the bound grew in the last two steps, seen at a few slopes; a guess where to try."""
     last, before = psi[m], psi[m - 2]
     some = before.b[:: max(1, before.b.size // 8)]
-    some = some[(some > _FLOORS * last.floor) & (some < 0.5)]  # noqa: PLR2004 - slopes from 1 on
-    one, two = (np.log(np.interp(some, lines.b, lines.a)) for lines in (last, before))
+    some = some[(some > _FLOORS * last.floor) & (some < 0.5)]
+    one, two = (np.log(np.maximum(np.interp(some, lines.b, lines.a), 1.0)) for lines in (last, before))
     return float(np.max((one - two) / np.maximum(two, 1e-2 * np.max(two, initial=1e-300)), initial=0.0))
 
 
@@ -132,4 +132,6 @@ def roomy(lines: Lines, room: float) -> Lines:
     keep = lines.a >= 1
     a, b = lines.a[keep], lines.b[keep]
     more = room * np.log(a) + 0.1 * room * float(np.log(np.max(a, initial=1.0)))
-    return Lines.of(a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room) + _FLOORS * lines.floor, 1.0), lines.floor).mirrored()
+    return Lines.of(
+        a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room) + _FLOORS * lines.floor, 1.0), lines.floor
+    ).mirrored()

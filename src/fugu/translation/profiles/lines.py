@@ -28,7 +28,7 @@ from fugu.numbers import balls
 from fugu.numbers.exact import meant_up
 from fugu.translation.contraction.kernel import Array, U
 
-MOST = 128
+MOST = 192
 """Lines kept after an operation."""
 _LEAST_B, _MOST_A = 1e-280, 1e280
 _BITS = 128
@@ -90,11 +90,11 @@ class Lines:
         parts = (self, *others)
         return Lines.of(np.concatenate([p.a for p in parts]), np.concatenate([p.b for p in parts]), self.floor)
 
-    def mirrored(self) -> Lines:
+    def mirrored(self, most: int = MOST) -> Lines:
         """With what the complements say, if the bound holds in both orders: slopes 1 / a, and b' = 1 - (1 - b) / a."""
         a, b = self.a[self.a >= 1], self.b[self.a >= 1]
         slope, height = 1 / a * (1 + 4 * U), ((a - 1) + b) / a * (1 + 8 * U)
-        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), self.floor)
+        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), self.floor, most)
 
     def above(self, floor: float) -> Lines:
         """The same without what matters only for a delta far below this."""
@@ -192,7 +192,7 @@ def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:
 
 
 def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
-    """The lines that are the least somewhere on [0, 1], by falling slope: a chain of crossings that move to the right."""
+    """The lines that are the least somewhere on [0, 1], by falling slope: crossings that move to the right."""
     slopes: list[float] = []
     heights: list[float] = []
     crossings: list[float] = []
@@ -209,4 +209,4 @@ def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
             crossings.append(t)
         slopes.append(x)
         heights.append(y)
-    return np.array(slopes), np.array(heights)
+    return np.array([*slopes, *([0.0] if slopes[-1] else [])]), np.array([*heights, *([1.0] if slopes[-1] else [])])
