@@ -47,8 +47,6 @@ Gaps = Annotated[
     str | None,
     typer.Option("--gaps", help="Sequences: missing steps are said, or modelled by the chain (with --every)."),
 ]
-EDGES = 'Discretise: "20", edges "0,10,20", or an ordering "low,mid,high"; sequences: cut points, "LOW:HIGH:STEP".'
-"""What `--bins` says in commands that take sequences and other tables."""
 Cuts = Annotated[
     str | None,
     typer.Option("--bins", help='States of numbers: cut points "0,200,400", or bins of one width "LOW:HIGH:STEP".'),
