@@ -33,7 +33,7 @@ Pairs = Annotated[str, typer.Option(help='Which secrets must look alike: "all", 
 Bins = Annotated[
     str | None,
     typer.Option(
-        help='Discretise the published column: "20", edges "0,10,20", an ordering "low,mid,high"; sequences: cut points.'
+        help='Discretise the published column: "20", edges "0,10,20", ordering "low,mid,high"; sequences: cut points.'
     ),
 ]
 Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
