@@ -12,6 +12,7 @@ import typer
 from fugu.cli import (
     auditing,
     calibrating,
+    comparing,
     demo,
     errata,
     field,
@@ -38,7 +39,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("init")(starting.init)
 _WITH_SCENARIO: dict[str, Callable[..., None]] = {
-    "compare": calibrating.compare,
+    "compare": comparing.compare,
     "plan": calibrating.plan,
     "calibrate": calibrating.calibrate,
     "property": property.property_,
