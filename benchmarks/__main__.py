@@ -61,7 +61,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "vectors": (vectors.vectors,),
     "histograms": (histograms.thresholds, histograms.wide, histograms.groups),
     "sessions": (sessions.many, sessions.groups),
-    "covariance": (covariance.optimum,),
+    "covariance": (covariance.optimum, covariance.unequal),
     "channels": (channels.points,),
     "fields": (fields.translations,),
     "influence": (influence.curves, influence.lengths),

@@ -39,6 +39,7 @@ THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
 READER, LAYOUTS = "data/test_sequences_reader.py", "data/test_layouts.py"
 GAPPED, LAID = "priors/test_gapped.py", "cli/test_layout_releases.py"
 MIXED, OLD, KINDS = "mechanism/test_mixtures.py", "mechanism/test_old_documents.py", "auditing/test_kinds.py"
+OPTIMUM = "calibration/test_property_optimum.py"
 DOORS, DOORS_14 = "doors/test_training_doors.py", "test_doors_fourteen.py"
 ONE_ROW = f"{DOORS}::test_one_row_of_features_moves_nothing_but_its_own_gradient"
 ONE_TARGET = f"{DOORS}::test_one_target_moves_nothing_but_its_own_gradient"
@@ -1591,4 +1592,16 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("cells as they stand", "rows.append(np.clip(numbers(self.reading, table, s.column), low, high))", "rows.append(numbers(self.reading, table, s.column))"),
     ["scenario/distributions.py", "scenario/test_distributions.py"],
     ("a chain adds its deltas", "((balls.of(epsilon) * k).exp() for k in range(steps))", "(arb(1) for k in range(steps))"),
+    ["calibration/covariance/standard.py", f"{OPTIMUM}::test_a_small_statistic_beside_a_large_one_keeps_its_own_scale"],
+    ("one common deviation", "D = np.sqrt(variances.mean(axis=0))", "D = np.sqrt(variances.mean())"),
+    ["calibration/covariance/slope.py", f"{OPTIMUM}::test_slope_and_bend_are_those_of_the_loss"],
+    ("a slope of the wrong sign", "each = -(s * (s - 1) / 2)", "each = (s * (s - 1) / 2)"),
+    ["calibration/covariance/descent.py", f"{OPTIMUM}::test_optimal_is_much_below_the_programme_for_one_covariance_and_within_its_bound"],
+    ("one order of a pair only", "for sign, p, q in ((1.0, a + S, b + S), (-1.0, b + S, a + S)):", "for sign, p, q in ((1.0, a + S, b + S),):"),
+    ["calibration/covariance/below.py", f"{OPTIMUM}::test_a_line_needs_the_noise_that_the_closed_form_says {OPTIMUM}::test_no_noise_that_is_private_goes_below_the_bound"],
+    ("a line that needs twice as much", "low, high = (middle, high) if loss(middle) > limit else (low, middle)\n    return low", "low, high = (middle, high) if loss(middle) > limit else (low, middle)\n    return 2 * low"),
+    ["calibration/covariance/offers.py", f"{OPTIMUM}::test_rounding_costs_less_than_half_a_percent_of_the_scale"],
+    ("a stretch that nothing asks for", "noise = realise(covariance * stretch, wanted,", "noise = realise(covariance * stretch * 1.02, wanted,"),
+    ["calibration/lattice.py", f"{OPTIMUM}::test_gaussian_noise_on_shifted_vectors_is_near_the_continuous_one"],
+    ("a lattice that shows", "if now <= _SAVED * finer:", "if now <= 1.1 * finer:"),
 ]  # fmt: skip

@@ -26,11 +26,11 @@ from fugu.guarantee.asks import Ask, Divergences
 Array = NDArray[np.float64]
 _ROUNDS = 12
 """How often a pair that is not met may join those that bind."""
-_NEAR = 0.5
+_NEAR = 0.95
 """Pairs that use at least this share of the budget at the start bind from the start."""
 _STEPS = 150
-_CLOSE = 1e-7
-_SLOWER = 8.0
+_CLOSE = 3e-7
+_SLOWER = 20.0
 _SPREAD = 1e-2
 _TRIM = 1e-5
 """Without a floor: eigenvalues below this share of the largest are left out where that costs next to nothing."""
@@ -133,7 +133,7 @@ def _central(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Ar
 def _step(here: _Point, at: Callable[[Array], _Point], cost: Cost, m: float) -> tuple[_Point, float]:
     """One Newton step on the barrier function, shortened until it is lower; what it promised."""
     to = symmetric(len(here.T))
-    inverse = np.linalg.inv(here.T)
+    inverse: Array = np.asarray(np.linalg.inv(here.T), dtype=np.float64)
     slope = to.vector(cost.slope(here.S) - m * inverse)
     bend = cost.bend(here.S) + m * to.congruence(inverse)
     for room in here.rooms:

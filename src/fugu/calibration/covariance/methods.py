@@ -128,7 +128,7 @@ def least_variance(task: Task) -> float:
     if task.wishes.declared_exact:
         return 0.0
     variance = expected_value_gaussian(task.differences, task.t) ** 2
-    return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask))) / 16
+    return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask, variance))) / 16
 
 
 def deficient(S: Array) -> bool:
@@ -203,7 +203,7 @@ def _uncertain(task: Task) -> Array:
 
 def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
     """The least cost above the floor: of the convex programme for one covariance, exactly so where laws share one;
-    else the best of descents on the exact curve, from there and from the best of the other methods."""
+    else where descent on the exact curve ends, from there or from the best of the other methods."""
     laws, ask, cost = task.laws, task.ask, task.cost
     relaxed = optimal_covariance(task.differences, task.covariances, task.t, cost.weight, floor).covariance
     start = relaxed if laws.alike else enough(relaxed, laws, ask)
@@ -211,8 +211,7 @@ def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
         return start
     if excess_of(floor * np.eye(laws.dimension), laws, ask) <= 1:
         return floor * np.eye(laws.dimension)
-    firsts = [start, *sorted(others, key=cost.value)[:1]]
-    return min([*(descend(first, floor, laws, ask, cost) for first in firsts), *others], key=cost.value)
+    return descend(min([start, *others], key=cost.value), floor, laws, ask, cost)
 
 
 def _model(task: Task) -> Any:

@@ -103,10 +103,14 @@ def multiple(S: Array, laws: Laws, ask: Ask) -> float:
     return float(np.trace(found) / np.trace(S)) if np.isfinite(found).all() else math.inf
 
 
-def isotropic(laws: Laws, ask: Ask) -> float:
-    """The least variance of noise alike in every direction that meets the budget; 0 where none is needed."""
-    none = np.zeros((laws.dimension, laws.dimension))
-    return float(enough(none, laws, ask)[0, 0])
+def isotropic(laws: Laws, ask: Ask, near: float) -> float:
+    """The least variance of noise alike in every direction that meets the budget, looked for `near` one; 0 where none
+    is needed."""
+    unit = np.eye(laws.dimension) * max(near, _smallest(laws))
+    found = multiple(unit, laws, ask)
+    if math.isinf(found):
+        raise NotProvable("no noise within reach of the search hides the pairs; allow a larger budget")
+    return found * float(unit[0, 0])
 
 
 def _binding(S: Array, laws: Laws, ask: Ask, enlarged: Callable[[Laws], Array]) -> Array:
@@ -143,10 +147,10 @@ def _divergence(d: Array, p_cov: Array, q_cov: Array, alpha: float) -> float:
 
 
 def _least(excess: Callable[[float], float]) -> float:
-    """The least factor that is enough, by the search for scales; inf where none up to 4^8 does."""
+    """The least factor that is enough, by the search for scales; inf where none up to 4^20 does."""
     high = 1.0
     while not excess(high) <= 1:
         high *= 4
-        if high > 65536:
+        if high > 4.0**20:
             return math.inf
     return least_scale(lambda f: math.inf if f == 0 else excess(f), 1.0, high) * (1 + 1e-9)

@@ -121,7 +121,7 @@ def _saddle(mu: Array, squares: Array, epsilon: float) -> tuple[float, float]:
         grow = math.exp(x)
         r = grow if math.isinf(room) else room * grow / (1 + grow)
         c, den = 1 + r, 1 - mu * r
-        inverse = 1 / np.maximum(den, 1e-300)
+        inverse = 1 / np.maximum(den, 1e-60)  # next to the cut, where no minimum is
         rise = float(mu @ inverse) / 2 - drop - 1 / c - 1 / r
         rise += float(squares @ (inverse * ((2 * c - 1) + c * r * mu * inverse))) / 2
         bend = float(np.sum((mu * inverse) ** 2)) / 2 + float(squares @ ((1 + mu) * inverse**3)) + 1 / c**2 + 1 / r**2
