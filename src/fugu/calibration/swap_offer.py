@@ -39,6 +39,8 @@ from fugu.scenario.swap import swap_shift
 THEOREM = "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta"
 _FINE = 2**20
 """The cap has about so many lattice steps: the least sigma some 7,000, so rounding costs next to nothing."""
+_SHOWN = 200_000
+"""Draws behind the line of a comparison."""
 _OCTAVES = 11
 """Lengths below 2^-11 of the longest are rounded up to that."""
 
@@ -110,7 +112,7 @@ class SwapOffer(Offer):
         except NotProvable as error:
             return refused(self.method, self.noise, str(error))
         rng = np.random.Generator(np.random.PCG64())
-        found = made.estimate(rng)
+        found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
         noise = Gaussian(found.sigma, made.lattice.grid)
         return Row(
             method=self.method,
