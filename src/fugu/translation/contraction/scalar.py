@@ -63,11 +63,6 @@ class Wide:
             self._powers[d] = kernel, positive, float(self.side.relative([d])[0])
         return self._powers[d]
 
-    @property
-    def made(self) -> tuple[int, ...]:
-        """The numbers d whose frontiers are made."""
-        return tuple(sorted(self._fronts))
-
     def together(self, ds: tuple[int, ...]) -> Frontiers:
         """The frontiers of several d."""
         for d in ds:
@@ -94,17 +89,17 @@ class Wide:
         return found
 
     def _promising(self, d: int, found: WideLevels) -> bool:
-        """Whether d kernels pass little enough somewhere, judged by the pairs whose rows differ most; a choice only."""
-        if d not in self._fronts and d not in self._samples:
+        """Whether d kernels pass little enough somewhere, judged by the pairs whose rows differ most; a choice only, and
+        the same whatever was asked before."""
+        if d not in self._samples:
             valid, eta = self.side.valid_at(0), self.eta(d)
             eta = np.where(valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool), eta, -1.0)
             pairs = np.unravel_index(np.argsort(eta, axis=None)[-_SAMPLE:], eta.shape)
             self._samples[d] = Frontier.some(*self.power(d), pairs)
-        front = self._fronts.get(d) or self._samples[d]
         places = [m for m in found.grid if m >= d]
         some = places[:: max(1, len(places) // 16)] + places[-1:]
         beyond = np.array([found.alpha(m - d) for m in some])
-        least = d * found.epsilon + Frontiers([front] * len(some)).passed(beyond) if some else np.zeros(0)
+        least = d * found.epsilon + Frontiers([self._samples[d]] * len(some)).passed(beyond) if some else np.zeros(0)
         return bool(np.any(least < np.array([found.alpha(m) for m in some])))
 
     def _recursion(self, epsilon: float, nodes: int | None, ds: tuple[int, ...]) -> WideLevels:
@@ -116,7 +111,7 @@ class Wide:
             new = up(float(np.where(np.isfinite(beyond), own + fronts.passed(beyond), np.inf).min()))
             alphas.append(max(alphas[-1], min(new, up((m + 1) * epsilon))))
             if m >= 4 and (bound := self._settled(alphas, epsilon, ds)) is not None:
-                return WideLevels(self, epsilon, [*alphas, bound], True, range(len(alphas) + 1))
+                return WideLevels(self, epsilon, ds, [*alphas, bound], True, range(len(alphas) + 1))
         places = list(range(len(alphas)))
         while nodes is not None and places[-1] < nodes:
             step = min(1 + places[-1] // _GRID, nodes - places[-1])
@@ -125,8 +120,8 @@ class Wide:
             places.append(places[-1] + step)
             alphas.append(min(up(most + up(step * max(grown - most, 0.0))), up((places[-1] + 1) * epsilon)))
             if (bound := self._settled(alphas, epsilon, ds)) is not None:
-                return WideLevels(self, epsilon, [*alphas, bound], True, [*places, places[-1] + 1])
-        return WideLevels(self, epsilon, alphas, nodes is None, places, nodes is not None)
+                return WideLevels(self, epsilon, ds, [*alphas, bound], True, [*places, places[-1] + 1])
+        return WideLevels(self, epsilon, ds, alphas, nodes is None, places, nodes is not None)
 
     def _settled(self, alphas: list[float], epsilon: float, ds: tuple[int, ...]) -> float | None:
         """alpha >= d eps + l_d(alpha) for one d, and at or above the earlier ones: it then bounds all of them."""
@@ -154,10 +149,12 @@ class Wide:
 @dataclass
 class WideLevels:
     """alpha_m for m = 0, 1, ... or on a grid, and F pair by pair where it is asked for; the last for all beyond if
-    settled. `known`: False where no bound for every number was found."""
+    settled. `known`: False where no bound for every number was found. `ds`: the numbers of kernels that count at this
+    epsilon."""
 
     wide: Wide
     epsilon: float
+    ds: tuple[int, ...]
     alphas: list[float]
     settled: bool
     grid: Sequence[int]
@@ -189,7 +186,7 @@ class WideLevels:
 
     def tried(self, m: int) -> list[int]:
         """The d that are tried pair by pair: the best ones by the scalar bound."""
-        ds = tuple(sorted(d for d in self.wide._fronts if self._nearest(m) <= d <= m))
+        ds = tuple(d for d in self.ds if self._nearest(m) <= d <= m)
         if not ds:
             return []
         beyond = np.array([self.alpha(m - d) for d in ds])

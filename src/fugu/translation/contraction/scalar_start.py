@@ -48,22 +48,24 @@ class WideSweep:
     def levels(self, epsilon: float, nodes: int) -> StartLevels:
         """alpha_m up to `nodes`; settled where the start is forgotten before."""
         limit, far, goal = self.start.limit, DS[-1], np.inf
+        ds: tuple[int, ...] = ()
         if self._wide is not None:
             long = nodes > 2 * far
-            found = self._wide.alphas(epsilon, None if long else nodes)  # makes the frontiers that count
+            found = self._wide.alphas(epsilon, None if long else nodes)
+            ds = found.ds  # those that count at this epsilon
             goal = found.alphas[-1] if long and found.known else np.inf
         alphas, own = [up(epsilon)], up(np.array(DS) * epsilon)
         for m in range(1, nodes + 1):
-            best = float(up(own + self.most(m, alphas)).min())
+            best = float(up(own + self.most(m, alphas, ds)).min())
             alphas.append(min(best, up((m + 1) * epsilon)))
             if limit is None or m <= far or not np.isfinite(goal) or self._wide is None:
                 continue
             for room in _ROOMS:
                 bound = max(goal, *alphas[-far:]) * (1 + room) + 1e-14
                 more = limit.extra(bound, m + 1 - far)
-                if more <= room * bound and self._wide.holds(bound, epsilon, self._wide.made, more):
-                    return StartLevels(self, epsilon, [*alphas, bound], True)
-        return StartLevels(self, epsilon, alphas, False)
+                if more <= room * bound and self._wide.holds(bound, epsilon, ds, more):
+                    return StartLevels(self, epsilon, ds, [*alphas, bound], True)
+        return StartLevels(self, epsilon, ds, alphas, False)
 
     @cached_property
     def _wide(self) -> Wide | None:
@@ -78,13 +80,14 @@ class WideSweep:
         most = max(_LEAST_FRONTIERS, _MOST_SORTED // self.start.k**3)
         return next((ds for ds in (DS, DS[:8:2], DS[:1]) if nodes * len(ds) <= most), ())
 
-    def most(self, m: int, alphas: list[float]) -> Array:
-        """l_(m,d)(alpha_(m-d)) for every d, at most alpha; inf where there are no d further nodes."""
+    def most(self, m: int, alphas: list[float], ds: tuple[int, ...]) -> Array:
+        """l_(m,d)(alpha_(m-d)) for every d, at most alpha; inf where there are no d further nodes. `ds`: those whose
+        frontiers of the stationary chain are asked."""
         beyond = np.array([alphas[m - d] if d <= m else np.inf for d in DS])
         found, limit = beyond.copy(), self.start.limit
         here = [n for n, d in enumerate(DS) if d <= m]
         if limit is not None and self._wide is not None and np.isfinite(limit.at(m - 1)):
-            near = self._near(beyond)
+            near = self._near(beyond, ds)
             for n in here:
                 if np.isfinite(limit.at(m - DS[n])):
                     found[n] = min(found[n], near[n] + limit.extra(alphas[m - DS[n]], m - DS[n]))
@@ -95,7 +98,7 @@ class WideSweep:
                 found[n] = min(found[n], float(through_any(beyond[n], np.asarray(diameter))))
         elif self._sorted:
             own = np.array(DS) * alphas[0]
-            guess = own + self._near(beyond)
+            guess = own + self._near(beyond, ds)
             for n in sorted((n for n in here if DS[n] in self._sorted), key=lambda n: guess[n])[:_FEW]:
                 if own[n] < float((own + found).min()):  # what passes is at least 0
                     found[n] = min(found[n], self._front(m, DS[n]).passed(alphas[m - DS[n]]))
@@ -103,9 +106,9 @@ class WideSweep:
             found[0] = min(found[0], from_total_variation(alphas[m - 1], self._eta(m)))
         return found
 
-    def _near(self, beyond: Array) -> Array:
-        """What passes in the stationary chain, where its frontier is made; else all that is beyond."""
-        found, ds = beyond.copy(), () if self._wide is None else self._wide.made
+    def _near(self, beyond: Array, ds: tuple[int, ...]) -> Array:
+        """What passes in the stationary chain, where its frontier is asked; else all that is beyond."""
+        found = beyond.copy()
         if self._wide is not None and ds:
             at = [DS.index(d) for d in ds]
             found[at] = self._wide.together(ds).passed(beyond[at])
@@ -127,9 +130,9 @@ class WideSweep:
         pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
         return pairs
 
-    def tried(self, m: int, epsilon: float, alphas: list[float]) -> list[int]:
+    def tried(self, m: int, epsilon: float, alphas: list[float], ds: tuple[int, ...]) -> list[int]:
         """The numbers d that are tried pair by pair: the best ones by the scalar bound."""
-        scores = (np.array(DS) - 1) * epsilon + self.most(m, alphas)
+        scores = (np.array(DS) - 1) * epsilon + self.most(m, alphas, ds)
         return [DS[n] for n in np.argsort(scores)[:_TRIED] if DS[n] <= m]
 
     def rough(self, m: int, d: int, alpha: float) -> Array:
@@ -147,7 +150,7 @@ class WideSweep:
         """The first m from which on w hardly counts, and what it adds there and beyond, if alpha bounds all alphas.
 
         What is beyond must begin at `known` or before; None where w counts up to there."""
-        if self._wide is None or self.start.limit is None or not self._wide.made:
+        if self._wide is None or self.start.limit is None:
             return None
         first = min(known, int(np.argmax(np.append(self.start.limit.spread, 0.0) <= _NOTHING)))
         if not np.isfinite(self.start.limit.at(first)):
@@ -161,6 +164,7 @@ class StartLevels:
 
     sweep: WideSweep
     epsilon: float
+    ds: tuple[int, ...]
     alphas: list[float]
     settled: bool
 
@@ -186,9 +190,9 @@ class StartLevels:
         """From this m on F is that of the stationary chain with this much more, for losses of at most the largest."""
         known, alpha = len(self.alphas) - 1 - (DS[-1] if self.settled else 0), max(self.alphas)
         found = self.sweep.late(alpha, known)
-        if found is None or self.sweep._wide is None:
+        if found is None or self.sweep._wide is None or not self.ds:
             return None
-        table = WideLevels(self.sweep._wide, self.epsilon, [alpha], True, [0])
+        table = WideLevels(self.sweep._wide, self.epsilon, self.ds, [alpha], True, [0])
         return found[0] + max(table.tried(DS[-1])), found[1], table
 
     def rough(self, m: int) -> Array:
@@ -205,7 +209,7 @@ class StartLevels:
             found = table.rough(DS[-1]) if asked is None else table.at(DS[-1], asked)
             return np.asarray(up(found + more))
         best = np.full((self.sweep.start.k, self.sweep.start.k), self.most(m))
-        for d in self.sweep.tried(m, self.epsilon, self.alphas) if m else ():
+        for d in self.sweep.tried(m, self.epsilon, self.alphas, self.ds) if m else ():
             own, alpha = up((d - 1) * self.epsilon), self.alphas[m - d]
             best = np.minimum(best, up(own + self.sweep.rough(m, d, alpha)))
             if asked is not None and asked.any() and isinstance(self.sweep.start, GivenStart):
