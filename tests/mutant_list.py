@@ -1000,7 +1000,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["translation/contraction/hidden.py", HIDDEN],
     ("a hidden state without its emission", "out[pairs] = passed_scalar(rows, np.array([epsilon]))[0, 0]", "out[pairs] = 0.0"),
     ("jumps over hidden states are free", "held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]", "held = np.zeros((len(jumps), 1, 1))"),
-    ("the cell of an observed secret is free", "up(epsilon + through(rows, beyond[None])[0, 0])", "up(through(rows, beyond[None])[0, 0])"),
+    ("the cell of an observed secret is free", "up(epsilon + through(rows, beyond[None], self.k <= 36)[0, 0])", "up(through(rows, beyond[None], self.k <= 36)[0, 0])"),
     ["translation/contraction/sides.py", HIDDEN],
     ("backward as forward", "reach = (product.positive & before[:, None] & valid[None, :]).T", "return product.logs, product.positive, product.error\n        reach = (product.positive & before[:, None] & valid[None, :]).T"),
     ("the state where a chain is, for its law before", "first, last = np.where(before, logs[there], 0.0)", "first, last = np.where(before, logs[here], 0.0)"),
