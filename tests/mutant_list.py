@@ -1036,7 +1036,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("profiles: delta is not multiplied when bounds compose", "self.a[first] * inner.b[second] + self.b[first]", "inner.b[second] + self.b[first]", f"{PROFILES}::test_lines_compose_round_up_and_settle"),
     ("profiles: a line is read off at the wrong end", "at = at - 1 if at and self.exact(at - 1)[1] > delta else at", "at = at + 1", f"{PROFILES}::test_lines_compose_round_up_and_settle"),
     ["translation/profiles/kernel.py", PROFILES],
-    ("profiles: a kernel forgets what it takes away", "slope = ((1 - e) + e * (share * a + (1 - share) * c)) * (1 + 16 * U)", "slope = gamma", f"{PROFILES}::test_no_event_passes_a_kernel_with_more"),
+    ("profiles: a kernel forgets the flatter line", "height = e * (share * b + (1 - share) * d) * (1 + 16 * U)", "height = e * (share * b) * (1 + 16 * U)", f"{PROFILES}::test_no_event_passes_a_kernel_with_more"),
     ("profiles: a stick without its corners", "np.asarray(np.clip(found.max(axis=1), 0.0, 1.0))", "np.asarray(np.clip(found.min(axis=1), 0.0, 1.0))", f"{PROFILES}::test_corners_bound_every_hockey_stick"),
     ["translation/profiles/entry.py", PROFILES],
     ("profiles: d entries of Gaussian noise cost one", "balls.upper(arb(mu) * d)", "mu", f"{PROFILES}::test_several_entries_cost_what_groups_do"),
