@@ -156,7 +156,7 @@ def number(told):
 def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_path, monkeypatch):
     from fugu.ledger import requests
 
-    def without(to, data, request, asked, refused, skipped=(), worth=None):  # noqa: ARG001
+    def without(to, data, request, asked, refused, skipped=(), worth=None):
         return enter(to, data, request, asked, refused, skipped)
 
     enter = requests.enter

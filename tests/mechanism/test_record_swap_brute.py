@@ -6,9 +6,9 @@ only the largest number of records, drawing again until sigma is small, random n
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from dataclasses import replace
 
 import numpy as np
 import pytest
