@@ -7,7 +7,7 @@ from typing import Any
 
 from fugu.documents.per_entry import NEIGHBOURS, PerEntryCertificate
 from fugu.guarantee.encoding import budget_json
-from fugu.numbers.exact import read_number
+from fugu.numbers.exact import as_fraction, read_number
 from fugu.queries.sequence_certificate import SECRETS, SequenceCertificate
 from fugu.telling.told import Told, tells
 from fugu.visible import Json
@@ -26,6 +26,7 @@ def of_sequences(certificate: SequenceCertificate) -> Told:
         figures={
             "epsilon": stated.get("epsilon", float(certificate.stated)), "delta": float(certificate.proved.delta),
             "per entry": str(certificate.epsilon),
+            **({"per entry delta": str(as_fraction(entry.delta))} if (entry := certificate.entry).delta else {}),
             **_confidence(certificate["prior"]),
         },
         worst_pair=SECRETS, assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"],
@@ -63,6 +64,10 @@ def sequence_noise(claims: Mapping[str, Any]) -> Json:
         spread = ", ".join(f"{float(read_number(variance)) ** 0.5:.4g}" for variance in noise["variance"])
         words = f"lattice Gaussian noise with a standard deviation of {spread} steps, rho {_short(noise['rho'])}-zCDP"
         return {**figures, "rho": noise["rho"], "words": f"{words} for each entry"}
+    if "parts" in claims:
+        each = [f"{part['query']} with {float(read_number(part['share'])):.4g} of it" for part in claims["parts"]]
+        epsilon = float(read_number(claims["epsilon"]))
+        return {**figures, "words": f"noise at epsilon {epsilon:.4g} for each entry, shared: {', '.join(each)}"}
     return {**figures, "words": f"{made} at epsilon {float(read_number(claims['epsilon'])):.4g} for each entry"}
 
 

@@ -15,7 +15,7 @@ from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError
-from fugu.guarantee import Guarantee
+from fugu.guarantee import ZCDP, Guarantee
 from fugu.guarantee.encoding import budget_json
 from fugu.guarantee.numbers import exact
 from fugu.ledger import Books, books
@@ -182,4 +182,5 @@ def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bo
     proved = document["mechanisms"][0]["proved"]
     if "per entry" not in proved:  # a training for independent records, which is private for each of them
         return budget_json(charged) == dict(document["budget"])
-    return read_number(proved["per entry"]) == exact(charged.epsilon)
+    same = read_number(proved["per entry"]) == exact(charged.rho if isinstance(charged, ZCDP) else charged.epsilon)
+    return same and read_number(proved.get("per entry delta", "0")) == exact(charged.delta)
