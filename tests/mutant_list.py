@@ -1603,5 +1603,5 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["calibration/covariance/offers.py", f"{OPTIMUM}::test_rounding_costs_less_than_half_a_percent_of_the_scale"],
     ("a stretch that nothing asks for", "noise = realise(covariance * stretch, wanted,", "noise = realise(covariance * stretch * 1.02, wanted,"),
     ["calibration/lattice.py", f"{OPTIMUM}::test_gaussian_noise_on_shifted_vectors_is_near_the_continuous_one"],
-    ("a lattice that shows", "if now <= _SAVED * finer:", "if now <= 1.1 * finer:"),
+    ("a lattice that costs noise", "if now <= _SAVED * finer:", "if now <= 1.1 * finer:"),
 ]  # fmt: skip
