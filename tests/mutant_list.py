@@ -1458,7 +1458,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a failure is drawn again", "            return {_FAILED: str(failure)}", "            raise failure"),
     ["session/releasing.py", "session/test_session_adversaries.py"],
     ("noise that cannot be drawn is charged", "        _require_drawable(found)\n", ""),
-    ["loss/search/swapped.py", "mechanism/test_record_swap_brute.py"],
+    ["loss/search/swapped.py", "mechanism/test_swapped_bounds.py"],
     ("the mean for its bound", "((mean + slack) * _SLACK <= delta)", "(mean * _SLACK <= delta)"),
     ("one block is enough", ".all(axis=0))", ".any(axis=0))"),
     ["loss/vectors/swapped.py", "mechanism/test_swapped_bounds.py"],
