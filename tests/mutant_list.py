@@ -1566,6 +1566,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["mechanism/per_entry.py", "queries/test_gaussian_sums.py"],
     ("field: a map may say more than is stated", "if not 0 <= rho <= float_up(exact(stated.rho)):", NO),
     ["loss/search/swapped.py", "mechanism/test_record_swap_brute.py"],
+    ["loss/search/swapped.py", "mechanism/test_swapped_bounds.py"],
     ("the mean for its bound", "((mean + slack) * _SLACK <= delta)", "(mean * _SLACK <= delta)"),
     ("one block is enough", ".all(axis=0))", ".any(axis=0))"),
     ["loss/vectors/swapped.py", "mechanism/test_swapped_bounds.py"],

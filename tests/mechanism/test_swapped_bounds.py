@@ -12,6 +12,7 @@ from scipy.stats import norm
 import fugu
 from fugu import Approx, Certificate, Gaussian, Scenario
 from fugu.documents.swap import RecordSwap, longest_steps, proof_of
+from fugu.loss.search.swapped import steps_down
 from fugu.loss.vectors.swapped import PLACES, drawn_delta, length_at, rounded_steps
 from fugu.noise.bits import RngBits
 from fugu.scenario.swap_lengths import places_of, swap_blocks, uniform
@@ -109,3 +110,28 @@ def test_no_release_uses_less_noise_than_the_truth_allows(rng):
     truth = np.mean([curve(m, epsilon) if m else 0.0 for m in apart])
     assert truth <= delta  # delta - beta but for draws that mislead, which have probability beta = delta / 10
     return 1
+
+
+def test_the_steps_end_where_the_bound_of_some_block_fails():
+    lengths, counts = np.array([1.0, 3.0]), np.array([[900, 100], [500, 500]])
+    longest, delta, beta = np.array([3.0, 6.0]), 0.2, 0.01
+
+    def sigma(k):
+        return 12 * 0.99**k
+
+    def bounds(k):
+        found = []
+        for row, top in zip(counts, longest, strict=True):
+            x = np.repeat([curve(length / sigma(k)) for length in lengths], row)
+            odds = math.log(2 / beta)
+            found.append(
+                x.mean() + math.sqrt(2 * x.var(ddof=1) * odds / 1000) + 7 * curve(top / sigma(k)) * odds / 2997
+            )
+        return found
+
+    steps = steps_down(sigma, 1000, lengths, counts, longest, 0.0, delta, beta)
+    assert 10 < steps < 1000
+    assert max(bounds(steps)) <= delta < max(bounds(steps + 1))
+    assert min(bounds(steps + 1)) < delta  # one block alone would have gone on
+    assert steps_down(sigma, 5, lengths, counts, longest, 0.0, delta, beta) == 5
+    assert steps_down(sigma, 1000, lengths, counts, longest, 0.0, 1e-9, beta) == 0
