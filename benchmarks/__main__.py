@@ -68,7 +68,6 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "iterate": (iterate.allocation, iterate.epoch, iterate.budget),
     "ledger": (ledger.charges,),
     "profiles": (profiles.states, profiles.lengths, profiles.gain),
-    "translate": (translate.states, translate.lengths, translate.gain),
     "trees": (trees.nodes, trees.values, trees.hidden, trees.gain),
     "translate": (translate.states, translate.lengths, translate.numbers, translate.many, translate.gain),
     "records": (records.thresholds, records.tables),
