@@ -63,9 +63,9 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     Parameters:
 
     - `prior`: a `MarkovChain`, a `ChainSet` (any of them may be true), `IndependentBlocks` or a list or mapping of
-      priors (independent users: the worst one), `DependentGroups`, a network or joint table (quilts), `Records`
-      (independent records of a table, worth less than their epsilon), a `GaussianField` with a width, or anything else
-      that `fugu.influence` knows.
+      priors (independent users: the worst one), `DependentGroups`, a network (messages along trees, else quilts), a
+      `HiddenMarkov`, a joint table (quilts), `Records` (independent records of a table, worth less than their epsilon),
+      a `GaussianField` with a width, or anything else that `fugu.influence` knows.
     - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi`, `RenyiCurve` or
       `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve). It must hold on the whole product domain,
       also for datasets that the prior considers impossible.
