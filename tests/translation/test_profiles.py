@@ -16,6 +16,7 @@ from fugu.guarantee.kinds import Approx, Pure
 from fugu.priors.chains import ChainSet
 from fugu.priors.joint import JointTable
 from fugu.translation.approx import by_windows
+from fugu.translation.gaussian import translate_gaussian_curve
 from fugu.translation.lifted import lifted
 from fugu.translation.profiles.bounds import epsilon_at, renyi_at
 from fugu.translation.profiles.entry import gaussian_lines, of_approx, of_curve, of_gaussian, of_zcdp
@@ -148,6 +149,10 @@ def test_gaussian_noise_on_a_sum_is_nearly_attained():
     stated = renyi_at(chain, of_gaussian(0.2), {Fraction(2): tails})[Fraction(2)]
     assert 0.182984 <= stated <= 0.2
     assert 0.182984 <= translate_zcdp(chain, rho, [2])(2) <= 0.3
+    both = ChainSet([chain, fugu.MarkovChain([[0.5, 0.5], [0.5, 0.5]], 6)])
+    assert 0.182984 <= translate_gaussian_curve(both, 0.2, [2])(2) <= 0.2
+    with pytest.raises(UsageError, match="mu must be"):
+        translate_gaussian_curve(chain, math.inf, [2])
 
 
 # --- wrong versions -------------------------------------------------------------------------------------------------
@@ -324,8 +329,8 @@ def test_budgets_are_met_as_returned_and_sets_take_the_worst():
         translate_gaussian(chain, 0, 1e-6)
     table = JointTable([[0.5, 0.1], [0.1, 0.3]])  # by its pure translation: never below noise on one cell alone
     assert gaussian_lines(0.1).epsilon_at(Fraction(1, 10**6)) < translate_gaussian(table, 0.1, 1e-6) < 1
-    with pytest.raises(NotProvable, match="per-entry noise"):
-        profile_budget(table, budget, kind="gaussian")
+    noise = profile_budget(table, budget, kind="gaussian")
+    assert translate_gaussian(table, noise, 1e-6) <= 1 < translate_gaussian(table, 1.01 * noise, 1e-6)
 
 
 def test_a_ledger_with_a_delta_spends_more_of_the_chain():

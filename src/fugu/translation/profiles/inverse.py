@@ -93,12 +93,13 @@ def profile_budget(prior: Believed, budget: Approx, *, kind: Literal["laplace", 
         raise UsageError(f'kind must be "laplace" or "gaussian", got {kind!r}')
     wanted, delta = exact(budget.epsilon), exact(budget.delta)
 
-    if kind == "gaussian":
-        return _largest(lambda x: _worst(prior, of_gaussian(x), delta), wanted)
+    one = of_gaussian if kind == "gaussian" else lambda x: of_approx(Pure(x))
     try:
-        spent = _largest(lambda x: _worst(prior, of_approx(Pure(x)), delta), wanted)
+        spent = _largest(lambda x: _worst(prior, one(x), delta), wanted)
     except NotProvable:
-        spent = 0.0
+        spent = 0.0  # no profile: by the pure translation alone
+    if kind == "gaussian":
+        return spent or _largest(lambda x: _by_lifting(prior, x, delta), wanted)
     pure = pure_bound(prior)
     return _largest(lambda x: pure(exact(x)), wanted) if spent == 0 or exact(pure(exact(spent))) <= wanted else spent
 
