@@ -36,6 +36,8 @@ BELONG, WEAK = "mechanism/test_belonging.py", "mechanism/test_weakness.py"
 SHARES = "calibration/test_property_shares.py"
 SHORT = "auditing/test_documents.py::test_texts_that_are_no_numbers_or_too_long"
 THINGS = "auditing/test_documents.py::test_things_that_are_no_numbers"
+BELLS, WAYS = "queries/test_lattice_profile.py", "queries/test_sequence_ways.py"
+ASKED = "cli/test_sequence_asking.py"
 READER, LAYOUTS = "data/test_sequences_reader.py", "data/test_layouts.py"
 GAPPED, LAID = "priors/test_gapped.py", "cli/test_layout_releases.py"
 MIXED, OLD, KINDS = "mechanism/test_mixtures.py", "mechanism/test_old_documents.py", "auditing/test_kinds.py"
@@ -608,6 +610,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["verifier/kinds/sequences.py", KINDS],
     ("stated epsilon of sequences believed", "found = worth(chain_of(certificate), certificate.entry, certificate.budget)",
      "found = certificate.proved"),
+    ("stated epsilon of sequences believed", "worth(chain_of(certificate), certificate.entry, certificate.budget)",
+     "certificate.proved"),
     ("skipped secrets unsaid", ' or stated["skipped"] != list(chain_of(certificate).skipped):', ":"),
     ("assumptions left out", "if not {*ahead, *behind} <= set(said):", NO),
     ("smaller figures of sequences", "    if exact(proved.epsilon) > stated:", "    if False:"),
@@ -692,6 +696,23 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("sequences: a budget that only one of ledger and reader allows", "while over(x):", "while False:"),
     ("sequences: a ledger rounds nothing", "tried = {x, outward(exact(x))}\n        return any(exact(meant_up(translate(each, y)))", "tried = {x}\n        return any(exact(translate(each, y))"),
     ("sequences: the chain as written is not tried", "chains = (chain, chain_from(written)) if \"transition\" in written else (chain,)", "chains = (chain,)"),
+    ["queries/lattice_profile.py", BELLS],
+    ("lattice noise: a histogram moves by one", 'PAIR = Shift("pair", 2)', 'PAIR = Shift("pair", 1)'),
+    ("lattice noise: the threshold one step too far", "(2 * n)) + 1", "(2 * n)) + 2"),
+    ("lattice noise: one parity for both", "_theta(2 * p, s % 2)", "_theta(2 * p, 0)"),
+    ("lattice noise: no f/2 beyond the width", "f(y) * (arb(0.5) + rate", "f(y) * (arb(0) + rate"),
+    ["queries/sequence_lattice.py", f"{BELLS} {ASKED}"],
+    ("lattice noise: transitions by two", 'Shift("ball", 6)', 'Shift("ball", 4)'),
+    ("lattice noise: what is stated is not proved", "        if not held:\n", "        if False:\n"),
+    ["queries/sequence_several.py", WAYS],
+    ("several: all of epsilon for each", "part.draw(read, epsilon * share, source)", "part.draw(read, epsilon, source)"),
+    ("several: shares above one", "min(self.shares) <= 0 or sum(self.shares) != 1", "min(self.shares) <= 0"),
+    ["queries/sequence_selection.py", WAYS],
+    ("peeling with the full epsilon", "peel(utilities, self.k, epsilon / (2 * self.rounds)", "peel(utilities, self.k, epsilon / 2"),
+    ["queries/sequence_budgets.py", WAYS],
+    ("theorem 7 without its largest a", "scale - sum(tops) + max(tops)", "scale - sum(tops)"),
+    ["queries/sequence_claims.py", ASKED],
+    ("lattice noise: its figures are not compared", 'raise CertificateError("the noise is not that of its own figures")', "return"),
     ["queries/sequence_data.py", "queries/test_sequence_use.py"],
     ("sequence states outside left out", "np.where(places < 0, self.code(self.other), places)", "places"),
     ("sequence numbers above the bounds", "else high if number >= high else", "else"),

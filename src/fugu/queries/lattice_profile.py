@@ -13,7 +13,7 @@ lattice points delta(epsilon) lies above the Gaussian's, so nothing here is take
   the loss is 2 p (s + 1), and delta = P(s >= t) - e^eps P(s >= t + 2).
 - Any other vector of length |v|: by the conversion of rho-zCDP.
 
-Proofs: docs/proofs/translation.md#queries-on-sequences."""
+Proofs: docs/proofs/translation.md#gaussian-noise-for-each-entry."""
 
 from __future__ import annotations
 
