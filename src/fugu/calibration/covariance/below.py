@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.covariance.scaling import excesses
 from fugu.calibration.covariance.slope import divergence
 from fugu.calibration.covariance.standard import Laws
 from fugu.guarantee.asks import Ask, Divergences
@@ -30,6 +31,7 @@ _KEPT = 3
 _STEPS = 80
 _CLOSE = 1e-7
 _SAFE = 1e-9
+_BINDING = 0.8
 
 
 def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) -> float:
@@ -38,6 +40,8 @@ def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) ->
     `at`: the best S that is known; directions and tangents are taken there, and directions are then improved."""
     if isinstance(ask, Divergences):
         return _dual(list(_tangents(laws, ask, at)), floor, weight)[0]
+    losses = excesses(at, laws, ask)  # pairs left out only lower the bound
+    laws = laws.only([k for k, loss in enumerate(losses) if loss >= _BINDING * max(losses)])
     lines = [u for u in _directions(laws, at) if u.any()]
     cuts = [(np.outer(u, u), threshold(u, laws, ask)) for u in lines]
     best, y, X = _dual(cuts, floor, weight)
