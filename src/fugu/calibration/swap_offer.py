@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.calibration.comparison import Row, refused
+from fugu.calibration.covariance.methods import Way
 from fugu.calibration.lattice import short_step
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
@@ -36,7 +37,7 @@ from fugu.scenario.moves import ONCE
 from fugu.scenario.property_model import NOT_RELEASED, PropertyModel
 from fugu.scenario.swap import swap_shift
 
-THEOREM = "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta"
+WAY = Way(METHOD, "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta")
 _FINE = 2**20
 """The cap has about so many lattice steps: the least sigma some 7,000, so rounding costs next to nothing."""
 _SHOWN = 200_000
@@ -88,7 +89,7 @@ class SwapOffer(Offer):
         sealed = Proved(
             kind="vector" if dimension > 1 else "additive",
             method=METHOD,
-            theorem=THEOREM,
+            theorem=WAY.theorem,
             noise=noise,
             proof=proof,
             lattice=lattice,
@@ -122,7 +123,7 @@ class SwapOffer(Offer):
             expected_squared=noise.total_error("squared", made.dimension),
             epsilon=float(ask.epsilon),
             proven=True,
-            why=THEOREM,
+            why=WAY.theorem,
             note=f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}",
         )
 
