@@ -41,9 +41,9 @@ _LEAST_DENSE, _MOST_DENSE = 16, 3 * 10**6
 """Entries (m, x, x', p, q) of the recursion node by node, for one d; beyond them, the grid."""
 _ROUNDS, _LOOK = 150, 12
 _ENOUGH = 1e-8
-_NEAR = 1e-6
-"""A level this near to the bound for every m is replaced by it."""
-_ROOMS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+_NEAR, _NEAR_FAR = 1e-6, 1e-3
+"""A level this near to the bound for every m is replaced by it: node by node, and on the grid."""
+_ROOMS = (1e-9, 1e-7, 1e-5)
 
 
 @dataclass
@@ -132,12 +132,14 @@ class Numbered:
             else:
                 new = self._again([found[m - d] for d in best.ds], best, epsilon)
             found.append(self._at_most(new, m, epsilon, ceiling))
-            if _reached(found[-1], ceiling):
+            if _reached(found[-1], ceiling, _NEAR):
                 break
         places = list(range(len(found)))
-        while places[-1] < nodes and not _reached(found[-1], ceiling):
+        while places[-1] < nodes and not _reached(found[-1], ceiling, _NEAR_FAR):
             self._onward(found, places, epsilon, nodes, ceiling)
-        if ceiling is None or not _reached(found[-1], ceiling):
+            if len(places) % _OCTAVE == 0 and (held := self._held(found[-1], epsilon)) is not None:
+                ceiling = held if ceiling is None else np.minimum(held, ceiling)
+        if ceiling is None or not _reached(found[-1], ceiling, _NEAR_FAR):
             return Levels(_falling(found), False, places)
         return Levels(_falling([*found, ceiling]), True, [*places, places[-1] + 1])
 
@@ -207,15 +209,21 @@ class Numbered:
             look = near  # all d are asked before it ends
             ahead = rate / (1 - rate) if n % 3 == 2 and 0.05 < rate < 0.9999 else 0.0
             found = np.where(self.pairs, np.maximum(new + change * ahead, 0.0), 0.0)
+        held = self._held(new, epsilon)
+        return held if bound is None else bound if held is None else np.minimum(held, bound)
+
+    def _held(self, found: Array, epsilon: float) -> Array | None:
+        """A table A a little above this one with Phi(A) <= A: it bounds every F_m."""
+        every = self._useful(float(found.max()), FAR[-1], epsilon)
         for room in _ROOMS:
-            some = np.where(self.pairs, new + room * top + 1e-14, 0.0)
-            if bool(np.all(self._again([some] * len(every), best, epsilon) <= some)):
-                return some if bound is None else np.minimum(some, bound)
-        return bound
+            some = np.where(self.pairs, found + room * float(found.max()) + 1e-14, 0.0)
+            if bool(np.all(self._first([some] * len(every), every, epsilon)[0] <= some)):
+                return some
+        return None
 
 
-def _reached(found: Array, ceiling: Array | None) -> bool:
-    return ceiling is not None and float(np.max(ceiling - found)) <= _NEAR * float(ceiling.max())
+def _reached(found: Array, ceiling: Array | None, share: float) -> bool:
+    return ceiling is not None and float(np.max(ceiling - found)) <= share * float(ceiling.max())
 
 
 def _falling(found: list[Array]) -> list[Array]:
