@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -132,11 +133,11 @@ def _least(
         refusal = error
     delta = most if most is not None else found[0].delta if found else natural() if natural is not None else 1.0
     if delta < 1:
-        if dp.epsilon > 0 and (other := lifted(pure_bound(prior), dp, influence(prior).length, exact(delta))):
-            found.append(other)
-        if not found or dp.epsilon == 0 or exact(found[-1].epsilon) > exact(dp.epsilon):
-            epsilon = profile(exact(delta))
-            found += [Approx(epsilon, delta)] if math.isfinite(epsilon) else []
+        with suppress(NotProvable):  # the other bounds stand
+            other = lifted(pure_bound(prior), dp, influence(prior).length, exact(delta)) if dp.epsilon > 0 else None
+            found += [] if other is None else [other]
+        epsilon = profile(exact(delta))
+        found += [Approx(epsilon, delta)] if math.isfinite(epsilon) else []
     if not found:
         raise refusal or NotProvable("no (epsilon, delta) is proved for this prior; use a pure epsilon")
     return min(found, key=lambda g: exact(g.epsilon))

@@ -101,7 +101,9 @@ def profile_budget(prior: Believed, budget: Approx, *, kind: Literal["laplace", 
     if kind == "gaussian":
         return spent or _largest(lambda x: _by_lifting(prior, x, delta), wanted)
     pure = pure_bound(prior)
-    return _largest(lambda x: pure(exact(x)), wanted) if spent == 0 or exact(pure(exact(spent))) <= wanted else spent
+    return (
+        _largest(lambda x: pure(exact(x)), wanted, 1e-9) if spent == 0 or exact(pure(exact(spent))) <= wanted else spent
+    )
 
 
 def largest_epsilon(prior: Believed, epsilon: Real, delta: Real, entry_delta: Real) -> float:
@@ -139,8 +141,8 @@ def _of_chain(chain: MarkovChain, entry: Entry, delta: Fraction) -> float:
     return epsilon_at(chain, entry, delta)
 
 
-def _largest(worth: Callable[[float], float], wanted: Fraction) -> float:
-    """The largest x found with worth(x) <= wanted, relative 1e-4: in logarithms, by the secant of the last bracket."""
+def _largest(worth: Callable[[float], float], wanted: Fraction, near: float = _NEAR) -> float:
+    """The largest x found with worth(x) <= wanted, up to `near`: in logarithms, by the secant of the last bracket."""
     goal = float(wanted)
     low, at_low, high, at_high = 0.0, 0.0, math.inf, math.inf
     x = goal / 2
@@ -150,18 +152,19 @@ def _largest(worth: Callable[[float], float], wanted: Fraction) -> float:
             low, at_low = x, found
         else:
             high, at_high = x, found
-        if high <= low * (1 + _NEAR):
+        if high <= low * (1 + near):
             return low
         if low == 0 and x < _LEAST * goal:
             break
-        x = _next(low, at_low, high, at_high, goal, step)
+        x = _next((low, at_low), (high, at_high), goal, step, near)
     if low == 0:
         raise NotProvable("no per-entry noise is proved for this budget under the prior; give a larger budget")
     return low
 
 
-def _next(low: float, at_low: float, high: float, at_high: float, goal: float, step: int) -> float:
+def _next(met: tuple[float, float], missed: tuple[float, float], goal: float, step: int, near: float) -> float:
     """Where to look: on the line through the ends in logarithms, a little inside; every third time in the middle."""
+    (low, at_low), (high, at_high) = met, missed
     if low == 0:
         return high / 4 if not math.isfinite(at_high) else high * max(0.1, min(0.95, 0.98 * goal / at_high))
     if math.isinf(high):
@@ -169,5 +172,5 @@ def _next(low: float, at_low: float, high: float, at_high: float, goal: float, s
     if step % 3 == 0 or not math.isfinite(at_high) or at_low <= 0:
         return math.sqrt(low * high)
     share = math.log(goal / at_low) / math.log(at_high / at_low) if at_high > at_low else 0.5
-    inside = _NEAR / 3 / math.log(high / low)
+    inside = min(0.5, near / 3 / math.log(high / low))
     return float(low * (high / low) ** min(max(share - inside, inside), 1 - inside))
