@@ -40,8 +40,9 @@ DELTA = 1e-3
 
 
 @cache
-def scenario(values=(0.45, 0.55)):
-    """All complete rows of both files; the paper's two shares unless others, or None for every share, are given."""
+def scenario(values=(0.45, 0.55), complete=True):
+    """All complete rows of both files, or all rows; the paper's two shares unless others, or None for every share, are
+    given."""
     rows = []
     for name in ("adult.data.csv.gz", "adult.test.csv.gz"):
         path = Path(FOLDER or "") / "adult" / name
@@ -49,7 +50,7 @@ def scenario(values=(0.45, 0.55)):
             pytest.skip(f"adult/{name} is not in FUGU_DATA")
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             cells = [cell.strip().rstrip(".") for cell in line.split(",")]
-            if len(cells) == 15 and "?" not in cells:
+            if len(cells) == 15 and not (complete and "?" in cells):
                 rows.append(cells)
     whole = {"age", "education-num", "hours-per-week"}
     table = {n: [int(r[i]) if n in whole else r[i] for r in rows] for n, i in COLUMNS.items()}
@@ -86,14 +87,27 @@ def test_errors_with_a_shared_covariance(epsilon, expected, uncertain, least):
     assert classical > 1.09 * isotropic, "the printed constant is another number"
 
 
-@pytest.mark.parametrize(("epsilon", "error"), [(0.2, 43), (1, 11.2), (5, 1.6)])
+@pytest.mark.parametrize(("epsilon", "error"), [(0.2, 40.8), (1, 10.56), (5, 1.65)])
 def test_errors_that_a_release_really_has(epsilon, error):
-    """Unequal covariances, noise of full rank on a lattice, proved."""
+    """Unequal covariances, noise of full rank on a lattice, proved; 43, 11.2 and 1.6 from the programme for one."""
     found = mechanism(epsilon)
-    assert error_of(found) == pytest.approx(error, rel=0.04)
+    assert error_of(found) == pytest.approx(error, rel=0.02)
     assert verify(found).holds and found.noise.base > 0
     best = calibrate(scenario(), Approx(epsilon, DELTA))
     assert best.noise.base > 0 and best.expected_error() <= found.expected_error()
+
+
+def test_the_least_error_on_all_rows():
+    """E l2 at (1, 1e-3), weighed in the units of the values: 11.16 with a floor and 9.13 without from the programme for
+    one covariance; 10.93 and 8.94 by a local search."""
+    everyone = scenario(complete=False)
+    budget, plain = Approx(1, DELTA), np.eye(5)
+    assert error_of(calibrate(everyone, budget, method="optimal", weight=plain, declared_exact=True)) < 8.94
+    assert error_of(calibrate(everyone, budget, method="optimal", weight=plain)) < 10.93
+    own = calibrate(everyone, budget, method="optimal")
+    assert error_of(own) < 10.93 and verify(own).holds
+    age = math.sqrt(own.noise.covariance()[0][0])
+    assert age < 2.3, "years of noise on the mean age, where the two worlds differ by 0.74"
 
 
 def test_the_record_swap_needs_more_noise_and_no_gaussian_model():

@@ -1,4 +1,4 @@
-"""A ledger under a Gaussian field: rhos add and are translated once, whatever was looked at; what it shows; refusals."""
+"""A ledger under a Gaussian field: rhos add and are translated once, in sight of answers too; what it shows."""
 
 from __future__ import annotations
 
@@ -191,3 +191,18 @@ def test_errors_name_both_terms(tmp_path):
         assert (error.asked, error.spent, error.left) == (ZCDP(1), Pure(0), ZCDP(0.1))
         assert all(repr(part) in str(error) for part in (error.asked, error.spent, error.left))
         assert math.isfinite(float(error.budget.rho))
+
+
+def test_a_prior_in_words():
+    from fugu.ledger.believed import believed
+
+    class Own:
+        def __repr__(self):
+            return "secret words"
+
+    assert believed(None) is None and believed(Own()) == "a prior of the class Own"
+    assert believed({"a": FIELD, "b": CHAIN}).startswith("2 independent blocks: a Gaussian field: ")
+    assert len(believed([fugu.GaussianField.ar1(n, 0.5) for n in range(2, 40)])) == 200
+    assert all(
+        believed(prior) for prior in (fugu.DependentGroups(3), fugu.JointTable.example(), fugu.HiddenMarkov.example())
+    )

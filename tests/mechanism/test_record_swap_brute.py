@@ -16,12 +16,18 @@ from scipy.stats import binom, norm
 
 import fugu
 from fugu import Approx, Scenario
+from fugu.documents import swap as swap_document
 from fugu.documents.swap import RecordSwap
 from fugu.loss.shifts.gaussian import gaussian_mu
 from fugu.noise.bits import BitSource
 from fugu.scenario.swap_lengths import swap_blocks
 
-DRAWS = 200
+DRAWS, RARE = 200, 1e-5
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(swap_document, "DRAWS", 100_000)
 
 
 def made(having, lacking, size, values, budget, bounds):
@@ -42,12 +48,10 @@ def laws(having, lacking, size, c):
 
 def hockey(p, q, sigma, epsilon):
     """HS of normal noise on two laws with atoms, on a fine grid; the lattice has 7,000 steps in the least sigma."""
-    at = np.linspace(min([*p, *q]) - 9 * sigma, max([*p, *q]) + 9 * sigma, 20_001)
+    at = np.linspace(min([*p, *q]) - 9 * sigma, max([*p, *q]) + 9 * sigma, 4_001)
     density = [sum(w * norm.pdf(at, x, sigma) for x, w in law.items()) for law in (p, q)]
     step = at[1] - at[0]
-    return max(
-        float(np.maximum(a - math.exp(epsilon) * b, 0).sum() * step) for a, b in (density, density[::-1])
-    )
+    return max(float(np.maximum(a - math.exp(epsilon) * b, 0).sum() * step) for a, b in (density, density[::-1]))
 
 
 def one_draw(mechanism, path):
@@ -80,8 +84,8 @@ def joined(parts):
 
 
 CASES = {
-    "one of four moves far": ((0, 0, 0, 8), (0, 0), 2, [0, 0.5, 1], Approx(0, 0.2), (0, 8)),
-    "half move": ((0, 4), (0, 0), 3, ["1/3", "2/3"], Approx("0.2", 0.45), (0, 4)),
+    "one of four moves far": ((0, 0, 0, 8), (0, 0), 2, [0, 0.5], Approx(0, 0.2), (0, 8)),
+    "half move": ((0, 4), (0, 0), 3, ["1/3", "2/3"], Approx(0.2, 0.45), (0, 4)),
     "both ways": ((0, 6), (3, 3), 2, [0, 0.5, 1], Approx(0, 0.4), (0, 6)),
 }
 
@@ -101,9 +105,10 @@ def outcomes(mechanism, having, lacking, draws=DRAWS):
     if not rest:
         return [(1.0, float(chosen(mechanism, plan, [(first, draws)])))]
     assert len(rest) == 1
+    chances = binom.pmf(np.arange(draws + 1), draws, p)
     return [
-        (float(binom.pmf(j, draws, p)), float(chosen(mechanism, plan, [(first, j), (rest[0][1], draws - j)])))
-        for j in range(draws + 1)
+        (float(chances[j]), float(chosen(mechanism, plan, [(first, j), (rest[0][1], draws - j)])))
+        for j in np.flatnonzero(chances > RARE).tolist()
     ]
 
 
@@ -116,11 +121,11 @@ def chosen(mechanism, plan, parts):
 def test_the_mean_over_all_draws_is_within_the_budget(name):
     having, lacking, size, values, budget, bounds = CASES[name]
     values = [Fraction(x) for x in values]
-    budget = Approx(Fraction(str(budget.epsilon)), budget.delta)
     mechanism = made(having, lacking, size, values, budget, bounds)
     counts = sorted({math.floor(size * x + Fraction(1, 2)) for x in values})
     found = outcomes(mechanism, having, lacking)
-    assert sum(p for p, _ in found) == pytest.approx(1)
+    rest = 1 - sum(p for p, _ in found)  # outcomes that are left out count in full
+    assert 0 <= rest < 1e-3
     cap = float(mechanism.noise.scale)
     assert all(sigma <= cap for _, sigma in found)
     worst = 0.0
@@ -128,19 +133,18 @@ def test_the_mean_over_all_draws_is_within_the_budget(name):
         for other in counts[i + 1 :]:
             p, q = (laws(having, lacking, size, k) for k in (c, other))
             true = {sigma: hockey(p, q, sigma, float(budget.epsilon)) for sigma in {s for _, s in found}}
-            worst = max(worst, sum(share * true[sigma] for share, sigma in found))
+            worst = max(worst, rest + sum(share * true[sigma] for share, sigma in found))
     assert worst <= float(budget.delta)
     assert min(sigma for _, sigma in found) < cap  # some draws were believed: the test is about more than the cap
 
 
 def test_only_the_largest_number_of_records_is_a_wrong_version():
-    having, lacking, size, values, budget, bounds = CASES["both ways"]
+    having, lacking, size, values, _, bounds = CASES["both ways"]
+    budget = Approx(0, 0.55)
     mechanism = made(having, lacking, size, values, budget, bounds)
     plan = replace(RecordSwap.of(mechanism.certificate), draws=100_000)
-    rest = float(budget.delta) * 0.9
-    far = 2 * norm.cdf(6 / 2) - 1  # two records move by 6 in half of all draws, one record always by 3
-    assert far / 2 > 0
-    wrong = 6 / (2 * norm.ppf((min(2 * rest, 0.999) + 1) / 2))  # h(6 / sigma) / 2 = delta'
+    rest = float(budget.delta) * 0.9  # two records move by 6 in half of all draws, one record always by 3
+    wrong = 6 / (2 * norm.ppf((2 * rest + 1) / 2))  # h(6 / sigma) / 2 = delta'
     p, q = (laws(having, lacking, size, c) for c in (0, 1))
     assert hockey(p, q, wrong, 0.0) > float(budget.delta)
     blocks = [one_draw(mechanism, path) for path in ((0, 0, 0, 0), (0, 1, 0, 0))]
@@ -153,14 +157,12 @@ def test_only_the_largest_number_of_records_is_a_wrong_version():
 def test_drawing_again_until_sigma_is_small_is_a_wrong_version():
     having, lacking, size, _, budget, bounds = CASES["one of four moves far"]
     mechanism = made(having, lacking, size, [0, 0.5], budget, bounds)
-    found = sorted(outcomes(mechanism, having, lacking), key=lambda each: each[1])
+    plan = replace(RecordSwap.of(mechanism.certificate), draws=DRAWS)
     p, q = (laws(having, lacking, size, c) for c in (0, 1))
-    once = sum(share * hockey(p, q, sigma, 0.0) for share, sigma in found)
-    tries, above, best = 2_000, 1.0, 0.0
-    for share, sigma in found:  # the least sigma of many tries
-        best += (above**tries - max(above - share, 0.0) ** tries) * hockey(p, q, sigma, 0.0)
-        above -= share
-    assert once <= float(budget.delta) < best
+    once = sum(share * hockey(p, q, sigma, 0.0) for share, sigma in outcomes(mechanism, having, lacking))
+    near, far = one_draw(mechanism, (0, 0)), one_draw(mechanism, (3, 0))
+    lucky = float(chosen(mechanism, plan, [(near, DRAWS - 5), (far, 5)]))  # what patience finds in the end
+    assert once <= float(budget.delta) < hockey(p, q, lucky, 0.0)
 
 
 def test_random_numbers_of_records_are_a_wrong_version():
@@ -172,7 +174,7 @@ def test_random_numbers_of_records_are_a_wrong_version():
 
 
 def test_nothing_is_drawn_before_the_release_and_a_simulation_makes_no_certificate():
-    having, lacking, size, values, budget, bounds = CASES["half move"]
+    having, lacking, size, values, _, bounds = CASES["half move"]
     values = [Fraction(x) for x in values]
     mechanism = made(having, lacking, size, values, Approx(1, 0.1), bounds)
     again = made(having, lacking, size, values, Approx(1, 0.1), bounds)
@@ -193,6 +195,6 @@ def test_a_release_holds_its_draws_and_verifies():
     assert swap.step and sum(swap.blocks[0].counts) == swap.draws
     verdict = fugu.verify(drawn)
     assert verdict.holds and float(swap.beta) < verdict.delta <= 0.1
-    assert dict((name, outcome) for name, outcome, _ in verdict.checks)["draws"] == "not checked"
+    assert {name: outcome for name, outcome, _ in verdict.checks}["draws"] == "not checked"
     with pytest.raises(fugu.errors.AlreadyReleased):
         mechanism.release(5.0)

@@ -46,7 +46,7 @@ def linear(cov, sigma, i, width):
 
 
 def needed_range(cov, width):
-    """High - low of bounds around the mean that clip nothing when one entry is width / 2 from its mean on either side."""
+    """High - low of bounds around the mean that clip nothing when one entry is width / 2 from its mean."""
     s = np.array([[float(x) for x in row] for row in cov])
     slopes = np.abs(s / np.diag(s)[:, None]).max()
     return 2 * (max(1.0, slopes) * width / 2 + FAR * math.sqrt(np.diag(s).max()))

@@ -20,7 +20,7 @@ def random_chain(k, length, start, seed):
 PRIORS = {
     f"{k} values, {length} entries, start {start}": random_chain(k, length, start, k)
     for k, length, start in [(2, 50, "any"), (3, 30, "given"), (7, 200, "stationary"), (7, 60, "given"),
-                             (9, 90, "any"), (14, 100, "stationary"), (14, 40, "any")]
+                             (9, 90, "any"), (14, 100, "stationary"), (14, 40, "any"), (14, 60, "given")]
 }  # fmt: skip
 PRIORS["a household"] = lambda: household(4, 0.1, 0.5)
 PRIORS["a hidden chain"] = lambda: HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=30)

@@ -87,6 +87,10 @@ def test_epsilon_and_delta_need_a_delta_for_what_is_seen():
     assert fugu.translate(FIELD, Approx(0.1, 0), delta=1e-5).epsilon < found.epsilon
     with pytest.raises(NotProvable, match="above the delta of the answer"):
         fugu.translate(FIELD, Approx(0.1, 1e-4), delta=1e-5)
+    equal = GaussianField([[1, 1], [1, 1]], width=1)  # both near: delta (1 + e^epsilon)
+    assert fugu.translate(equal, Approx(1, 2e-6), delta=1e-5) == Approx(2, 1e-5)
+    with pytest.raises(NotProvable, match="above the delta of the answer"):
+        fugu.translate(equal, Approx(1, 4e-6), delta=1e-5)
     with pytest.raises(NotProvable, match="Theorem 9"):
         fugu.translate(FIELD, Approx(0.1, 0), delta=0)
     with pytest.raises(NotProvable, match="use Approx"):

@@ -35,7 +35,7 @@ TOLERANCE = 1 + 1e-9
 def linear_case(rng):
     """A field with a width, the rho of the sum with Gaussian noise, and the truth; None where it would be too large.
 
-    The bounds clip nothing but values of probability 1e-18, which change a divergence of up to 20 by nothing. Far larger
+    The bounds clip nothing but values of probability 1e-18, which change a divergence of up to 20 by nothing. Larger
     ones rest on such values: clipped they are smaller than the closed form says."""
     size = int(rng.integers(2, 7))
     cov = draw_field(rng, size)
@@ -123,13 +123,13 @@ def test_a_clipped_sum_never_says_more_than_stated(size, rng):
     field = GaussianField(cov, width=width * (1 + 1e-12))
     rho = (bounds[1] - bounds[0]) ** 2 / (2 * sigma**2)
     stated = fugu.translate(field, ZCDP(rho))
-    curve = fugu.translate(field, RenyiCurve({a: rho * a for a in (1.5, 3, 6, 12, 24)}))
+    curve = fugu.translate(field, RenyiCurve({a: rho * a for a in (1.5, 3, 6, 12)}))
     for alpha in (1.5, 3, 6):
         truth = divergence(p, q, alpha)
         assert truth <= stated(alpha) * (1 + 1e-6) + 1e-9
         assert truth <= curve(alpha) * (1 + 1e-6) + 1e-9
-    for epsilon in (0.1, 1.0, 3.0):
-        assert hockey(p, q, epsilon) <= stated.delta_at(epsilon) * (1 + 1e-6) + 1e-12
+    epsilon = float(rng.choice([0.1, 1.0, 3.0]))
+    assert hockey(p, q, epsilon) <= stated.delta_at(epsilon) * (1 + 1e-6) + 1e-12
     return 1
 
 
@@ -178,11 +178,10 @@ def test_the_epsilon_of_two_normal_laws(m, delta):
 
 def test_a_budget_is_the_inverse_of_the_translation():
     rng = np.random.default_rng(0)
-    for _ in range(3):
+    for _ in range(2):
         size = int(rng.integers(2, 6))
         field = GaussianField(draw_field(rng, size), width=float(10.0 ** rng.uniform(-2, 0)))
-        least = fugu.translate(field, ZCDP(0)).rho
-        assert least == 0
+        assert fugu.translate(field, ZCDP(0)).rho == 0
         for budget in (ZCDP(0.5), RenyiCurve({2: 0.3, 16: 4}), fugu.Renyi(4, 0.7), Approx(1, 1e-5)):
             own = fugu.dp_budget(field, budget)
             assert own.rho > 0 and fugu.translate(field, own) <= budget

@@ -228,8 +228,10 @@ def test_budgets_of_the_notes_and_their_order():
 def test_other_guarantees_go_by_the_diameter():
     chain = IntervalChain(LOWER, UPPER, 40)
     same = ContractingChains(chain.diameter, 40)
-    for dp in (fugu.Approx(0.1, 1e-9), fugu.Renyi(2, 0.05), fugu.RenyiCurve({2: 0.05, 4: 0.1})):
+    for dp in (fugu.Renyi(2, 0.05), fugu.RenyiCurve({2: 0.05, 4: 0.1})):
         assert fugu.translate(chain, dp) == fugu.translate(same, dp)
+    found = fugu.translate(chain, fugu.Approx(0.1, 1e-9))  # delta goes by the pure translation as well
+    assert found < fugu.translate(same, fugu.Approx(0.1, 1e-9)) and found.epsilon == fugu.translate(chain, 0.1)
     assert [fugu.influence(chain)(b) for b in (1, 5, 9)] == [fugu.influence(same)(b) for b in (1, 5, 9)]
     assert fugu.translate(chain, 0.1) < fugu.translate(same, 0.1)
 

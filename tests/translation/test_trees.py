@@ -184,6 +184,34 @@ def test_two_values_are_exact_from_above(rng):
         assert want <= float(found[v].max()) <= want * (1 + 1e-11)
 
 
+def test_a_large_star_is_exact_too():
+    third, rest = Fraction(1, 3), [[Fraction(9, 10), Fraction(1, 10)], [Fraction(3, 10), Fraction(7, 10)]]
+    parents, tables = [None, *[0] * 39], [[third, 1 - third], *[rest] * 39]
+    floats = [[1 / 3, 2 / 3], *[[[0.9, 0.1], [0.3, 0.7]]] * 39]
+    found = totals(parents, floats, 0.01)
+    truth = exactly(parents, tables, Fraction(1, 100))
+    assert all(want * (1 - 1e-12) <= float(found[v].max()) <= want * (1 + 1e-11) for v, want in enumerate(truth))
+
+
+def test_messages_are_the_same_together_and_one_by_one(monkeypatch):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(2, 5, size=90)
+    parents = [None, *(int(rng.integers(max(0, v - 30), v)) for v in range(1, 90))]
+    tables = [
+        rng.dirichlet(np.ones(sizes[v])) if p is None else rng.dirichlet(np.ones(sizes[v]), sizes[p])
+        for v, p in enumerate(parents)
+    ]
+    one = totals(parents, tables, 0.2)
+    for name, value in (("_FEW", 0), ("_FEW", 10**9), ("_MOST_AT_ONCE", 300)):
+        with monkeypatch.context() as patch:
+            patch.setattr(tree, name, value)
+            other = totals(parents, tables, 0.2)
+        assert all(np.allclose(one[v], other[v], rtol=1e-13, atol=0) for v in one)
+    with monkeypatch.context() as patch:
+        patch.setattr(ways, "MOST_KERNELS", 0)  # no jumps
+        assert all(np.all(totals(parents, tables, 0.2)[v] >= one[v] * (1 - 1e-13)) for v in (0, 5, 50))
+
+
 def test_randomised_response_attains_it_on_a_tree_of_two_values():
     parents, epsilon = [None, 0, 0, 1, 1, 2], 0.6
     rng = np.random.default_rng(5)

@@ -14,21 +14,25 @@ import numpy as np
 
 from fugu.calibration.at_confidence import AT_95, at_confidence
 from fugu.calibration.comparison import Row, refused
+from fugu.calibration.directed_offer import search as directions
 from fugu.calibration.driver import asked
 from fugu.calibration.limit import limit_of, one_family
 from fugu.calibration.offer import Wishes
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.scales import Scales
+from fugu.calibration.swap_offer import search as swaps
 from fugu.documents.remap import Remap
 from fugu.documents.weighed import Weighed
 from fugu.errors import FuguError, NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
+from fugu.laws.family import Family
 from fugu.laws.items import Shape, shapes
 from fugu.laws.mean import mean_law
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
+from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.sampling import counts_of_a_table
 from fugu.scenario.scenario import Scenario
 
@@ -38,12 +42,13 @@ _WARNING = "for exactly these laws only, so it is never taken by default"
 
 
 def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, ...]:
-    """The rows, each under its own refusal; none for laws that have no known atoms on a line."""
+    """The rows, each under its own refusal; for laws without known atoms on a line, methods that are asked for by
+    name."""
     ask, given = asked(budget), shapes(as_pairs(source))
     try:
         one_family(given)
     except NotProvable:
-        return ()
+        return _by_name(given, ask, wishes)
     found: list[Row] = [_attempted(CONSTANT, "none", lambda: _constant(given))]
     exact = cache(lambda: _exact(given, ask, wishes))
     found.append(_attempted(ATOMS, AtomLaplace.name, lambda: exact()[0]))
@@ -52,6 +57,15 @@ def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, .
     if isinstance(source, Scenario) and counts_of_a_table(source):
         found.append(_attempted(AT_95, None, lambda: at_confidence(source, ask, wishes)))
     return tuple(found)
+
+
+def _by_name(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> tuple[Row, ...]:
+    """Methods that are asked for by name: a record swap for a property, several scales for translates of vectors."""
+    if isinstance(wishes.model, PropertyModel):
+        return tuple(offer.row(ask) for offer in swaps(given, ask, wishes).everything())
+    if given[0].dimension > 1 and all(isinstance(item, Family) and item.translates for item in given):
+        return tuple(offer.row(ask) for offer in directions(given, ask, wishes).everything())
+    return ()
 
 
 def _attempted(name: str, noise: str | None, make: Callable[[], Row]) -> Row:

@@ -53,9 +53,11 @@ def calibrate(
       values are categories without an order. For sets of laws "robust-channel" is among the best.
     - `grid`: the lattice step as a number, a Fraction or a text such as "0.1"; "auto" chooses it.
     - `objective`: "absolute" or "squared", the error that is made least.
-    - `declared_exact`, `floor`, `weight`: for MultivariateNormal laws only. `floor` is the least noise variance in
-      every direction, `weight` the matrix W of the error tr(W S), and `declared_exact=True` says that the laws are
-      exactly normal, which allows noise of deficient rank and no noise at all.
+    - `declared_exact`, `floor`, `weight`: for MultivariateNormal laws only, whose statistics are each measured by their
+      own deviation under the laws, so that the answer is the same in every unit. `floor` is the least noise variance
+      in every direction, in these units: 0.04 leaves every statistic at least a fifth of its own deviation. `weight`
+      is the matrix W of the error tr(W S), in the units of the values; without it every statistic counts in its own.
+      `declared_exact=True` says that the laws are exactly normal, which allows noise of deficient rank and none at all.
 
     Returns a `Mechanism`; nothing is drawn yet. Raises `NotProvable` where no noise is proved, with the reason of every
     method; `BadBudget`, `UnknownName` and `UsageError` for arguments that make no sense.

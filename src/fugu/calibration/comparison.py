@@ -223,7 +223,9 @@ class Comparison(Shown):
         """Every way that is proved, with a constant and the limit, and how many times the limit each has."""
         if not self.beside:
             return []
-        lines = ["", f"{'how far from the limit':<24}{'noise':<9}{'E|error|':>14}{'x limit':>14}  note"]
+        known = any(self.times_limit(r) is not None for r in self.against)
+        title = "how far from the limit" if known else "with those by name only"
+        lines = ["", f"{title:<24}{'noise':<9}{'E|error|':>14}{'x limit' if known else '':>14}  note"]
         for r in self.against:
             numbers = (shown(r.expected_absolute), shown(self.times_limit(r) or math.nan, 4))
             note = r.note if r in self.beside and r.proven else r.why if not r.proven else ""

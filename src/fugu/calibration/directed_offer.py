@@ -19,6 +19,7 @@ import numpy as np
 
 from fugu.calibration.comparison import Row, refused
 from fugu.calibration.covariance.anisotropic import anisotropic_laplace
+from fugu.calibration.covariance.methods import Way
 from fugu.calibration.integers import whole_basis
 from fugu.calibration.lattice import FINER, short_step
 from fugu.calibration.offer import Offer, Wishes
@@ -46,10 +47,13 @@ from fugu.scenario.swap import swap_shift
 ANISOTROPIC, SEVERAL, GROUP = "anisotropic-laplace", "several-directions", "record-group"
 NAMES = (ANISOTROPIC, SEVERAL)
 TRANSLATES = "the laws are declared exact translates: noise along their differences hides nothing beside them"
-_THEOREMS = {
-    ANISOTROPIC: "sum_j |d_j| / b_j <= epsilon, of least mean squared error; exact on the lattice",
-    SEVERAL: "Chen and Ohrimenko 2023, Algorithm 1 for several directions, with the l1 norm; exact on the lattice",
-    GROUP: "k records each move coordinate j by its range r_j: sum_j k r_j / b_j <= epsilon",
+_WAYS = {
+    way.name: way
+    for way in (
+        Way(ANISOTROPIC, "sum_j |d_j| / b_j <= epsilon, of least mean squared error; exact on the lattice"),
+        Way(SEVERAL, "Chen and Ohrimenko 2023, Algorithm 1 for several directions, with the l1 norm"),
+        Way(GROUP, "k records each move coordinate j by its range r_j: sum_j k r_j / b_j <= epsilon"),
+    )
 }
 _NOT_DECLARED = (
     "noise along the differences leaves everything beside them as it is; say declared_exact=True if the laws are exact "
@@ -104,7 +108,7 @@ class DirectedOffer(Offer):
         sealed = Proved(
             kind="vector",
             method=self.method,
-            theorem=_THEOREMS[self.method],
+            theorem=_WAYS[self.method].theorem,
             noise=found.noise,
             proof=proof,
             lattice=found.lattice,
@@ -131,7 +135,7 @@ class DirectedOffer(Offer):
             expected_squared=squared,
             epsilon=proof.epsilon,
             proven=proof.holds,
-            why=_THEOREMS[self.method],
+            why=_WAYS[self.method].theorem,
             note=TRANSLATES if self.declared else "",
         )
 

@@ -41,7 +41,8 @@ class Wishes:
     """None: as coarse or as fine as the laws and the proof allow."""
     declared_exact: bool = False
     floor: float | None = None
-    """The least variance in every direction; None: a sixteenth of what isotropic noise would have."""
+    """The least variance in every direction, each statistic in units of its own deviation under the laws; None: a
+    sixteenth of what isotropic noise would have."""
     weight: NDArray[np.float64] | None = None
     objective: Objective = "absolute"
     model: object | None = None

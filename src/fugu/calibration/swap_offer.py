@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from fugu.calibration.comparison import Row, refused
+from fugu.calibration.covariance.methods import Way
 from fugu.calibration.lattice import short_step
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.sealing import Proved
-from fugu.documents.swap import METHOD, SWAP, RecordSwap
+from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
 from fugu.guarantee.curve import Guarantee
 from fugu.laws import Shifted
 from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import LawPair, as_pairs
-from fugu.loss.door import bound
 from fugu.loss.shifts.gaussian import gaussian_mu
 from fugu.mechanism.context import Context
 from fugu.mechanism.record_swap import RecordSwapAdditive
@@ -37,15 +37,11 @@ from fugu.scenario.moves import ONCE
 from fugu.scenario.property_model import NOT_RELEASED, PropertyModel
 from fugu.scenario.swap import swap_shift
 
-THEOREM = "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta"
-SHARE = Fraction(1, 10)
-"""beta, as a part of the budget's delta."""
-DRAWS = 1_000_000
-_WORK = 300_000_000
-"""Numbers that are added up at most: with many swapped records there are fewer draws."""
-_FEWEST = 20_000
+WAY = Way(METHOD, "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta")
 _FINE = 2**20
 """The cap has about so many lattice steps: the least sigma some 7,000, so rounding costs next to nothing."""
+_SHOWN = 200_000
+"""Draws behind the line of a comparison."""
 _OCTAVES = 11
 """Lengths below 2^-11 of the longest are rounded up to that."""
 
@@ -93,9 +89,9 @@ class SwapOffer(Offer):
         sealed = Proved(
             kind="vector" if dimension > 1 else "additive",
             method=METHOD,
-            theorem=THEOREM,
+            theorem=WAY.theorem,
             noise=noise,
-            proof=replace(proof, delta=float_up(Fraction(proof.delta) + swap.beta)),
+            proof=proof,
             lattice=lattice,
             laws=given,
             beliefs=beliefs_of(laws),
@@ -117,7 +113,7 @@ class SwapOffer(Offer):
         except NotProvable as error:
             return refused(self.method, self.noise, str(error))
         rng = np.random.Generator(np.random.PCG64())
-        found = made.estimate(rng)
+        found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
         noise = Gaussian(found.sigma, made.lattice.grid)
         return Row(
             method=self.method,
@@ -127,7 +123,7 @@ class SwapOffer(Offer):
             expected_squared=noise.total_error("squared", made.dimension),
             epsilon=float(ask.epsilon),
             proven=True,
-            why=THEOREM,
+            why=WAY.theorem,
             note=f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}",
         )
 
@@ -155,11 +151,11 @@ def _plan(
     for times in (1 + 1e-7, 1 + 1e-5, 1.0005, 1.002, 1.01, 1.05):
         cap = decimal_up(length / gaussian_mu(rest.epsilon, rest.delta) * times)
         noise = Gaussian(float(cap), step)
-        proof = bound(items, noise, rest)
-        if proof.holds:
+        capped = cap_delta(longest_steps(items), len(moved), noise, rest.epsilon)
+        if Fraction(capped) <= rest.delta:
+            proof = Proof(float_up(rest.epsilon), float_up(Fraction(capped) + beta), laws[0].labels[0], holds=True)
             unit = decimal_up(length * 2.0**-_OCTAVES, 6)
-            draws = int(min(DRAWS, max(_FEWEST, _WORK // (k * (len(moved) + 1)))))
-            return RecordSwap(beta, cap, draws, k, unit), noise, laws, proof
+            return RecordSwap(beta, cap, planned_draws(k, len(moved)), k, unit), noise, laws, proof
     raise NotProvable(
         f"the cap of the record swap is not proved on a lattice of step {float(step):g}; give a finer grid"
     )

@@ -15,6 +15,7 @@ from fugu.cli import (
     comparing,
     demo,
     errata,
+    field,
     influence,
     ledger,
     property,
@@ -48,6 +49,7 @@ _WITH_SCENARIO: dict[str, Callable[..., None]] = {
 }
 for _name, _command in _WITH_SCENARIO.items():
     app.command(_name, cls=ScenarioCommand)(with_scenario(_command))
+app.command("field")(field.field)
 app.command("errata")(errata.errata)
 app.command("report")(reporting.report)
 app.command("verify")(verifying.verify)

@@ -32,7 +32,9 @@ Alpha = Annotated[
 Pairs = Annotated[str, typer.Option(help='Which secrets must look alike: "all", "adjacent", or "F:M,F:X".')]
 Bins = Annotated[
     str | None,
-    typer.Option(help='Discretise the published column: "20", edges "0,10,20", or an ordering "low,mid,high".'),
+    typer.Option(
+        help='Discretise the published column: "20", edges "0,10,20", ordering "low,mid,high"; sequences: cut points.'
+    ),
 ]
 Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
 Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empirical, gaussian, mixture, shared.")]

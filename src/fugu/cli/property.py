@@ -49,7 +49,10 @@ def property_(
     declared_exact: Annotated[
         bool, typer.Option("--declared-exact", help="The laws are exactly normal: noise may leave out directions.")
     ] = False,
-    floor: Annotated[float | None, typer.Option(help="The least noise variance in every direction.")] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(help="The least noise variance in every direction, each statistic in units of its own deviation."),
+    ] = None,
     no_attack: Annotated[bool, typer.Option("--no-attack", help="Leave out the attack.")] = False,
     sweep_: Annotated[bool, typer.Option("--sweep", help="Also show the least error for other tolerances.")] = False,
     draws: Annotated[int, typer.Option(help="Draws of the record swap; more of them find less noise.")] = DRAWS,

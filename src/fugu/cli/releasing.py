@@ -191,15 +191,11 @@ def release(
             remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
             round=round_, route=route,
         )  # fmt: skip
-        if query is None:
-            raise UsageError("sequences need --query QUERY, such as top3 or histogram")
-        from fugu.cli.sequence_reading import Columns
         from fugu.cli.sequences import Asked, release_sequences
 
-        read = Columns.of(by, order, state, schema, not no_header, layout)
-
         asked = Asked(
-            table, query, by, order, read.state, options.number("epsilon", epsilon), reference, smoothing, length,
+            table, *sequence_options.needed(query, by, order, state, schema, not no_header, layout),
+            options.number("epsilon", epsilon), reference, smoothing, length,
             other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
             options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
         )  # fmt: skip

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from fugu.data.layout import Layout
+from fugu.errors import UsageError
+
 UserIfAny = Annotated[
     str | None,
     typer.Option("--by", help="The column that names the user of a row; left out, the file is one user's sequence."),
@@ -44,9 +47,20 @@ Gaps = Annotated[
     str | None,
     typer.Option("--gaps", help="Sequences: missing steps are said, or modelled by the chain (with --every)."),
 ]
-EDGES = 'Discretise: "20", edges "0,10,20", or an ordering "low,mid,high"; sequences: cut points, "LOW:HIGH:STEP".'
-"""What `--bins` says in commands that take sequences and other tables."""
 Cuts = Annotated[
     str | None,
     typer.Option("--bins", help='States of numbers: cut points "0,200,400", or bins of one width "LOW:HIGH:STEP".'),
 ]
+
+
+def needed(
+    query: str | None, by: str | None, order: str | None, state: str | None, schema: str | None, header: bool,
+    layout: Layout,
+) -> tuple[str, str | None, str | None, str]:  # fmt: skip
+    """The query, the user, the time and the state; `UsageError` says what is missing for this layout."""
+    from fugu.cli.sequence_reading import Columns
+
+    if query is None:
+        raise UsageError("sequences need --query QUERY, such as top3 or histogram")
+    columns = Columns.of(by, order, state, schema, header, layout)
+    return query, columns.by, columns.order, columns.state

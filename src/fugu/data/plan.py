@@ -47,8 +47,8 @@ class Plan:
     @property
     def most_shown(self) -> int:
         """The largest number of entries that show one cell."""
-        counts = (np.bincount(np.array(c)[np.array(c) >= 0], minlength=1).max() for c in self.cells.values() if c)
-        return int(max(counts, default=0))
+        shown = np.concatenate([np.array(cells, dtype=np.int64) for cells in self.cells.values()])
+        return int(max(np.unique(shown[shown != BETWEEN], return_counts=True)[1], default=0))
 
     @property
     def distances(self) -> list[Any]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -20,6 +21,7 @@ from fugu.errors import CertificateError
 from fugu.guarantee.asks import Proof, Ratio
 from fugu.laws.family import Family
 from fugu.loss.door import bound
+from fugu.loss.vectors.gaussian import shift_delta
 from fugu.loss.vectors.swapped import PLACES, drawn_delta, length_at
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import decimal_up, float_up, read_number, read_whole
@@ -32,6 +34,12 @@ if TYPE_CHECKING:
 SWAP = "swap"
 """The part of a certificate."""
 METHOD = "record-swap"
+SHARE = Fraction(1, 10)
+"""beta, as a part of the budget's delta: fixed, so that nobody chooses it after the draws."""
+DRAWS = 1_000_000
+_WORK = 300_000_000
+"""Numbers that are added up at most: with many swapped records there are fewer draws."""
+_FEWEST = 20_000
 MOST_STEPS = 1000
 _RATIO = Fraction(995, 1000)
 """Each step is half a percent less noise; a thousand of them are a factor of 150."""
@@ -86,7 +94,7 @@ class RecordSwap:
 
     def sigma(self, step: int) -> Fraction:
         """cap 0.995^step, rounded up to eight digits; the cap itself at step 0."""
-        return self.cap if step == 0 else decimal_up(float(self.cap * _RATIO**step), _DIGITS)
+        return self.cap if step == 0 else _below(self.cap, step)
 
     def drawn(self, step: int, blocks: Sequence[Block]) -> RecordSwap:
         """The same after the draws."""
@@ -127,6 +135,20 @@ class RecordSwap:
         ]
 
 
+def planned_draws(records: int, dimension: int) -> int:
+    """How many draws a release makes: fixed by public numbers, like beta.
+
+    >>> planned_draws(10, 5), planned_draws(1000, 5)
+    (1000000, 50000)
+    """
+    return min(DRAWS, max(_FEWEST, _WORK // (records * (dimension + 1))))
+
+
+@lru_cache(maxsize=8 * MOST_STEPS)
+def _below(cap: Fraction, step: int) -> Fraction:
+    return decimal_up(float(cap * _RATIO**step), _DIGITS)
+
+
 def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) -> Proof:
     """What is proved of a certificate's noise on laws, its `own` or others: through the door, and for noise from record
     swaps from their counts. Of such noise beta is added to what was proved of the noise."""
@@ -137,15 +159,15 @@ def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) 
     assert isinstance(ask, Ratio)
     assert isinstance(noise, Gaussian)
     rest = Ratio(ask.epsilon, ask.delta - swap.beta)
-    capped = bound(laws, Gaussian(float(swap.cap), noise.grid), rest)
+    label = next(iter(laws[0].labels))
+    capped = cap_delta(longest_steps(laws), certificate.dimension, Gaussian(float(swap.cap), noise.grid), ask.epsilon)
     if not swap.step:
-        return Proof(capped.epsilon, _and(capped.delta, swap.beta), capped.worst_pair, capped.holds)
+        return Proof(float_up(ask.epsilon), _and(capped, swap.beta), label, Fraction(capped) <= rest.delta)
     found = swap.bounds(certificate.dimension, noise, ask.epsilon, farthest_of(certificate))
     block, worst = max(found, key=lambda each: each[1])
-    holds = capped.holds and Fraction(worst) <= rest.delta
+    holds = max(Fraction(capped), Fraction(worst)) <= rest.delta
     swapped = f"{block.least}" if block.least == block.most else f"{block.least} to {block.most}"
-    label = f"{capped.worst_pair}, {swapped} records swapped"
-    return Proof(float_up(ask.epsilon), _and(worst, swap.beta), label, holds)
+    return Proof(float_up(ask.epsilon), _and(worst, swap.beta), f"{label}, {swapped} records swapped", holds)
 
 
 def _and(delta: float, beta: Fraction) -> float:
@@ -158,11 +180,21 @@ def farthest_of(certificate: Certificate) -> Fraction:
     The laws of the certificate are translates by as much as all swapped records together can move each statistic."""
     swap, lattice = RecordSwap.of(certificate), certificate.lattice
     assert lattice is not None
+    return longest_steps(certificate.laws) * lattice.grid / swap.records
+
+
+def longest_steps(laws: Sequence[Shape]) -> Fraction:
+    """The length of the longest shift, in steps of the lattice, from above."""
     squared = 0
-    for family in certificate.laws:
+    for family in laws:
         assert isinstance(family, Family)
         squared = max(squared, sum(int(x) ** 2 for x in (family.points[-1] - family.points[0]).reshape(-1)))
-    return Fraction(math.isqrt(squared) + 1) * lattice.grid / swap.records
+    return Fraction(math.isqrt(squared) + 1)
+
+
+def cap_delta(steps: Fraction, dimension: int, noise: Gaussian, epsilon: Fraction) -> float:
+    """delta(epsilon) of noise on values that move by at most so many steps: what needs no draw."""
+    return shift_delta(float_up(steps), dimension, noise, epsilon)
 
 
 def check_swap(certificate: Certificate) -> None:
@@ -170,8 +202,10 @@ def check_swap(certificate: Certificate) -> None:
     if SWAP not in certificate.body:
         return
     swap, ask, noise = RecordSwap.of(certificate), certificate.budget.asks(), certificate.released_noise
-    if not isinstance(ask, Ratio) or not swap.beta < ask.delta:
-        raise CertificateError("the probability that the draws mislead is not a part of the budget's delta")
+    if not isinstance(ask, Ratio) or swap.beta != ask.delta * SHARE:
+        raise CertificateError("the probability that the draws mislead is not a tenth of the budget's delta")
+    if swap.draws != planned_draws(swap.records, certificate.dimension):
+        raise CertificateError("the certificate plans another number of draws than such a release makes")
     if certificate.method != METHOD or not isinstance(noise, Gaussian):
         raise CertificateError("draws of record swaps are for Gaussian noise that was found by them")
     if not all(map(_one_shift, certificate.laws)):

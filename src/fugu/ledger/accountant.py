@@ -34,6 +34,7 @@ from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, RenyiCurve, independen
 from fugu.guarantee.numbers import exact, plain
 from fugu.ledger.amounts import at, orders_of
 from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.fields import check_terms, has_field, translated_in_field
 from fugu.ledger.names import canonical
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.prior import Recorded, Together
@@ -71,7 +72,7 @@ class Terms:
     @cached_property
     def tied(self) -> bool:
         """Whether the prior is a Gaussian field, or has one among several."""
-        return self.prior is not None and not isinstance(self.prior, Together) and _has_field(self.prior)
+        return self.prior is not None and not isinstance(self.prior, Together) and has_field(self.prior)
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     from fugu.translation.translate import translate
 
     if terms.tied:
-        return _in_a_field(terms, spent)
+        return translated_in_field(terms.prior, terms.budget, spent)
     if spent.pure:
         return Pure(_capped(terms.prior, meant_up(float(translate(terms.prior, spent.epsilon))), spent.epsilon))
     if spent.renyi:
@@ -140,29 +141,6 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
         with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
             return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
     return _guarantee(translate(terms.prior, asked))
-
-
-def _in_a_field(terms: Terms, spent: Guarantee) -> Guarantee:
-    """Under a Gaussian field: pure epsilons and deltas as an (epsilon, delta) where the budget has a delta, else, like
-    divergences, in the Rényi sense, a pure epsilon as epsilon^2 / 2 (docs/proofs/fields.md#the-ledger)."""
-    from fugu.translation.translate import translate
-
-    if spent.renyi:
-        return _guarantee(translate(terms.prior, spent))
-    found: list[Guarantee] = []
-    if not terms.budget.renyi:
-        asked = Approx(spent.epsilon, spent.delta)
-        with suppress(NotProvable):
-            found.append(_guarantee(translate(terms.prior, asked, delta=terms.budget.delta)))
-    if (rho := rho_of(spent)) is not None:
-        curved = _guarantee(translate(terms.prior, ZCDP(plain(rho))))
-        found.append(curved if terms.budget.renyi else curved.to_approx(terms.budget.delta))
-    if not found:
-        raise NotComposable(
-            "an (epsilon, delta) for each entry under a Gaussian field has no bound within this budget",
-            "use mechanisms with a ZCDP guarantee for each entry, or a budget with a larger delta",
-        )
-    return min(found, key=lambda g: exact(g.epsilon)) if len(found) > 1 else found[0]
 
 
 def _capped(prior: Any, found: float, spent: Real) -> Real:
@@ -276,21 +254,6 @@ def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
     from fugu.translation.approx import group_delta
 
     return exact(group_delta(epsilon, delta, n))
-
-
-def _has_field(prior: Any) -> bool:
-    from fugu.translation.fields import has_field
-
-    return has_field(prior)
-
-
-def check_terms(prior: Any, budget: Guarantee) -> None:
-    """Refuse, before anything is spent, a budget that no release under a Gaussian field can be held against."""
-    from fugu.translation.fields import check_widths, refused
-
-    check_widths(prior)
-    if budget.pure or not (budget.renyi or budget.delta):
-        raise refused(prior)
 
 
 def _spoken_of(prior: Any) -> int:

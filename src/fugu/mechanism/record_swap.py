@@ -130,12 +130,12 @@ class RecordSwapAdditive(Mechanism):
             float(rest),
             float(plan.beta),
         )
-        while step:  # at most once in practice: doubles and balls agree to nine digits
-            found = plan.drawn(step, blocks)
-            noise = Gaussian(float(found.sigma(step)), grid)
-            if all(Fraction(x) <= rest for _, x in found.bounds(d, noise, ask.epsilon, farthest)):
-                return found
-            step -= 1
+        for tried in (step, step - 1):  # doubles and balls agree to nine digits: one step back is ample
+            if tried > 0:
+                found = plan.drawn(tried, blocks)
+                noise = Gaussian(float(found.sigma(tried)), grid)
+                if all(Fraction(x) <= rest for _, x in found.bounds(d, noise, ask.epsilon, farthest)):
+                    return found
         return plan.drawn(0, blocks)
 
     def _sealed(self, swap: RecordSwap, noise: Gaussian) -> Certificate:

@@ -25,17 +25,20 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-from flint import arb, fmpq, fmpq_mat
+from flint import arb
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.guarantee.numbers import outward, plain
 from fugu.numbers import balls
 from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
+from fugu.priors.gaussian_precision import above, explained
 from fugu.priors.gaussian_windows import Ranked, near_sets, ranked
-from fugu.priors.matrices import product, read_covariance, solve, transpose
+from fugu.priors.matrices import read_covariance
 from fugu.priors.prior import Belief
 
 _BITS = 256
+_EXACT = 12
+"""How many seen entries are worked out in rationals."""
 Cost = Callable[[int], Fraction | None]
 """What the release says of b entries, from above; None where nothing is known of so many."""
 
@@ -122,22 +125,10 @@ class GaussianField(Belief):
             raise UsageError("the secret's own entry cannot be among those that are seen")
         if not seen:
             return Fraction(0)
-        left = own - self._explained(node, seen)
+        left = own - explained(self.covariance, node, seen)
         if left <= 0:
             raise NotProvable("these entries determine each other exactly: no noise on others hides one of them")
         return 1 / left - 1 / own
-
-    def _explained(self, node: int, seen: tuple[int, ...]) -> Fraction:
-        """c' S_LL^-1 c: the variance of x_i that x_L explains; all of it where x_L is degenerate and determines x_i."""
-        across = [[self.covariance[node][j]] for j in seen]
-        inner = [[self.covariance[j][k] for k in seen] for j in seen]
-        try:
-            solved = _fast(inner).solve(_fast(across))
-        except ZeroDivisionError:  # some entries of L follow from others
-            found = solve(inner, across)
-            assert found is not None  # c lies in the range of S_LL
-            return product(transpose(across), found)[0][0]
-        return sum((_slow(solved[k, 0]) * row[0] for k, row in enumerate(across)), Fraction(0))
 
     def windows(self, node: int, near: int) -> list[tuple[int, ...]]:
         """Candidate sets L with `near` entries left out, i among them: all for small fields, else intervals around i.
@@ -158,6 +149,18 @@ class GaussianField(Belief):
             raise UsageError(f"near must lie between 1 and {self.size}")
         chosen = () if near == self.size else self._ranked[i][near][1]
         return self.kappa(i, chosen), chosen
+
+    def least(self, node: int, near: int) -> Fraction:
+        """An upper bound on the kappa of `best`: exact where few entries are seen, else one double above it."""
+        i = self._node(node)
+        seen = () if near == self.size else self._ranked[i][near][1]
+        return self._above(i, seen)
+
+    @lru_cache(maxsize=4096)  # noqa: B019
+    def _above(self, node: int, seen: tuple[int, ...]) -> Fraction:
+        """kappa from above, in balls: exact rationals of many entries grow long."""
+        found = above(self.covariance, node, seen) if len(seen) > _EXACT else None
+        return self._kappa(node, seen) if found is None else found
 
     @cached_property
     def _ranked(self) -> Ranked:
@@ -183,7 +186,7 @@ class GaussianField(Belief):
 
         for b in sorted(costs, key=about):
             try:
-                return costs[b] + weight * self.best(node, b)[0]
+                return costs[b] + weight * self.least(node, b)
             except NotProvable:  # what is seen determines the entry: no help from this size
                 continue
         raise NotProvable("these entries determine each other, and nothing is known of what all of them cost together")
@@ -222,7 +225,7 @@ class GaussianField(Belief):
 
         best = min(tried, key=about)
         try:
-            return max(rho / self.size**2, (rho - weight * self.best(node, best)[0]) / best**2)
+            return max(rho / self.size**2, (rho - weight * self.least(node, best)) / best**2)
         except NotProvable:
             return rho / self.size**2
 
@@ -278,11 +281,3 @@ def _wide(width: Real) -> Fraction:
         return _positive(width, "width")
     except BadBudget as error:
         raise UsageError(str(error)) from None
-
-
-def _fast(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
-    return fmpq_mat(len(rows), len(rows[0]), [fmpq(x.numerator, x.denominator) for row in rows for x in row])
-
-
-def _slow(x: fmpq) -> Fraction:
-    return Fraction(int(x.p), int(x.q))

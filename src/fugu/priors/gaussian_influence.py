@@ -43,7 +43,7 @@ class FieldInfluence(InfluenceCurve):
         field, near = self._field, min(whole(b, "b"), self.length)
         w = field.wide()
         try:
-            worst = max(field.best(i, near)[0] for i in field.nodes)
+            worst = max(field.least(i, near) for i in field.nodes)
         except NotProvable:
             return math.inf
         return outward(w * w * worst / 2)

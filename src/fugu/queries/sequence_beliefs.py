@@ -19,13 +19,22 @@ from fugu.queries.sequence_prior import Chain
 
 
 def chain_of(
-    sequences: Sequences, state: str, smoothing: float, length: int | None, start: str = "fitted"
+    sequences: Sequences,
+    state: str,
+    smoothing: float,
+    length: int | None,
+    start: str = "fitted",
+    order: Sequence[str] = (),
 ) -> MarkovChain:
-    """The chain with the transition frequencies of these sequences; those of one entry hold no transition."""
+    """The chain with the transition frequencies of these sequences; those of one entry hold no transition.
+
+    `order`: in which states are listed, such as bins from low to high; the others after them."""
     known = _usable(sequences, state, length)
+    seen = {entry for entries in known for entry in entries}
+    names = [*(name for name in order if name in seen), *sorted(seen.difference(order))] if order else None
     try:
         begins = cast(Literal["fitted", "any", "stationary"], start)  # other words are refused
-        return MarkovChain.fit(known, smoothing=smoothing, length=length, start=begins)
+        return MarkovChain.fit(known, names, smoothing, length, begins)
     except UsageError as error:
         hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
         raise BadTable(f"column {state!r}: {error}{hint}") from None
@@ -90,7 +99,7 @@ def believed(
             start = "any"
         sequences = unbroken(known)
     if confidence is None:
-        chain = chain_of(sequences, state, smoothing, length, start)
+        chain = chain_of(sequences, state, smoothing, length, start, told.sequence.labels)
         return chain if steps is None else _gapped(chain, steps)
     return limits_of(sequences, state, length, start, confidence, told)
 

@@ -48,6 +48,8 @@ def _kind(content: Part) -> str:
     if {"pufferfish", "prior"} <= content.keys():
         return "sequence"  # the first version called them as it calls what is private for each entry
     kind = str(content["kind"])
+    if "swap" in content:
+        raise NotSummed("noise from draws of record swaps is not summed here: its laws only bound what records move")
     if kind not in _KINDS:
         raise NotSummed(_WITHOUT.get(kind, f"certificates of kind {kind[:40]!r} are not known here"))
     return kind

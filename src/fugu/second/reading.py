@@ -140,9 +140,10 @@ def _at_least_zero(x: object) -> Fraction:
 def drawn(content: Part) -> Drawn:
     """The noise in steps of the lattice: decay grid / scale (Laplace), grid^2 / (2 scale^2) (Gaussian)."""
     stated = part(content["noise"])
-    kind, scale = stated["kind"], number(stated["scale"])
+    kind = stated["kind"]
     if kind not in ("laplace", "gaussian", "atoms"):
         raise NotSummed(f"noise of kind {str(kind)[:40]!r} is not summed here; Laplace and Gaussian noise are")
+    scale = number(stated["scale"])
     if scale < 0:
         raise CertificateError("the certificate's noise has a negative scale")
     if scale == 0:

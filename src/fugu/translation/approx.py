@@ -7,15 +7,18 @@ eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives
     P(M in S | x) = sum over x_L of P(x_L | x) P(M in S | x_L, x) <= sum P(x_L | x) (e^(b eps) q(x_L) + d_b)
                   <= e^(b eps + a) P(M in S | x') + d_b:
 
-d is not multiplied by e^a. Under a Markov chain the whole profile is carried through the kernels as well (`profiles`),
-and the lesser epsilon is returned.
+d is not multiplied by e^a. Every pure translation L(eps) gives one with delta as well, (L, e^L d / (e^eps - 1)) and
+better (`lifted`); under a Markov chain the whole profile is carried through the kernels (`profiles`). The least epsilon
+within the delta asked for is returned.
 
-Proofs: docs/proofs/translation.md#groups-of-entries and docs/proofs/profiles.md#the-total.
+Proofs: docs/proofs/translation.md#groups-of-entries, docs/proofs/profiles.md#the-total and
+docs/proofs/profiles.md#by-the-pure-translation.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -28,9 +31,10 @@ from fugu.numbers.exact import Real, meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.prior import Recorded
 from fugu.translation.influence import influence, members
+from fugu.translation.lifted import lifted
 from fugu.translation.profiles.bounds import epsilon_at, least_delta
 from fugu.translation.profiles.entry import of_approx
-from fugu.translation.pure import translated_pure
+from fugu.translation.pure import pure_bound, translated_pure
 from fugu.translation.records import bounds
 
 _BITS = 192
@@ -66,7 +70,7 @@ def _translated(prior: Any, dp: Approx, most: Real | None) -> Approx:
     if (several := members(prior)) is not None:
         found = [translated_approx(p, dp, most) for p in several]
         return Approx(max((f.epsilon for f in found), key=exact), max((f.delta for f in found), key=exact))
-    return by_windows(prior, dp, most)
+    return _least(prior, dp, most, lambda delta: math.inf)  # noqa: ARG005
 
 
 def by_windows(prior: Any, dp: Approx, most: Real | None) -> Approx:
@@ -103,18 +107,36 @@ def _of_records(records: Recorded, dp: Approx, most: Real | None) -> Approx:
 
 @_translated.register
 def _of_chain(chain: MarkovChain, dp: Approx, most: Real | None) -> Approx:
-    """The lesser of what windows and what the profile say; a window that is refused may still have a profile."""
+    """With the profile carried through the chain."""
+    entry = of_approx(dp)
+    return _least(chain, dp, most, lambda delta: epsilon_at(chain, entry, delta), lambda: least_delta(chain, entry))
+
+
+def _least(
+    prior: Any,
+    dp: Approx,
+    most: Real | None,
+    profile: Callable[[Fraction], float],
+    natural: Callable[[], float] | None = None,
+) -> Approx:
+    """The least epsilon of windows, of the pure translation lifted, and of a profile, all within one delta.
+
+    Without `most` that of the best window, or, where no window has one, the least that the profile reaches."""
     if math.isinf(dp.epsilon):
-        return by_windows(chain, dp, most)
-    entry, known = of_approx(dp), None
+        return by_windows(prior, dp, most)
+    found: list[Approx] = []
+    refusal = None
     try:
-        known = by_windows(chain, dp, most)
-    except NotProvable as refusal:
-        delta = most if most is not None else least_delta(chain, entry)
-        epsilon = epsilon_at(chain, entry, exact(delta)) if delta < 1 else math.inf
-        if math.isinf(epsilon):
-            raise refusal
-        return Approx(epsilon, delta)
-    delta = known.delta if most is None else most
-    epsilon = epsilon_at(chain, entry, exact(delta))
-    return known if exact(known.epsilon) <= exact(epsilon) else Approx(epsilon, delta)
+        found.append(by_windows(prior, dp, most))
+    except NotProvable as error:
+        refusal = error
+    delta = most if most is not None else found[0].delta if found else natural() if natural is not None else 1.0
+    if delta < 1:
+        if dp.epsilon > 0 and (other := lifted(pure_bound(prior), dp, influence(prior).length, exact(delta))):
+            found.append(other)
+        if not found or dp.epsilon == 0 or exact(found[-1].epsilon) > exact(dp.epsilon):
+            epsilon = profile(exact(delta))
+            found += [Approx(epsilon, delta)] if math.isfinite(epsilon) else []
+    if not found:
+        raise refusal or NotProvable("no (epsilon, delta) is proved for this prior; use a pure epsilon")
+    return min(found, key=lambda g: exact(g.epsilon))

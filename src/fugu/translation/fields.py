@@ -167,7 +167,7 @@ def _of_entry(field: GaussianField, node: int, own: Fraction, w: Fraction, rests
         if rest < 0 or (best is not None and b * own >= best):
             break  # d_b grows with b
         try:
-            kappa = field.best(node, b)[0]
+            kappa = field.least(node, b)
         except NotProvable:
             continue
         if kappa and rest == 0:
@@ -215,9 +215,9 @@ def field_budget(prior: object, budget: Guarantee) -> ZCDP:
         raise UsageError("dp_budget takes several Gaussian fields, or none of them; ask for each prior by itself")
     if not allowed:
         raise NotProvable(f"no rho above 0 for each entry is proved for {budget!r}; give a larger budget")
-    found = min(exact(f.rho_budget(plain(allowed))) for f in fields)
+    found, part = min(exact(f.rho_budget(plain(allowed))) for f in fields), Fraction(1, 2**46)
     while not all(ZCDP(f.zcdp(plain(found))) <= budget for f in fields):  # n^2 rho makes this end
-        found = exact(float(found * (1 - Fraction(1, 2**46))))
+        found, part = exact(float(found * (1 - part))), min(2 * part, Fraction(1, 2))
     return ZCDP(plain(found))
 
 
@@ -227,15 +227,26 @@ def _allowed(budget: Guarantee) -> Fraction:
         return exact(budget.rho)
     if budget.renyi:
         return min(exact(e) / exact(a) for a, e in budget.orders)
-    low, high = 0.0, 1.0
-    while ZCDP(high) <= budget:
-        low, high = high, 2 * high
-    while low == 0.0 or high - low > 1e-9 * high:
+    return exact(_bisected(lambda rho: ZCDP(rho) <= budget, _rough(float(budget.epsilon), float(budget.delta)), 1e-7))
+
+
+def _rough(epsilon: float, delta: float) -> float:
+    """About the largest rho with rho + 2 sqrt(rho ln(1 / delta)) <= epsilon, where the search begins."""
+    log = -math.log(delta)
+    return (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
+
+
+def _bisected(holds: Callable[[float], bool], start: float, share: float) -> float:
+    """About the largest number that holds, to a share of it, searched from a start on; 0 where none is found."""
+    low, high = 0.0, start
+    while holds(high):
+        low, high = high, high * 1.25
+    while low == 0.0 and high > 1e-300:
+        low, high = (high / 1.25, high) if holds(high / 1.25) else (0.0, high / 1.25)
+    while high - low > share * high and low:
         middle = (low + high) / 2
-        low, high = (middle, high) if ZCDP(middle) <= budget else (low, middle)
-        if high < 1e-300:
-            break
-    return exact(low)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 @_curve_of.register

@@ -48,9 +48,8 @@ from fugu.translation.contraction.kernel import Array, U
 from fugu.translation.contraction.side import Mask, Products, Side
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
-from fugu.translation.profiles.bounds import renyi_at
-from fugu.translation.profiles.entry import Entry, of_curve, of_zcdp
-from fugu.translation.profiles.moments import Tail
+from fugu.translation.profiles.bounds import lesser
+from fugu.translation.profiles.entry import of_curve, of_zcdp
 from fugu.translation.pure import published, translated_pure
 from fugu.translation.records import bounds
 
@@ -240,22 +239,7 @@ def _by_profile(prior: Any, dp: RenyiCurve, known: dict[Real, Real]) -> dict[Rea
 
 @_by_profile.register
 def _of_chain(chain: MarkovChain, dp: RenyiCurve, known: dict[Real, Real]) -> dict[Real, Real]:
-    orders = [a for a, _ in dp.points if math.isfinite(a)]
-    return _lesser(chain, of_curve(dp), orders, known, known)
-
-
-def _lesser(
-    chain: MarkovChain, entry: Entry, orders: Iterable[Real], known: dict[Real, Real], tails: dict[Real, Real]
-) -> dict[Real, Real]:
-    """The lesser of what is known and what the profile of an entry says, with these divergences for its tails."""
-    more = [Tail(exact(a), float_up(exact(e))) for a, e in tails.items()]
-    found = renyi_at(chain, entry, {exact(a): more for a in orders})
-    both = {a: min((Fraction(found[exact(a)]) if math.isfinite(found[exact(a)]) else None,
-                    exact(known[a]) if a in known else None), key=lambda x: math.inf if x is None else x)
-            for a in orders}  # fmt: skip
-    return {
-        a: known[a] if a in known and e == exact(known[a]) else outward(e) for a, e in both.items() if e is not None
-    }
+    return lesser(chain, of_curve(dp), [a for a, _ in dp.points if math.isfinite(a)], known, known)
 
 
 @singledispatch
@@ -311,4 +295,4 @@ def _zcdp_under_chain(chain: MarkovChain, rho: Fraction, orders: list[Real]) -> 
     windows = _zcdp_under.dispatch(object)
     known = windows(chain, rho, orders)
     tails = windows(chain, rho, [2 * max(orders, key=exact), 4 * max(orders, key=exact)])
-    return _lesser(chain, of_zcdp(rho), orders, known, known | tails)
+    return lesser(chain, of_zcdp(rho), orders, known, known | tails)

@@ -27,7 +27,7 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.prior import Believed, Recorded
 from fugu.translation.approx import translated_approx
-from fugu.translation.fields import field_budget, has_field, refused, translated_field
+from fugu.translation.fields import field_budget, has_field, refused, translated_field, worst_of
 from fugu.translation.influence import members
 from fugu.translation.pure import pure_bound, translated_pure
 from fugu.translation.records import bounds
@@ -63,18 +63,19 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     Parameters:
 
     - `prior`: a `MarkovChain`, a `ChainSet` (any of them may be true), `IndependentBlocks` or a list or mapping of
-      priors (independent users: the worst one), `DependentGroups`, a network or joint table (quilts), `Records`
-      (independent records of a table, worth less than their epsilon), a `GaussianField` with a width, or anything else
-      that `fugu.influence` knows.
+      priors (independent users: the worst one), `DependentGroups`, a network (messages along trees, else quilts), a
+      `HiddenMarkov`, a joint table (quilts), `Records` (independent records of a table, worth less than their epsilon),
+      a `GaussianField` with a width, or anything else that `fugu.influence` knows.
     - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi`, `RenyiCurve` or
       `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve). It must hold on the whole product domain,
       also for datasets that the prior considers impossible.
-    - `delta`: with `Approx` only, the largest delta of the answer; None: any below 1 (a field needs it). (eps, d)
-      with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)), and the least such epsilon is returned.
+    - `delta`: with `Approx` only, the largest delta of the answer; None: that of the best window (a field needs it);
+      (eps, d) with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)). The least epsilon proved at this
+      delta is returned.
 
     Returns a number for a number, else a guarantee of the kind of `dp`: a proved upper bound, rounded up, over every
     entry, both orders of every pair of its possible values, and every belief in the set. Raises `NotProvable` where no
-    bound is known, `UsageError` for what is not a prior. The contraction bound is proved for pure epsilon only.
+    bound is known, `UsageError` for what is not a prior.
 
     >>> from fugu.priors.chain import MarkovChain
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=1000)
@@ -117,6 +118,16 @@ def _(dp: Pure, prior: Any) -> Pure:
 @_translated.register
 def _(dp: Renyi, prior: Any) -> Renyi:
     return translated_renyi(prior, dp)
+
+
+@_translated.register
+def _(dp: ZCDP, prior: Any) -> Guarantee:
+    """At the listed orders; b entries cost b^2 rho, whatever b is."""
+    if (several := members(prior)) is not None:
+        return worst_of([_translated(dp, one) for one in several])
+    if isinstance(prior, Recorded):
+        return translated_curve(prior, dp)
+    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
 
 
 @_translated.register

@@ -18,6 +18,7 @@ from fugu.documents.release import ReleaseDocument
 from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, UnknownName, UsageError
 from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.directed import DirectedLaplace
 from fugu.numbers.checks import is_count, is_share
 from fugu.numbers.exact import Real, as_fraction
 from fugu.verifier.kinds.release import inner
@@ -79,6 +80,8 @@ def audit(
             "not attackable from the document alone, because its laws bound what swapped records can move and are not "
             "those it is proved for: use fugu.auditing.property_attack with the scenario of the reference"
         )
+    if document.body.get("noise", {}).get("kind") == DirectedLaplace.name:
+        raise UsageError("not attackable here, because attacks are known for noise of one scale, and this has several")
     mechanism = source if isinstance(source, Mechanism) else rebuilt(document)
     return LawAttack(document, mechanism, dice, alpha, confidence).run(verdict.epsilon, draws, through_files)
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.covariance.scaling import excesses
 from fugu.calibration.covariance.slope import divergence
 from fugu.calibration.covariance.standard import Laws
 from fugu.guarantee.asks import Ask, Divergences
@@ -30,6 +31,7 @@ _KEPT = 3
 _STEPS = 80
 _CLOSE = 1e-7
 _SAFE = 1e-9
+_BINDING = 0.8
 
 
 def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) -> float:
@@ -38,6 +40,8 @@ def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) ->
     `at`: the best S that is known; directions and tangents are taken there, and directions are then improved."""
     if isinstance(ask, Divergences):
         return _dual(list(_tangents(laws, ask, at)), floor, weight)[0]
+    losses = excesses(at, laws, ask)  # pairs left out only lower the bound
+    laws = laws.only([k for k, loss in enumerate(losses) if loss >= _BINDING * max(losses)])
     lines = [u for u in _directions(laws, at) if u.any()]
     cuts = [(np.outer(u, u), threshold(u, laws, ask)) for u in lines]
     best, y, X = _dual(cuts, floor, weight)
@@ -68,13 +72,17 @@ def _along(u: Array, laws: Laws, ask: Ask) -> tuple[float, Array]:
             continue
         found = _last(lambda s, x=x, a=a, b=b: _loss(x, a + s, b + s, epsilon), limit, found, max(a, b, x * x, 1e-300))  # type: ignore[misc]
         size = max(a, b) + found
-        at = np.array([x, a + found, b + found])
-        rates = []
-        for step in np.diag([math.sqrt(size), size, size]) * 1e-5:
-            rates.append((_loss(*(at + step), epsilon) - _loss(*(at - step), epsilon)) / (2 * float(step.sum())))
+        at, steps = (x, a + found, b + found), (math.sqrt(size) * 1e-5, size * 1e-5, size * 1e-5)
+        rates = [_rate(at, i, steps[i], epsilon) for i in range(3)]
         fall = rates[1] + rates[2]
         slope = -(rates[0] * d + 2 * rates[1] * (A @ u) + 2 * rates[2] * (B @ u)) / fall if fall < 0 else 0.0 * u
     return found, slope
+
+
+def _rate(at: tuple[float, float, float], i: int, step: float, epsilon: float) -> float:
+    """How the loss changes with one of its three arguments."""
+    up, down = ([y + h * (k == i) for k, y in enumerate(at)] for h in (step, -step))
+    return (_loss(up[0], up[1], up[2], epsilon) - _loss(down[0], down[1], down[2], epsilon)) / (2 * step)
 
 
 def _loss(x: float, a: float, b: float, epsilon: float) -> float:

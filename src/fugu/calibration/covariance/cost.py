@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.covariance.symmetric import symmetric
+from fugu.errors import UsageError
 from fugu.noise.kind import Objective
 
 Array = NDArray[np.float64]
@@ -28,6 +29,9 @@ class Cost:
     def of(laws: Laws, weight: Array | None, objective: Objective) -> Cost:
         """A user's weight decides alone; else the objective, every statistic in its own unit."""
         if weight is not None:
+            d = laws.dimension
+            if weight.shape != (d, d) or not np.isfinite(weight).all() or not (weight == weight.T).all():
+                raise UsageError(f"weight must be a symmetric {d} x {d} matrix of finite numbers")
             return Cost(laws.raw(weight))
         return Cost(np.eye(laws.dimension), objective == "absolute")
 

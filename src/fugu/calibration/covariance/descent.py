@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.covariance.cost import Cost
-from fugu.calibration.covariance.scaling import excesses, raised
-from fugu.calibration.covariance.slope import Local, divergence, log_delta
+from fugu.calibration.covariance.scaling import admissible, excesses, raised
+from fugu.calibration.covariance.slope import Local, distance, divergence, log_delta
 from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.covariance.symmetric import symmetric
 from fugu.errors import NotProvable
@@ -26,11 +26,11 @@ from fugu.guarantee.asks import Ask, Divergences
 Array = NDArray[np.float64]
 _ROUNDS = 12
 """How often a pair that is not met may join those that bind."""
-_NEAR = 0.5
+_NEAR = 0.95
 """Pairs that use at least this share of the budget at the start bind from the start."""
 _STEPS = 150
-_CLOSE = 1e-7
-_SLOWER = 8.0
+_CLOSE = 3e-7
+_SLOWER = 20.0
 _SPREAD = 1e-2
 _TRIM = 1e-5
 """Without a floor: eigenvalues below this share of the largest are left out where that costs next to nothing."""
@@ -96,7 +96,7 @@ class _Point:
 
 def _central(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
     """The end of the central path, or the last point from which doubles find no way on."""
-    d = len(start)
+    d, t = len(start), admissible(ask)
 
     def at(T: Array) -> _Point:
         S = floor * np.eye(d) + T
@@ -104,7 +104,7 @@ def _central(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Ar
             log_det = 2 * float(np.log(np.diag(np.linalg.cholesky(T))).sum())
         except np.linalg.LinAlgError:
             return _Point(S, T, -math.inf, ())
-        return _Point(S, T, log_det, tuple(_rooms(S, laws, ask)))
+        return _Point(S, T, log_det, tuple(_rooms(S, laws, ask, t)))
 
     T = start - floor * np.eye(d)
     T = 1.02 * T + np.eye(d) * max(_SPREAD * float(np.trace(T)) / d, 1e-12 * float(np.trace(start)), 1e-300)
@@ -133,7 +133,7 @@ def _central(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Ar
 def _step(here: _Point, at: Callable[[Array], _Point], cost: Cost, m: float) -> tuple[_Point, float]:
     """One Newton step on the barrier function, shortened until it is lower; what it promised."""
     to = symmetric(len(here.T))
-    inverse = np.linalg.inv(here.T)
+    inverse: Array = np.asarray(np.linalg.inv(here.T), dtype=np.float64)
     slope = to.vector(cost.slope(here.S) - m * inverse)
     bend = cost.bend(here.S) + m * to.congruence(inverse)
     for room in here.rooms:
@@ -168,9 +168,12 @@ def _solved(H: Array, g: Array) -> Array:
             more = max(4 * more, 1e-10)
 
 
-def _rooms(S: Array, laws: Laws, ask: Ask) -> Iterator[Local]:
+def _rooms(S: Array, laws: Laws, ask: Ask, t: float) -> Iterator[Local]:
     """ln(delta / loss) or 1 - D / epsilon, both orders of every pair; positive inside."""
     for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True):
+        if np.array_equal(a, b):  # both orders are one, a function of the distance
+            yield _room(distance(d, a + S, bend=True), 1.0, 1 / t**2)
+            continue
         for sign, p, q in ((1.0, a + S, b + S), (-1.0, b + S, a + S)):
             if not isinstance(ask, Divergences):
                 yield _room(log_delta(sign * d, p, q, float(ask.epsilon), bend=True), math.log(ask.target), 1.0)

@@ -15,14 +15,13 @@ from fugu.calibration.covariance.cost import Cost
 from fugu.calibration.covariance.descent import descend
 from fugu.calibration.covariance.directions import directional, expected_value_gaussian
 from fugu.calibration.covariance.optimal import optimal_covariance
-from fugu.calibration.covariance.scaling import enough, excess_of, isotropic
+from fugu.calibration.covariance.scaling import admissible, enough, excess_of, isotropic
 from fugu.calibration.covariance.standard import Laws
 from fugu.calibration.covariance.uncertain import directional_uncertainty, eigenvector
 from fugu.calibration.offer import Wishes
 from fugu.errors import FuguError, NotProvable
-from fugu.guarantee.asks import Ask, Divergences
+from fugu.guarantee.asks import Ask
 from fugu.laws.multinormal import NormalPair
-from fugu.loss.shifts.gaussian import gaussian_mu
 
 Array = NDArray[np.float64]
 DECODABLE = (
@@ -129,7 +128,7 @@ def least_variance(task: Task) -> float:
     if task.wishes.declared_exact:
         return 0.0
     variance = expected_value_gaussian(task.differences, task.t) ** 2
-    return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask))) / 16
+    return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask, variance))) / 16
 
 
 def deficient(S: Array) -> bool:
@@ -150,16 +149,6 @@ def lifted(S: Array, floor: float | None) -> Array:
         return S
     raised = S + (vectors * np.maximum(floor - values, 0.0)) @ vectors.T
     return np.asarray((raised + raised.T) / 2)
-
-
-def admissible(ask: Ask) -> float:
-    """The largest distance |V^-1/2 d| of two normal laws of one covariance that meets the budget: mu(epsilon, delta),
-    or sqrt(2 epsilon / alpha)."""
-    if isinstance(ask, Divergences):
-        return min(math.sqrt(2 * float(e) / float(a)) for a, e in ask.orders)
-    if ask.pure:
-        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-    return gaussian_mu(ask.epsilon, ask.delta)
 
 
 def _candidate(way: Way, find: Callable[[], Array], task: Task, floor: float) -> Candidate:
@@ -214,7 +203,7 @@ def _uncertain(task: Task) -> Array:
 
 def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
     """The least cost above the floor: of the convex programme for one covariance, exactly so where laws share one;
-    else the best of descents on the exact curve, from there and from the best of the other methods."""
+    else where descent on the exact curve ends, from there or from the best of the other methods."""
     laws, ask, cost = task.laws, task.ask, task.cost
     relaxed = optimal_covariance(task.differences, task.covariances, task.t, cost.weight, floor).covariance
     start = relaxed if laws.alike else enough(relaxed, laws, ask)
@@ -222,8 +211,7 @@ def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
         return start
     if excess_of(floor * np.eye(laws.dimension), laws, ask) <= 1:
         return floor * np.eye(laws.dimension)
-    firsts = [start, *sorted(others, key=cost.value)[:1]]
-    return min([*(descend(first, floor, laws, ask, cost) for first in firsts), *others], key=cost.value)
+    return descend(min([start, *others], key=cost.value), floor, laws, ask, cost)
 
 
 def _model(task: Task) -> Any:

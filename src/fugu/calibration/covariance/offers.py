@@ -34,6 +34,7 @@ from fugu.noise.lattice import Lattice
 from fugu.scenario.property_model import MOVED
 
 GAUSSIAN_MODEL = "Gaussian model: given each secret the published vector is normal, with the mean and covariance stated"
+_OWN = "each statistic in units of its own deviation under the laws"
 DECLARED = "the laws are declared exactly normal: noise of deficient rank hides nothing of a statistic that is not"
 _FACTOR = 8.0
 _STRETCH = tuple(1e-9 * _FACTOR**k for k in range(10))
@@ -84,9 +85,14 @@ class CovarianceOffer(Offer):
             beliefs=beliefs_of(self.pairs),
             scales=self.scales,
             dimension=noise.dimension,
-            before=(GAUSSIAN_MODEL, *((DECLARED,) if self.wishes.declared_exact else ())),
+            before=(GAUSSIAN_MODEL, *((DECLARED,) if self.wishes.declared_exact else ()), *self._floor()),
         ).seal(budget, context)
         return CorrelatedAdditive(certificate=sealed, context=context, noise=noise, lattice=lattice)
+
+    def _floor(self) -> tuple[str, ...]:
+        """A floor that was asked for, with its units."""
+        asked = self.wishes.floor
+        return () if asked is None else (f"noise of variance at least {asked:g} in every direction, {_OWN}",)
 
     def row(self, ask: Ask) -> Row:
         """The scale is the root of the noise's total variance, the errors are those of what is drawn."""
@@ -155,7 +161,8 @@ def realised(
     assert candidate.covariance is not None
     laws = candidate.laws
     covs = [law.cov_array for pair in pairs for law in (pair.p, pair.q)]
-    wanted = Wanted(covs, max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q)), grid)
+    reach = max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q))
+    wanted = Wanted(covs, laws.unit, reach, grid)
     covariance = laws.raw(enough(laws.own(candidate.covariance), laws, ask))
 
     def tried(stretch: float) -> tuple[CorrelatedGaussian, Proof]:

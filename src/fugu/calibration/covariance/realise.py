@@ -40,9 +40,11 @@ _FLAT = (
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What a lattice is chosen for: the covariances of the laws, the largest mean, and a grid if one is given."""
+    """What a lattice is chosen for: the covariances of the laws, the units of the statistics, the largest mean, and a
+    grid if one is given."""
 
     laws: Sequence[Array]
+    unit: Array
     reach: float
     grid: Fraction | None = None
 
@@ -55,23 +57,27 @@ def realise(S: Array, wanted: Wanted, needed: Callable[[Array], float]) -> Corre
     to nothing are taken. Rounded noise is enlarged until it is above S; where S is of deficient rank, which nothing
     rounded is above, by the factor that `needed` finds for its shape. What the result really protects is proved
     afterwards, from its own exact covariance."""
-    values, vectors = np.linalg.eigh(S)
+    own = S / np.outer(wanted.unit, wanted.unit)
+    values, vectors = np.linalg.eigh(own)
     if not values[-1] > 0:
         return _silent(S, wanted)
     full = bool(values[0] > _ZERO * values[-1])
-    base = float(values[0]) if full else 0.0
-    spare = np.maximum(values - base, 0.0)
-    held = spare > (_SPARE * base if full else _ZERO * values[-1])
-    F = vectors[:, held] * np.sqrt(spare[held])
-    longest = math.sqrt(float(spare.max()))
+    base = 0.0
+    if full:  # the least eigenvalue of S, through an inverse whose entries are as good as their units
+        base = 1 / float(np.linalg.eigvalsh(np.linalg.inv(own) / np.outer(wanted.unit, wanted.unit))[-1])
+        values, vectors = np.linalg.eigh(own - np.diag(base / wanted.unit**2))
+    held = values > (_SPARE * base / wanted.unit.max() ** 2 if full else _ZERO * values[-1])
+    F = wanted.unit[:, None] * vectors[:, held] * np.sqrt(values[held])
+    longest = float(np.sqrt((F * F).sum(axis=0)).max(initial=0.0))
     best: tuple[float, CorrelatedGaussian] | None = None
     refusal: NotProvable | None = None
-    for length in _LENGTHS if wanted.grid is None else (*_SHORT, *_LENGTHS):
+    lengths = _LENGTHS if full else _LENGTHS[3:]
+    for length in lengths if wanted.grid is None else (*_SHORT, *lengths):
         step = longest / length
         B = np.rint(F / step) if F.size else F
         B = B[:, B.any(axis=0)]
         shape = base * np.eye(len(S)) + step**2 * (B @ B.T)
-        factor, price = _above(S, shape) if full else 2 * (needed(shape),)
+        factor, price = _above(own, shape / np.outer(wanted.unit, wanted.unit)) if full else 2 * (needed(shape),)
         if not math.isfinite(factor) or (best is not None and price >= best[0]):
             continue
         try:

@@ -15,8 +15,19 @@ from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.loss.search.normal import fast_normal_delta
+from fugu.loss.shifts.gaussian import gaussian_mu
 
 Array = NDArray[np.float64]
+
+
+def admissible(ask: Ask) -> float:
+    """The largest distance |V^-1/2 d| of two normal laws of one covariance that meets the budget: mu(epsilon, delta),
+    or sqrt(2 epsilon / alpha)."""
+    if isinstance(ask, Divergences):
+        return min(math.sqrt(2 * float(e) / float(a)) for a, e in ask.orders)
+    if ask.pure:
+        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
+    return gaussian_mu(ask.epsilon, ask.delta)
 
 
 def excesses(S: Array, laws: Laws, ask: Ask) -> list[float]:
@@ -37,7 +48,7 @@ def excesses(S: Array, laws: Laws, ask: Ask) -> list[float]:
 def _delta(d: Array, p_cov: Array, q_cov: Array, epsilon: float) -> float:
     """delta of both orders by one path each; singular covariances, and one number, in their own way."""
     with suppress(np.linalg.LinAlgError):
-        if len(d) > 1:
+        if len(d) > 1 and not np.array_equal(p_cov, q_cov):
             return math.exp(max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value))
     return fast_normal_delta(d, p_cov, np.zeros(len(d)), q_cov, epsilon)
 
@@ -83,14 +94,23 @@ def raised(S: Array, floor: float, laws: Laws, ask: Ask) -> Array:
 
 def multiple(S: Array, laws: Laws, ask: Ask) -> float:
     """The least f >= 0 at which f S meets the budget; inf where none does."""
-    found = _binding(0.0 * S, laws, ask, lambda held: _least(lambda x: excess_of(x * S, held, ask)) * S)
-    return float(np.trace(found) / np.trace(S))
+
+    def enlarged(held: Laws) -> Array:
+        return S * _least(lambda x: excess_of(x * S, held, ask))
+
+    with np.errstate(invalid="ignore"):  # no multiple at all
+        found = _binding(0.0 * S, laws, ask, enlarged)
+    return float(np.trace(found) / np.trace(S)) if np.isfinite(found).all() else math.inf
 
 
-def isotropic(laws: Laws, ask: Ask) -> float:
-    """The least variance of noise alike in every direction that meets the budget; 0 where none is needed."""
-    none = np.zeros((laws.dimension, laws.dimension))
-    return float(enough(none, laws, ask)[0, 0])
+def isotropic(laws: Laws, ask: Ask, near: float) -> float:
+    """The least variance of noise alike in every direction that meets the budget, looked for `near` one; 0 where none
+    is needed."""
+    unit = np.eye(laws.dimension) * max(near, _smallest(laws))
+    found = multiple(unit, laws, ask)
+    if math.isinf(found):
+        raise NotProvable("no noise within reach of the search hides the pairs; allow a larger budget")
+    return found * float(unit[0, 0])
 
 
 def _binding(S: Array, laws: Laws, ask: Ask, enlarged: Callable[[Laws], Array]) -> Array:
@@ -127,10 +147,10 @@ def _divergence(d: Array, p_cov: Array, q_cov: Array, alpha: float) -> float:
 
 
 def _least(excess: Callable[[float], float]) -> float:
-    """The least factor that is enough, by the search for scales; inf where none up to 4^8 does."""
+    """The least factor that is enough, by the search for scales; inf where none up to 4^20 does."""
     high = 1.0
     while not excess(high) <= 1:
         high *= 4
-        if high > 65536:
+        if high > 4.0**20:
             return math.inf
     return least_scale(lambda f: math.inf if f == 0 else excess(f), 1.0, high) * (1 + 1e-9)

@@ -49,12 +49,13 @@ def log_delta(d: Array, a: Array, b: Array, epsilon: float, bend: bool = False) 
     mu, V = _together(a, b)
     g = V.T @ d
     squares = g * g
-    kappa = -epsilon - (float(np.log1p(mu).sum()) + float(np.sum(squares / np.where(mu == 0, 1e-300, mu)))) / 2
+    apart = np.abs(mu) > _SAME  # elsewhere the laws have one variance, and L only moves with the shift
+    kappa = -epsilon - (float(np.log1p(mu).sum()) + float(np.sum(squares[apart] / mu[apart]))) / 2
     nothing = Local(_LEAST, np.zeros_like(a), _none(len(d)) if bend else None)
-    if (mu.max() < 0 and kappa <= 0) or not (squares.any() or np.abs(mu).max() > _SAME):
+    if not squares[~apart].any() and (mu[apart] < 0).all() and kappa <= 0:
         return nothing
     c, width = _saddle(mu, squares, epsilon)
-    tilt = -_TILT * math.copysign(1.0, kappa) if np.abs(mu).max() > _SAME else 0.0
+    tilt = -_TILT * math.copysign(1.0, kappa) if apart.any() else 0.0
     peak = float(np.real(_log_integrand(mu, squares, np.array([c + 0j]), epsilon))[0])
 
     def on_path(y: Array) -> tuple[Complexes, Complexes]:
@@ -66,8 +67,8 @@ def log_delta(d: Array, a: Array, b: Array, epsilon: float, bend: bool = False) 
 
     size = np.abs(on_path(_LADDER)[1])
     if size.max() > _WILD * size[0] or size[0] == 0:
-        value = min(0.0, peak + c * math.log1p(-1 / c) + math.log(c))
-        return _local(max(_LEAST, value), mu, g, V, np.array([c + 0j]), np.array([1j]), bend, True)
+        one = min(0.0, peak + c * math.log1p(-1 / c) + math.log(c))
+        return nothing if one <= _LEAST else _local(one, mu, g, V, np.array([c + 0j]), np.array([1j]), bend, True)
     last = int(np.flatnonzero(size > 1e-14 * size.max()).max()) + 1
     end = float(_LADDER[min(len(_LADDER) - 1, last)])
     nodes = _NODES
@@ -81,7 +82,9 @@ def log_delta(d: Array, a: Array, b: Array, epsilon: float, bend: bool = False) 
     if total <= 0:
         return nothing
     value, total = value * (end / nodes / math.pi), total * (end / nodes / math.pi)
-    return _local(max(_LEAST, peak + math.log(total)), mu, g, V, s, value / total, bend, True)
+    if peak + math.log(total) <= _LEAST:
+        return nothing
+    return _local(peak + math.log(total), mu, g, V, s, value / total, bend, True)
 
 
 def divergence(d: Array, a: Array, b: Array, alpha: float, bend: bool = False) -> Local:
@@ -96,6 +99,16 @@ def divergence(d: Array, a: Array, b: Array, alpha: float, bend: bool = False) -
     return _local(value, mu, g, V, np.array([alpha + 0j]), np.array([1j / (alpha - 1)]), bend, False)
 
 
+def distance(d: Array, v: Array, bend: bool = False) -> Local:
+    """d' V^-1 d, on which the loss of two laws of one covariance depends alone: slope -V^-1 d d' V^-1, and second
+    derivative 2 d' V^-1 K V^-1 K V^-1 d."""
+    inverse = np.linalg.inv(v)
+    r = inverse @ d
+    slope = -np.outer(r, r)
+    found = 2 * symmetric(len(d)).form(np.einsum("i,jk,l->ijkl", r, inverse, r)) if bend else None
+    return Local(float(d @ r), slope, found)
+
+
 def _saddle(mu: Array, squares: Array, epsilon: float) -> tuple[float, float]:
     """Where the integrand is least between 1 and its cut, which is unique, and 1 / root of the bend of its logarithm
     there: Newton's steps on the slope in ln(s - 1), or in the logit of the way to the cut, kept in a bracket."""
@@ -108,7 +121,7 @@ def _saddle(mu: Array, squares: Array, epsilon: float) -> tuple[float, float]:
         grow = math.exp(x)
         r = grow if math.isinf(room) else room * grow / (1 + grow)
         c, den = 1 + r, 1 - mu * r
-        inverse = 1 / np.maximum(den, 1e-300)
+        inverse = 1 / np.maximum(den, 1e-60)  # next to the cut, where no minimum is
         rise = float(mu @ inverse) / 2 - drop - 1 / c - 1 / r
         rise += float(squares @ (inverse * ((2 * c - 1) + c * r * mu * inverse))) / 2
         bend = float(np.sum((mu * inverse) ** 2)) / 2 + float(squares @ ((1 + mu) * inverse**3)) + 1 / c**2 + 1 / r**2

@@ -73,5 +73,6 @@ def drawn_delta(
         variance = sum((w * (x - mean) ** 2 for w, x in zip(weights, values, strict=True)), arb(0)) / (n - 1)
         odds = (2 / balls.of(beta)).log()
         top = at(max(longest, length_at(max(places), unit)))
-        found = mean + (2 * variance * odds / n).sqrt() + 7 * top * odds / (3 * (n - 1))
+        spread = balls.top(2 * variance * odds / n).max(arb(0))  # equal draws: a ball around 0 has no root
+        found = mean + spread.sqrt() + 7 * top * odds / (3 * (n - 1))
         return min(1.0, balls.upper(found))

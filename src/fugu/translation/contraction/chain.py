@@ -23,10 +23,12 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.stationary import reachable
 from fugu.translation.contraction.kernel import U
 from fugu.translation.contraction.limit import backward_kernel
+from fugu.translation.contraction.nodes import Bounds, largest, stretches
 from fugu.translation.contraction.number import Numbered
 from fugu.translation.contraction.pairwise import Sweep
-from fugu.translation.contraction.scalar import Wide, WideLevels, WideSweep, levels_scalar
-from fugu.translation.contraction.side import Levels, Mask, Side, levels
+from fugu.translation.contraction.scalar import Wide, levels_scalar
+from fugu.translation.contraction.scalar_start import WideSweep
+from fugu.translation.contraction.side import Mask, Side, levels
 from fugu.translation.contraction.start import AnyStart, GivenStart
 
 MOST_PAIRWISE = 12
@@ -35,6 +37,8 @@ MOST_RECURSION = 5
 """Up to here, and for short chains, the recursion is run from m = 0; above, a bound for all m is refined."""
 _SHORT = 12
 _LEAST_LOG = -650.0
+_MOST_FIRST = 32
+"""First entries that may take other values than all later ones."""
 _MOST_CHANGES = 1000
 """Where the values that entries can take change more often than this, stretches of entries are taken together."""
 
@@ -101,15 +105,15 @@ class Contraction:
         if not self.chain.stationary:
             raise NotProvable("a bound for every length needs a stationary chain; state the length")
         if len(self._tables) > 1:
-            tables = [table.ever(epsilon) for table in self._tables.values()]
-            if any(table is None for table in tables):
+            tables = [found for table in self._tables.values() if (found := table.ever(epsilon)) is not None]
+            if len(tables) < len(self._tables):
                 return float("inf")
             total = np.sum(tables, axis=0)
         else:
-            found = [levels(side, epsilon, None) for side in (self.forward, self.backward)]
-            if not all(f.settled for f in found):
+            sides = [levels(side, epsilon, None) for side in (self.forward, self.backward)]
+            if not all(side.settled for side in sides):
                 return float("inf")
-            total = found[0].values[-1] + found[1].values[-1]
+            total = sides[0].values[-1] + sides[1].values[-1]
         worst = float(np.max(total[self._pairs(1, 1)], initial=0.0))
         return self._sum(epsilon, worst)
 
@@ -122,11 +126,21 @@ class Contraction:
     @cached_property
     def _tables(self) -> dict[str, Wide | Numbered]:
         """A table for each side that is the same everywhere."""
-        kind: type[Wide] | type[Numbered] = Numbered if self.chain.size <= MOST_PAIRWISE else Wide
-        sides = (
-            {"later": self.forward} if not self.chain.stationary else {"later": self.forward, "earlier": self.backward}
-        )
-        return {name: kind(side) for name, side in sides.items() if side.same and self._alike}
+        if not self._alike:
+            return {}
+        found: dict[str, Wide | Numbered] = {}
+        kind = Numbered if self.chain.size <= MOST_PAIRWISE else Wide
+        if self.forward.same:
+            found["later"] = kind(self.forward)
+        elif kind is Wide and self.chain.homogeneous and (soon := self._soon()) <= _MOST_FIRST:
+            found["later"] = Wide(Side([self.chain.transition(1)], [self._supports[-1]]), self.length - 1 - soon)
+        if self.chain.stationary:
+            found["earlier"] = kind(self.backward)
+        return found
+
+    def _soon(self) -> int:
+        """After how many entries the values that an entry can take stay the same."""
+        return int(np.max(np.flatnonzero((self._supports != self._supports[-1]).any(axis=1)), initial=-1)) + 1
 
     @cached_property
     def _sweep(self) -> Sweep | WideSweep | None:
@@ -137,7 +151,7 @@ class Contraction:
         start = AnyStart(chain) if chain.free else GivenStart(chain)
         return Sweep(start) if chain.size <= MOST_PAIRWISE else WideSweep(start)
 
-    def _levels(self, name: str, epsilon: float) -> Levels | WideLevels:
+    def _levels(self, name: str, epsilon: float) -> Bounds:
         """The losses through the later or the earlier nodes, by their number."""
         most = self.length - 1
         if name in self._tables:
@@ -148,30 +162,15 @@ class Contraction:
         return levels(side, epsilon, most) if self.chain.size <= MOST_PAIRWISE else levels_scalar(side, epsilon, most)
 
     def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
-        """The largest bound over these nodes; those for which both sides have the same bound are asked once."""
-        later, earlier = (self._levels(name, epsilon) for name in ("later", "earlier"))
-        some = self._changes(later.grid, earlier.grid) if len(nodes) > 1 else [(i, i) for i in nodes]
-        most = {a: later.most(self.length - a) + earlier.most(b - 1) for a, b in some}
-        worst = 0.0
-        for a, b in sorted(some, key=lambda ends: -most[ends[0]]):
-            if most[a] <= worst:
-                break
-            pairs = self._pairs(a, b)
-            ahead = later.at(self.length - a, pairs)
-            asked = pairs & (ahead + earlier.most(b - 1) > worst)
-            total = ahead + earlier.at(b - 1, asked)
-            worst = max(worst, float(np.max(total, where=asked, initial=0.0)))
-        return self._sum(epsilon, worst)
+        """The largest bound over these nodes."""
+        later, earlier = self._levels("later", epsilon), self._levels("earlier", epsilon)
+        some = [(i, i) for i in nodes] if len(nodes) == 1 else self._stretches(later.grid, earlier.grid)
+        return self._sum(epsilon, largest(later, earlier, self.length, some, self._pairs))
 
-    def _changes(self, later: Sequence[int], earlier: Sequence[int]) -> list[tuple[int, int]]:
-        """Stretches of nodes that differ in nothing: not in the bounds of T - i later nodes, nor in those of i - 1
-        earlier ones, nor in the values that they can take (but for chains whose values never settle)."""
-        begins = {1, *(self.length - m for m in later), *(m + 2 for m in earlier)}
-        other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1))
-        if other.size <= _MOST_CHANGES:
-            begins.update(int(row) + 2 for row in other)
-        first = sorted(i for i in begins if 1 <= i <= self.length)
-        return list(zip(first, [*(i - 1 for i in first[1:]), self.length], strict=True))
+    def _stretches(self, later: Sequence[int], earlier: Sequence[int]) -> list[tuple[int, int]]:
+        """Nodes that are alike, also in the values that they can take (but for chains whose values never settle)."""
+        other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1)) + 2
+        return stretches(self.length, later, earlier, other.tolist() if other.size <= _MOST_CHANGES else [])
 
     @cached_property
     def _supports(self) -> Mask:
@@ -181,7 +180,7 @@ class Contraction:
     def _pairs(self, first: int, last: int) -> Mask:
         """Ordered pairs of different values that nodes `first` to `last` can take."""
         rows = self._supports[first - 1 : last] if len(self._supports) > 1 else self._supports
-        valid = rows.any(axis=0)
+        valid = np.asarray(rows.any(axis=0))
         pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
         return pairs
 

@@ -27,6 +27,7 @@ from fugu.translation.contraction.kernel import Array, passed_scalar, shortest_p
 from fugu.translation.contraction.sides import Earlier, EarlierAny, HiddenSide, Later, Mask, coarse, through
 
 _MOST_AT_ONCE = 500_000
+_EVERY = 8
 _MOST_CLOSED = 64
 """With more values seen, their pairs are not compared by way of a third one."""
 
@@ -87,7 +88,9 @@ class HiddenContraction:
         for start in range(0, len(apart[0]), size):
             pairs = tuple(part[start : start + size] for part in apart)
             rows = sort_pairs(kernel, kernel > 0, error, pairs)
-            out[pairs] = np.minimum(up(epsilon + through(rows, beyond[None])[0, 0]), up(self.length * epsilon))
+            out[pairs] = np.minimum(
+                up(epsilon + through(rows, beyond[None], self.k <= 36)[0, 0]), up(self.length * epsilon)
+            )
         return shortest_paths(out, seen) if len(out) <= _MOST_CLOSED else out
 
     def _support(self, t: int) -> Mask:
@@ -117,24 +120,29 @@ class _Levels:
         self.tables: list[Array] = [np.zeros_like(own)]
         self.names = [0]
         self._known = {self.tables[0].tobytes(): 0}
-        self._steps: dict[tuple[object, ...], Array] = {}
+        self._steps: dict[tuple[object, ...], tuple[Array, tuple[int, ...]]] = {}
+        self._best = side.jumps
         for m in range(1, most + 1):
             self.names.append(self._name(self._level(m)))
 
     def _level(self, m: int) -> Array:
-        most = self.side.jumps[-1]
-        key = (self.side.name(m), tuple(self.names[max(0, m - most) :]))
+        """All jumps now and then, else those that were best for some pair lately: any choice is a bound."""
+        every = m % _EVERY == 0 or m <= _EVERY
+        jumps = tuple(d for d in (self.side.jumps if every else self._best) if d <= m)
+        key = (self.side.name(m), jumps, tuple(self.names[m - d] for d in jumps))
         if key not in self._steps:
-            self._steps[key] = self._step(m)
-        valid = self.side.valid(m)
-        return np.where(_pairs(valid), np.minimum(self._steps[key], up(m * self.epsilon)), 0.0)
+            self._steps[key] = self._step(m, jumps)
+        table, best = self._steps[key]
+        self._best = best if every else self._best
+        return np.where(_pairs(self.side.valid(m)), np.minimum(table, up(m * self.epsilon)), 0.0)
 
-    def _step(self, m: int) -> Array:
-        """min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths."""
-        jumps = tuple(d for d in self.side.jumps if d <= m)
+    def _step(self, m: int, jumps: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
+        """min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths; and which d attain it."""
         losses = up(self.own + np.stack([self.tables[self.names[m - d]] for d in jumps]))
         held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]
-        return shortest_paths(up(held + self.side.passed(m, losses, jumps)).min(axis=0), self.side.valid(m))
+        each, valid = up(held + self.side.passed(m, losses, jumps)), self.side.valid(m)
+        best = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[_pairs(valid)])) or self.side.jumps[:1]
+        return shortest_paths(each.min(axis=0), valid), best
 
     def _name(self, table: Array) -> int:
         key = table.tobytes()

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 U = 2.0**-53
 Number = TypeVar("Number", float, Array)
-_TINY = 1e-290
+TINY = 1e-290
 """Entries below this may have lost digits to underflow: counted as this above the bar, as 0 below it."""
 
 
@@ -82,7 +82,7 @@ def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDA
 
     `reach` says which entries are positive, decided without arithmetic; `valid` (k,) which values can occur."""
     n, k, _ = kernels.shape
-    high, low = _outward(kernels, reach, error[:, None, None])
+    high, low = outward(kernels, reach, error[:, None, None])
     u = np.broadcast_to(high[:, :, None, :], (n, k, k, k))
     v = np.broadcast_to(low[:, None, :, :], (n, k, k, k))
     both = np.broadcast_to(valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool), (n, k, k))
@@ -91,17 +91,17 @@ def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDA
 
 def sort_pairs(kernel: Array, reach: NDArray[np.bool_], error: float, pairs: tuple[NDArray[np.intp], ...]) -> Rows:
     """The same for some pairs of rows of one kernel: arrays of shape (1, 1, pairs, k)."""
-    high, low = _outward(kernel, reach, np.array(error))
+    high, low = outward(kernel, reach, np.array(error))
     x, y = pairs
     shape = (1, 1, len(x), kernel.shape[-1])
     dead = ~(reach[x] | reach[y])
     return _sorted(high[x].reshape(shape), low[y].reshape(shape), dead.reshape(shape), np.ones(shape[:-1], dtype=bool))
 
 
-def _outward(kernels: Array, reach: NDArray[np.bool_], error: Array) -> tuple[Array, Array]:
+def outward(kernels: Array, reach: NDArray[np.bool_], error: Array) -> tuple[Array, Array]:
     slack = error + (2 * kernels.shape[-1] + 16) * U
-    high = np.where(reach, np.maximum(kernels, _TINY), 0.0) * (1 + slack)
-    return high, np.where(reach & (kernels >= _TINY), kernels, 0.0) * (1 - slack)
+    high = np.where(reach, np.maximum(kernels, TINY), 0.0) * (1 + slack)
+    return high, np.where(reach & (kernels >= TINY), kernels, 0.0) * (1 - slack)
 
 
 def _sorted(u: Array, v: Array, dead: NDArray[np.bool_], valid: NDArray[np.bool_]) -> Rows:
@@ -119,7 +119,7 @@ def passed_scalar(rows: Rows, alpha: Array) -> Array:
     k = rows.u.shape[-1]
     with np.errstate(under="ignore"):
         q = np.exp(-alpha)[:, None, None, None]
-    above, below = q * (1 + 4 * U) + _TINY, q * (1 - 4 * U)
+    above, below = q * (1 + 4 * U) + TINY, q * (1 - 4 * U)
     inside_u, inside_v = np.cumsum(rows.u, -1), np.cumsum(rows.v, -1)
     top = inside_u + above * np.maximum(inside_u[..., -1:] - inside_u, 0) + above * (k * U)
     bottom = inside_v + below * np.maximum(inside_v[..., -1:] - inside_v - k * U, 0)
@@ -136,7 +136,8 @@ def passed(rows: Rows, losses: Array, which: NDArray[np.intp] | None = None) -> 
     table = np.ascontiguousarray(np.broadcast_to(stack * k * k, shape)).ravel()
     flat, size = losses.ravel(), most.size
     top, bottom = np.empty((k - 1, size)), np.empty((k - 1, size))
-    u, v, order, dead = (part.reshape(size, k) for part in (rows.u, rows.v, rows.order, rows.dead))
+    u, v, order, dead = rows.u.reshape(size, k), rows.v.reshape(size, k), rows.order.reshape(size, k), rows.dead
+    dead = dead.reshape(size, k)
     some = max(1, _AT_ONCE // k**2)
     for begin in range(0, size, some):
         part = slice(begin, begin + some)
@@ -148,8 +149,8 @@ def passed(rows: Rows, losses: Array, which: NDArray[np.intp] | None = None) -> 
         sides = _weights(lam, most[part])
         u_, v_ = u[part].T.copy(), v[part].T.copy()
         top[:, part], bottom[:, part] = _smaller(*(_fraction(u_, v_, weight, most[part]) for weight in sides))
-    best = (np.ascontiguousarray(part.T).reshape(*shape, k - 1) for part in (top, bottom))
-    return _log_of_best(*best, rows, most.reshape(shape), k)
+    high, low = top.T.reshape(*shape, k - 1), bottom.T.reshape(*shape, k - 1)
+    return _log_of_best(high, low, rows, most.reshape(shape), k)
 
 
 def _weights(lam: Array, most: Array) -> tuple[Array, Array]:
@@ -173,8 +174,8 @@ def _weights(lam: Array, most: Array) -> tuple[Array, Array]:
 def _fraction(u: Array, v: Array, weight: Array, most: Array) -> tuple[Array, Array]:
     """Numerator (up) and denominator (down) of the weights [p, j, pair], for each proper prefix j: [j, pair]."""
     slack = (8 + 2 * np.minimum(most, 800.0)) * U
-    top = np.einsum("pn,pjn->jn", u, weight) * (1 + slack) + _TINY * u.sum(axis=0)
-    small = weight < _TINY
+    top = np.einsum("pn,pjn->jn", u, weight) * (1 + slack) + TINY * u.sum(axis=0)
+    small = weight < TINY
     if small.any():
         weight[small] = 0.0
     return top, np.einsum("pn,pjn->jn", v, weight) * (1 - slack)

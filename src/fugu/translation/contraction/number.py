@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from fugu.translation.contraction.kernel import Array, Rows, chosen, joined, passed, shortest_paths, sort_rows, up
 from fugu.translation.contraction.limit import losses_of
+from fugu.translation.contraction.scalar import Wide
 from fugu.translation.contraction.side import Levels, Mask, Side, blocks, next_place
 
 FAR = (48, 64, 96, 128, 192, 256)
@@ -36,13 +37,13 @@ _SLOTS = 2
 """How many d are tried for each pair between two looks at all of them."""
 _OCTAVE = 16
 """Grid points between m and 2 m."""
-_MOST_DENSE = 3 * 10**6
+_LEAST_DENSE, _MOST_DENSE = 16, 3 * 10**6
 """Entries (m, x, x', p, q) of the recursion node by node, for one d; beyond them, the grid."""
 _ROUNDS, _LOOK = 150, 12
 _ENOUGH = 1e-8
-_NEAR = 1e-6
-"""A level this near to the bound for every m is replaced by it."""
-_ROOMS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+_NEAR, _NEAR_FAR = 1e-6, 1e-3
+"""A level this near to the bound for every m is replaced by it: node by node, and on the grid."""
+_ROOMS = (1e-9, 1e-7, 1e-5)
 
 
 @dataclass
@@ -89,12 +90,13 @@ class Numbered:
 
     side: Side
     powers: Powers = field(init=False)
+    wide: Wide = field(init=False)
     pairs: Mask = field(init=False)
     _known: dict[float, Array | None] = field(default_factory=dict)
     _anchors: dict[float, Array | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.powers = Powers(self.side)
+        self.powers, self.wide = Powers(self.side), Wide(self.side)
         valid = self.side.valid_at(0)
         self.pairs = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
 
@@ -122,7 +124,7 @@ class Numbered:
         """F_m up to `nodes`, rounded up."""
         ceiling = self.ever(epsilon)
         found: list[Array] = [np.zeros((self.side.k, self.side.k))]
-        dense = min(nodes, max(2 * _EVERY, _MOST_DENSE // self.side.k**4))
+        dense = min(nodes, max(_LEAST_DENSE, _MOST_DENSE // self.side.k**4))
         for m in range(1, dense + 1):
             if m <= _EVERY or m % _EVERY == 0:
                 ds = self._useful(float(found[-1].max()) + 2 * epsilon, m, epsilon)
@@ -130,12 +132,14 @@ class Numbered:
             else:
                 new = self._again([found[m - d] for d in best.ds], best, epsilon)
             found.append(self._at_most(new, m, epsilon, ceiling))
-            if _reached(found[-1], ceiling):
+            if _reached(found[-1], ceiling, _NEAR):
                 break
         places = list(range(len(found)))
-        while places[-1] < nodes and not _reached(found[-1], ceiling):
+        while places[-1] < nodes and not _reached(found[-1], ceiling, _NEAR_FAR):
             self._onward(found, places, epsilon, nodes, ceiling)
-        if ceiling is None or not _reached(found[-1], ceiling):
+            if len(places) % _OCTAVE == 0 and (held := self._held(found[-1], epsilon)) is not None:
+                ceiling = held if ceiling is None else np.minimum(held, ceiling)
+        if ceiling is None or not _reached(found[-1], ceiling, _NEAR_FAR):
             return Levels(_falling(found), False, places)
         return Levels(_falling([*found, ceiling]), True, [*places, places[-1] + 1])
 
@@ -171,15 +175,23 @@ class Numbered:
         if epsilon not in self._known:
             anchor = 2.0 ** (math.floor(4 * math.log2(epsilon)) / 4)
             if anchor not in self._anchors:
-                self._anchors[anchor] = self._ever(anchor, np.zeros((self.side.k, self.side.k)))
+                self._anchors[anchor] = self._from(anchor, np.zeros((self.side.k, self.side.k)))
             near = self._anchors[anchor]
-            self._known[epsilon] = None if near is None else self._ever(epsilon, near * (1.01 * epsilon / anchor))
+            self._known[epsilon] = None if near is None else self._from(epsilon, near * (1.01 * epsilon / anchor))
         return self._known[epsilon]
+
+    def _from(self, epsilon: float, start: Array) -> Array | None:
+        """What is found from there; else from the bound by one number, if there is one."""
+        found = self._ever(epsilon, start)
+        if found is None and (above := self.wide.ever(epsilon)) is not None:
+            found = self._ever(epsilon, above)
+        return found
 
     def _ever(self, epsilon: float, found: Array) -> Array | None:
         """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
         every = (*blocks(self.side.k), *FAR)
-        last, bound, look = math.inf, None, True
+        last, look = math.inf, True
+        bound: Array | None = None
         for n in range(_ROUNDS):
             beyond = [found] * len(every)
             if look := n % _LOOK == 0 or look:
@@ -190,22 +202,28 @@ class Numbered:
             if float(change.max()) <= 0:
                 bound = new if bound is None else np.minimum(new, bound)
             size = float(np.abs(change).max())
-            rate, last = size / last, size
+            rate, last = size / last if last > 0 else 0.0, size
             near = size <= (_ENOUGH if bound is not None else 1e-4 * _ENOUGH) * top
             if near and look and n:
                 break
             look = near  # all d are asked before it ends
             ahead = rate / (1 - rate) if n % 3 == 2 and 0.05 < rate < 0.9999 else 0.0
             found = np.where(self.pairs, np.maximum(new + change * ahead, 0.0), 0.0)
+        held = self._held(new, epsilon)
+        return held if bound is None else bound if held is None else np.minimum(held, bound)
+
+    def _held(self, found: Array, epsilon: float) -> Array | None:
+        """A table A a little above this one with Phi(A) <= A: it bounds every F_m."""
+        every = self._useful(float(found.max()), FAR[-1], epsilon)
         for room in _ROOMS:
-            some = np.where(self.pairs, new + room * top + 1e-14, 0.0)
-            if bool(np.all(self._again([some] * len(every), best, epsilon) <= some)):
-                return some if bound is None else np.minimum(some, bound)
-        return bound
+            some = np.where(self.pairs, found + room * float(found.max()) + 1e-14, 0.0)
+            if bool(np.all(self._first([some] * len(every), every, epsilon)[0] <= some)):
+                return some
+        return None
 
 
-def _reached(found: Array, ceiling: Array | None) -> bool:
-    return ceiling is not None and float(np.max(ceiling - found)) <= _NEAR * float(ceiling.max())
+def _reached(found: Array, ceiling: Array | None, share: float) -> bool:
+    return ceiling is not None and float(np.max(ceiling - found)) <= share * float(ceiling.max())
 
 
 def _falling(found: list[Array]) -> list[Array]:

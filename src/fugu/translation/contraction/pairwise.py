@@ -1,24 +1,17 @@
-"""Chains of a few values: one loss per ordered pair of them, where the kernel is the same everywhere and where not.
+"""The earlier side of a chain of a few values that is not stationary: one loss per ordered pair of them.
 
-`Refined`: from one number to one loss per pair. If F bounds the losses of a side for every number m of further nodes,
-then so does, for every d,
-
-    (d - 1) eps + L(K^d_x, K^d_x'; eps + F)
-
-(for m >= d by the recursion of `side`; for m < d because F_m <= m eps <= (d - 1) eps). Starting at the scalar bound,
-the least of these and F is taken again and again; one may stop anywhere. Cheaper than the recursion from m = 0.
-
-`Sweep`: the recursion over the earlier nodes of a chain that is not stationary, stopped where the start is forgotten.
-F_m for m = 0, 1, ... as in `side`, with what `start` passes on. Let A bound the last D of them, D the largest number
-of kernels taken at once, and w that of the first of these nodes. If
+The recursion over the earlier nodes is stopped where the start is forgotten. F_m for m = 0, 1, ... as in `side`, with
+what `start` passes on. Let A bound the last D of them, D the largest number of kernels taken at once, and w that of the
+first of these nodes. If
 
     min over d of (d - 1) eps + L_stationary(K^d; eps + A) + 2 log(1 + (e^(eps + max A) - 1) tanh(w / 4)) <= A,
 
 then A bounds F_m for every later m too, by induction: w only falls. A is the bound of the stationary chain for every
-number of nodes, or the largest of the last D levels where these are above it, and a little room. Which d are tried at
-a node is free, every one is a bound: all of them now and then, else those that were best for some pair lately.
+number of nodes, or the largest of the last D levels where these are above it, and a little room; more of it the longer
+the recursion has gone on. Which d are tried at a node is free, every one is a bound: all of them now and then, else for
+each pair the two that were best lately.
 
-Proofs: docs/proofs/contraction.md#refinement, docs/proofs/contraction.md#the-start-is-forgotten.
+Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
 """
 
 from __future__ import annotations
@@ -27,50 +20,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fugu.translation.contraction.kernel import Array, Rows, shortest_paths, sort_rows, up
+from fugu.translation.contraction.kernel import Array, shortest_paths, up
 from fugu.translation.contraction.limit import Limit
 from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.scalar import DS, Wide
-from fugu.translation.contraction.side import Levels, Mask, Side, blocks, levels, step
+from fugu.translation.contraction.side import Levels, Mask, blocks, levels
 from fugu.translation.contraction.start import Start, Which
 
-_DS = (1, 2, 3, 4, 6, 8, 12, 16)
-_ROUNDS = 40
-_ENOUGH = 1e-6
 _EVERY = 8
 _ROOMS = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-3, 1600))
 """What may be lost where the recursion stops, as a share, and from which node on."""
 _RECURSION = 5
-
-
-@dataclass
-class Refined:
-    """One side of a chain of a few values whose kernel is the same everywhere."""
-
-    side: Side
-    wide: Wide = field(init=False)
-    rows: Rows = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.wide = Wide(self.side)
-        at = [DS.index(d) for d in _DS]
-        powers, reach = np.stack([self.wide.powers[n] for n in at]), np.stack([self.wide.reach[n] for n in at])
-        self.rows = sort_rows(powers, reach, self.side.relative(_DS), self.side.valid_at(0))
-
-    def pairs(self, epsilon: float, nodes: int | None) -> Array:
-        """F(x, x') for every number of further nodes up to `nodes` (None: every number); rounded up."""
-        found = self.wide.pairs(epsilon, nodes)
-        if not np.all(np.isfinite(found)):
-            return found
-        valid = self.side.valid_at(0)
-        for _ in range(_ROUNDS):
-            new = step(self.rows, [found] * len(_DS), _DS, epsilon, valid)
-            new = np.minimum(found, np.where(self.rows.valid[0], new, 0.0))
-            gain = float(np.max(found - new))
-            found = new
-            if gain <= _ENOUGH * float(found.max()):
-                break
-        return found
 
 
 @dataclass

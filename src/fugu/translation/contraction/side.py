@@ -101,7 +101,7 @@ class Products:
 
 
 def next_place(places: Sequence[int], m: int) -> int:
-    """The index of the first grid point at or above m: a bound for it is one for m, a bound for the one below is not."""
+    """The index of the first grid point at or above m: a bound for it is one for m, that for the one below is not."""
     return bisect_left(places, m)
 
 
@@ -116,6 +116,11 @@ class Levels:
     places: Sequence[int] | None = None
 
     @property
+    def rising(self) -> bool:
+        """Whether a bound for m nodes is one for fewer; not asked where tables cost nothing."""
+        return False
+
+    @property
     def grid(self) -> Sequence[int]:
         """The numbers m at which the bound changes; it is the same up to each of them."""
         return range(len(self.values)) if self.places is None else self.places
@@ -126,6 +131,10 @@ class Levels:
     def at(self, m: int, _: Mask | None = None) -> Array:
         """An upper bound on F_m, for all pairs."""
         return self.values[min(next_place(self.grid, m), len(self.values) - 1)]
+
+    def rough(self, m: int) -> Array:
+        """The same."""
+        return self.at(m)
 
     def most(self, m: int) -> float:
         """The same over all pairs."""

@@ -24,9 +24,11 @@ from fugu.translation.contraction.start import AnyStart, through_any
 Mask = NDArray[np.bool_]
 _JUMPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
 _MOST_WORK = 2_000_000
-_MOST_PAIRWISE = 36
-_MOST_KEPT = 64
-"""Sorted rows of this many levels are kept for the next epsilon."""
+_FEW_STATES = 12
+_MOST_PAIRWISE = 10**8
+"""With more than 12 states, and more entries (t, x, x', p, q) than this, one number bounds the losses of all pairs."""
+_MOST_KEPT = 3 * 10**6
+"""Entries of sorted rows that are kept for the next level or the next epsilon, 33 bytes each."""
 
 
 def coarse(count: float) -> float:
@@ -34,9 +36,15 @@ def coarse(count: float) -> float:
     return 2.0 ** math.ceil(math.log2(count)) if count > 0 else 0.0
 
 
-def through(rows: Rows, losses: Array) -> Array:
-    """L pair by pair, or with one number for all losses if there are many states."""
-    return passed(rows, losses) if losses.shape[-1] <= _MOST_PAIRWISE else passed_scalar(rows, losses.max(axis=(1, 2)))
+def _spread(count: int) -> tuple[int, ...]:
+    """So many of the numbers of kernels that are taken at once, near and far ones."""
+    last = len(_JUMPS) - 1
+    return _JUMPS if count > last else tuple(_JUMPS[n * last // max(1, count - 1)] for n in range(max(1, count)))
+
+
+def through(rows: Rows, losses: Array, pairwise: bool) -> Array:
+    """L with a loss for each pair, or with one number for all of them."""
+    return passed(rows, losses) if pairwise else passed_scalar(rows, losses.max(axis=(1, 2)))
 
 
 class HiddenSide:
@@ -44,8 +52,10 @@ class HiddenSide:
 
     def __init__(self, chain: MarkovChain) -> None:
         self.chain, self.k = chain, chain.size
-        self.jumps = (1,) if self.k == 2 else _JUMPS[: max(1, _MOST_WORK // self.k**4)]
+        self.pairwise = self.k <= _FEW_STATES or chain.length * self.k**4 <= _MOST_PAIRWISE
+        self.jumps = (1,) if self.k == 2 else _spread(_MOST_WORK // (self.k**4 if self.pairwise else 2 * self.k**3))
         self._rows: dict[object, Rows] = {}
+        self._size = 0
         self._last: tuple[int, list[Product]] = (0, [])
 
     def time(self, m: int) -> int:
@@ -70,7 +80,7 @@ class HiddenSide:
 
     def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
         """What passes d kernels, for d in `jumps` and the losses beyond each: (n, k, k)."""
-        return through(self.rows(m, jumps), losses)
+        return through(self.rows(m, jumps), losses, self.pairwise)
 
     def rows(self, m: int, jumps: tuple[int, ...]) -> Rows:
         """The sorted rows of the kernels; a few are kept."""
@@ -82,10 +92,13 @@ class HiddenSide:
                     [np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found]
                 )
             errors = [coarse(1.01 * (e + 8 * U * (1 + largest(k)))) for k, _, e in found]
-            if len(self._rows) >= _MOST_KEPT:
-                self._rows.clear()
             reach = np.stack([r for _, r, _ in found])
-            self._rows[name] = sort_rows(kernels, reach, np.array(errors), self.valid(m))
+            rows = sort_rows(kernels, reach, np.array(errors), self.valid(m))
+            self._size += rows.u.size
+            if self._size > _MOST_KEPT:
+                self._rows.clear()
+                self._size = rows.u.size
+            self._rows[name] = rows
         return self._rows[name]
 
     @cached_property
@@ -199,12 +212,14 @@ class EarlierAny(HiddenSide):
             return found
         rows = limit.rows(tuple(jumps[n] for n in near))
         more = np.array([limit.extra(float(losses[n].max()), m - jumps[n]) for n in near])
-        found[near] = np.minimum(found[near], up(through(rows, losses[near]) + more[:, None, None]))
+        found[near] = np.minimum(found[near], up(through(rows, losses[near], self.pairwise) + more[:, None, None]))
         return found
 
     def _by_diameter(self, m: int, d: int, losses: Array) -> Array:
         """Theorem 5 of contraction.md: all losses between states that x or x' reach count as the largest of them."""
         diameter, reach = self.start.diameter(m, d)
+        if not self.pairwise:
+            return through_any(np.full_like(diameter, losses.max()), diameter)
         either = (reach[:, None, :] | reach[None, :, :]).reshape(-1, self.k)  # (x, x') by z
         most = np.array([losses[np.ix_(some, some)].max(initial=0.0) for some in either]).reshape(self.k, self.k)
         return through_any(most, diameter)

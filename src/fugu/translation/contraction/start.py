@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain
 from fugu.priors.products import Product, largest
-from fugu.translation.contraction.kernel import Array, Rows, U, chosen, passed, passed_scalar, sort_pairs, sort_rows, up
+from fugu.translation.contraction.kernel import Array, Rows, U, chosen, passed, sort_rows, up
 from fugu.translation.contraction.limit import NEAR, Limit, limit_of, losses_of
+from fugu.translation.contraction.rowpairs import passed_pairs
 from fugu.translation.contraction.side import Mask
 
 Places = tuple[NDArray[np.intp], ...]
@@ -106,8 +107,7 @@ class GivenStart(Start):
         return up(own[which] + passed(chosen(rows, which), losses, which))
 
     def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
-        rows = sort_pairs(*self.kernel(m, d), pairs)
-        return np.asarray(passed_scalar(rows, np.array([alpha]))[0, 0])
+        return passed_pairs(*self.kernel(m, d), pairs, alpha)
 
     def rows(self, m: int, ds: tuple[int, ...]) -> Rows:
         """The sorted rows of the backward kernels; they serve every epsilon, so as many as fit are kept."""

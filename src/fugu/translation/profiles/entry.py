@@ -30,7 +30,7 @@ from fugu.translation.contraction.kernel import Array
 from fugu.translation.profiles.lines import Lines
 
 _BITS = 256
-_POINTS = 80
+_POINTS, _DENSE = 80, 200
 _FAR = 12.0
 """Events down to a probability of Phi(-12), below 1e-32."""
 _ORDERS = 1 + np.geomspace(0.02, 2e4, 56)
@@ -92,12 +92,12 @@ def gaussian_lines(mu: float) -> Lines:
     a, b = [], []
     with balls.precision(_BITS):
         m, root = arb(mu), arb(2).sqrt()
-        for z in mu / 2 + max(_FAR, mu) * np.linspace(0, 1, _POINTS) ** 1.25:
+        for z in mu / 2 + max(_FAR, mu) * np.linspace(0, 1, _DENSE) ** 1.25:
             at = arb(float(z))
             slope = (m * at - m * m / 2).exp()
             a.append(balls.upper(slope))
             b.append(balls.upper(((at - m) / root).erfc() / 2 - slope * (at / root).erfc() / 2))
-    return Lines.of(a, b).mirrored()
+    return Lines.of(a, b, most=_DENSE).mirrored(2 * _DENSE)  # thinned where a delta is asked for
 
 
 @lru_cache(maxsize=512)

@@ -19,16 +19,19 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.kinds import Approx, Pure
 from fugu.guarantee.numbers import check_delta, exact
 from fugu.numbers.checks import is_number
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.prior import Believed
-from fugu.translation.influence import members
+from fugu.translation.influence import influence, members
+from fugu.translation.lifted import lifted
 from fugu.translation.profiles.bounds import epsilon_at
-from fugu.translation.profiles.entry import Entry, of_approx, of_gaussian
+from fugu.translation.profiles.entry import Entry, gaussian_lines, of_approx, of_gaussian
+from fugu.translation.pure import pure_bound
 
 _STEPS = 60
-_NEAR = 1e-6
+_NEAR = 1e-4
 _LEAST = 1e-9
+_SHARES = (Fraction(1, 20), Fraction(1, 200), Fraction(1, 2000))
 
 
 def translate_gaussian(prior: Believed, mu: Real, delta: Real) -> float:
@@ -36,19 +39,38 @@ def translate_gaussian(prior: Believed, mu: Real, delta: Real) -> float:
 
     Parameters:
 
-    - `prior`: a `MarkovChain`, a `ChainSet`, independent blocks or a list of chains: the worst of them counts.
+    - `prior`: a `MarkovChain`, a `ChainSet`, independent blocks or a list of chains: the worst of them counts. Under
+      any other prior its pure translation is used (`lifted`).
     - `mu`: the l2 sensitivity to one entry over the standard deviation of the noise (mu-GDP), a finite number above 0.
       It must hold on the whole product domain. Several releases with mu_1, mu_2, ... are one with sqrt(sum mu_j^2).
     - `delta`: a number above 0 and below 1.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
-    >>> round(translate_gaussian(chain, 0.3, 1e-6), 3)
-    2.947
+    >>> round(translate_gaussian(chain, 0.3, 1e-6), 2)
+    2.94
     """
     check_delta(delta, positive=True)
     if not is_number(mu) or not 0 < mu < math.inf:
         raise UsageError(f"mu must be a finite number above 0, got {mu!r}")
-    return _worst(prior, of_gaussian(_float_up(exact(mu))), exact(delta))
+    noise, most = float_up(exact(mu)), exact(delta)
+    return min(_worst(prior, of_gaussian(noise), most), _by_lifting(prior, noise, most))
+
+
+def _by_lifting(prior: Believed, mu: float, delta: Fraction) -> float:
+    """The least that a pure translation says of the noise as (epsilon, delta'), for a few delta' far below delta."""
+    lines, cells = gaussian_lines(mu), _cells(prior)
+    best = math.inf
+    for share in _SHARES:
+        epsilon = lines.epsilon_at(delta * share)
+        if 0 < epsilon < best:
+            found = lifted(pure_bound(prior), Approx(epsilon, lines.delta_at(Fraction(epsilon))), cells, delta)
+            best = best if found is None else min(best, float_up(exact(found.epsilon)))
+    return best
+
+
+def _cells(prior: Believed) -> int:
+    several = members(prior)
+    return influence(prior).length if several is None else max(_cells(p) for p in several)  # type: ignore[arg-type]
 
 
 def profile_budget(prior: Believed, budget: Approx, *, kind: Literal["laplace", "gaussian"]) -> float:
@@ -63,7 +85,7 @@ def profile_budget(prior: Believed, budget: Approx, *, kind: Literal["laplace", 
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
     >>> round(profile_budget(chain, Approx(1, 1e-6), kind="gaussian"), 3)
-    0.108
+    0.098
     """
     if not isinstance(budget, Approx) or not 0 < budget.epsilon < math.inf or not budget.delta > 0:
         raise BadBudget(f"a profile budget is Approx(epsilon, delta) with both above 0, got {budget!r}")
@@ -71,12 +93,15 @@ def profile_budget(prior: Believed, budget: Approx, *, kind: Literal["laplace", 
         raise UsageError(f'kind must be "laplace" or "gaussian", got {kind!r}')
     wanted, delta = exact(budget.epsilon), exact(budget.delta)
 
-    def met(x: float) -> bool:
-        entry = of_gaussian(x) if kind == "gaussian" else of_approx(Pure(x))
-        found = _worst(prior, entry, delta)
-        return math.isfinite(found) and exact(found) <= wanted
-
-    return _largest(met, float(wanted))
+    one = of_gaussian if kind == "gaussian" else lambda x: of_approx(Pure(x))
+    try:
+        spent = _largest(lambda x: _worst(prior, one(x), delta), wanted)
+    except NotProvable:
+        spent = 0.0  # no profile: by the pure translation alone
+    if kind == "gaussian":
+        return spent or _largest(lambda x: _by_lifting(prior, x, delta), wanted)
+    pure = pure_bound(prior)
+    return _largest(lambda x: pure(exact(x)), wanted) if spent == 0 or exact(pure(exact(spent))) <= wanted else spent
 
 
 def largest_epsilon(prior: Believed, epsilon: Real, delta: Real, entry_delta: Real) -> float:
@@ -87,11 +112,7 @@ def largest_epsilon(prior: Believed, epsilon: Real, delta: Real, entry_delta: Re
     budget, own = Approx(epsilon, delta), Approx(0, entry_delta).delta
     wanted, most = exact(budget.epsilon), exact(budget.delta)
 
-    def met(x: float) -> bool:
-        found = _worst(prior, of_approx(Approx(x, own)), most)
-        return math.isfinite(found) and exact(found) <= wanted
-
-    return _largest(met, float(wanted))
+    return _largest(lambda x: _worst(prior, of_approx(Approx(x, own)), most), wanted)
 
 
 def least_sigma(prior: Believed, budget: Approx) -> float:
@@ -109,7 +130,8 @@ def _worst(prior: Believed, entry: Entry, delta: Fraction) -> float:
 
 @singledispatch
 def _single(prior: object, entry: Entry, delta: Fraction) -> float:  # noqa: ARG001
-    raise UsageError(f"profiles are carried through Markov chains; {type(prior).__name__} is none")
+    """Profiles are carried through Markov chains; nothing is known of others here."""
+    return math.inf
 
 
 @_single.register
@@ -117,20 +139,35 @@ def _of_chain(chain: MarkovChain, entry: Entry, delta: Fraction) -> float:
     return epsilon_at(chain, entry, delta)
 
 
-def _float_up(x: Fraction) -> float:
-    found = float(x)
-    return found if Fraction(found) >= x else math.nextafter(found, math.inf)
-
-
-def _largest(met: Callable[[float], bool], start: float) -> float:
-    """The largest x found with met(x), relative 1e-6; doubling or halving from the start, then halves in logarithms."""
-    low, high = 0.0, math.inf
-    x = start
-    for _ in range(_STEPS):
-        low, high = (x, high) if met(x) else (low, x)
+def _largest(worth: Callable[[float], float], wanted: Fraction) -> float:
+    """The largest x found with worth(x) <= wanted, relative 1e-4: in logarithms, by the secant of the last bracket."""
+    goal = float(wanted)
+    low, at_low, high, at_high = 0.0, 0.0, math.inf, math.inf
+    x = goal / 2
+    for step in range(_STEPS):
+        found = worth(x)
+        if math.isfinite(found) and exact(found) <= wanted:
+            low, at_low = x, found
+        else:
+            high, at_high = x, found
         if high <= low * (1 + _NEAR):
+            return low
+        if low == 0 and x < _LEAST * goal:
             break
-        if not low and x < _LEAST * start:
-            raise NotProvable("no per-entry noise is proved for this budget under the prior; give a larger budget")
-        x = x / 2 if not low else 2 * x if math.isinf(high) else math.sqrt(low * high)
+        x = _next(low, at_low, high, at_high, goal, step)
+    if low == 0:
+        raise NotProvable("no per-entry noise is proved for this budget under the prior; give a larger budget")
     return low
+
+
+def _next(low: float, at_low: float, high: float, at_high: float, goal: float, step: int) -> float:
+    """Where to look: on the line through the ends in logarithms, a little inside; every third time in the middle."""
+    if low == 0:
+        return high / 4 if not math.isfinite(at_high) else high * max(0.1, min(0.95, 0.98 * goal / at_high))
+    if math.isinf(high):
+        return low * min(10.0, max(1.05, 1.02 * goal / max(at_low, goal / 10)))
+    if step % 3 == 0 or not math.isfinite(at_high) or at_low <= 0:
+        return math.sqrt(low * high)
+    share = math.log(goal / at_low) / math.log(at_high / at_low) if at_high > at_low else 0.5
+    inside = _NEAR / 3 / math.log(high / low)
+    return float(low * (high / low) ** min(max(share - inside, inside), 1 - inside))

@@ -96,7 +96,7 @@ class Corners:
         """For each slope a the gamma with gamma - 1 = (a - 1) E_gamma, where psi passes from one line to the next."""
         more = (slopes - 1)[:, None]
         ratio = (1 + more * self.p) / np.maximum(1 + more * self.q, 1e-300)
-        return np.where(slopes >= 1, ratio.max(axis=1), ratio.min(axis=1))
+        return np.asarray(np.where(slopes >= 1, ratio.max(axis=1), ratio.min(axis=1)))
 
     def through(self, psi: Lines) -> Lines:
         """p.g <= phi(q.g) for all g in [0, 1] with g(y) <= psi(g(y')) for all y, y'."""

@@ -27,9 +27,12 @@ from fugu.translation.profiles.sides import Hockey, distances
 _MOST_GROUP = 24
 _MOST_STEPS = 2_400
 """Kernels that a bound is carried through before a long chain is given up."""
-_ROOMS = (1e-4, 1e-3, 3e-3, 1e-2)
-_LATE, _LATE_ROOMS = 24, (3e-2, 1e-1)
-_REFINED = 5
+_ROOMS = (1e-3, 5e-3, 2e-2, 1e-1)
+_STEADY = 4e-2
+_FLOORS = 8
+_ALL = 6
+"""Every so many levels all d are tried, in between those that were of use."""
+_REFINED, _REFINED_MORE = 4, 10
 
 
 @dataclass(frozen=True)
@@ -57,19 +60,31 @@ def levels(side: Hockey, entry: Entry, nodes: int) -> Levels:
     """The recursion up to `nodes` further nodes, or until it settles."""
     psi, inner = [entry.one], [Lines.same()]
     ds, tried = distances(side.k), 4
+    useful = ds
     for m in range(1, min(nodes, _MOST_STEPS // len(ds)) + 1):
-        parts = [_jump(side, entry, m, d, psi[m - d]) for d in ds if d <= m]
+        usable = [d for d in (ds if m % _ALL == 0 or m <= _ALL else useful) if d <= m]
+        parts = [_jump(side, entry, m, d, psi[m - d]) for d in usable]
         group = [entry.power(m)] if m <= _MOST_GROUP else []
         inner.append(parts[0].least(*parts[1:], *group).even())
         psi.append(entry.one.compose(inner[-1]).even())
-        if m >= tried and m < nodes:
-            tried = max(m + 3, int(1.25 * m))
-            if (found := _settled(side, entry, psi, m)) is not None:
+        useful = tuple(d for d, p in zip(usable, parts, strict=True) if d == 1 or np.isin(p.a, inner[-1].a).any())
+        if tried <= m < nodes and (change := _change(psi, m)) < _STEADY:
+            tried = m + 4
+            if (found := _settled(side, entry, psi, m, change)) is not None:
                 ever, bound = found
                 inner.append(bound)
                 psi.append(entry.one.compose(bound).even())
                 return Levels(psi, inner, True, True, ever)
     return Levels(psi, inner, False, len(psi) > nodes, psi[-1])
+
+
+def _change(psi: list[Lines], m: int) -> float:
+    """By which share the bound grew in the last two steps, seen at a few slopes; a guess where to try."""
+    last, before = psi[m], psi[m - 2]
+    some = before.b[:: max(1, before.b.size // 8)]
+    some = some[(some > _FLOORS * last.floor) & (some < 0.5)]
+    one, two = (np.log(np.maximum(np.interp(some, lines.b, lines.a), 1.0)) for lines in (last, before))
+    return float(np.max((one - two) / np.maximum(two, 1e-2 * np.max(two, initial=1e-300)), initial=0.0))
 
 
 def _jump(side: Hockey, entry: Entry, m: int, d: int, beyond: Lines) -> Lines:
@@ -79,7 +94,7 @@ def _jump(side: Hockey, entry: Entry, m: int, d: int, beyond: Lines) -> Lines:
     return passed if d == 1 else entry.power(d - 1).compose(passed)
 
 
-def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int) -> tuple[Lines, Lines] | None:
+def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int, change: float) -> tuple[Lines, Lines] | None:
     """(A, F for all later m), or None."""
     widest = distances(side.k)[-1]
     if side.same:
@@ -96,21 +111,27 @@ def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int) -> tuple[Line
             parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))
         return parts[0].least(*parts[1:]).even()
 
-    for room in _ROOMS if m < _LATE else (*_ROOMS, *_LATE_ROOMS):
+    for room in [r for r in _ROOMS if r > change][:2]:
         bound = roomy(psi[-1], room)
         if all(p.below(bound) for p in before):
             found = after(bound)
             if entry.one.compose(found).below(bound):
-                for _ in range(_REFINED if side.same else 0):  # else what is refined holds for later nodes only
+                for _ in range(_refinements(room) if side.same else 0):  # else that would hold for later nodes only
                     bound = entry.one.compose(found).even()
                     found = after(bound)
                 return bound, found
     return None
 
 
+def _refinements(room: float) -> int:
+    return _REFINED if room < _STEADY / 4 else _REFINED_MORE
+
+
 def roomy(lines: Lines, room: float) -> Lines:
-    """A little above: log slopes and b larger by this share, mirrored."""
+    """A little above: log slopes and b larger by this share, b by some floors more, mirrored."""
     keep = lines.a >= 1
     a, b = lines.a[keep], lines.b[keep]
     more = room * np.log(a) + 0.1 * room * float(np.log(np.max(a, initial=1.0)))
-    return Lines.of(a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room), 1.0), lines.floor).mirrored()
+    return Lines.of(
+        a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room) + _FLOORS * lines.floor, 1.0), lines.floor
+    ).mirrored()

@@ -28,7 +28,7 @@ from fugu.numbers import balls
 from fugu.numbers.exact import meant_up
 from fugu.translation.contraction.kernel import Array, U
 
-MOST = 160
+MOST = 192
 """Lines kept after an operation."""
 _LEAST_B, _MOST_A = 1e-280, 1e280
 _BITS = 128
@@ -90,11 +90,11 @@ class Lines:
         parts = (self, *others)
         return Lines.of(np.concatenate([p.a for p in parts]), np.concatenate([p.b for p in parts]), self.floor)
 
-    def mirrored(self) -> Lines:
+    def mirrored(self, most: int = MOST) -> Lines:
         """With what the complements say, if the bound holds in both orders: slopes 1 / a, and b' = 1 - (1 - b) / a."""
         a, b = self.a[self.a >= 1], self.b[self.a >= 1]
         slope, height = 1 / a * (1 + 4 * U), ((a - 1) + b) / a * (1 + 8 * U)
-        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), self.floor)
+        return Lines.of(np.concatenate([self.a, slope]), np.concatenate([self.b, height]), self.floor, most)
 
     def above(self, floor: float) -> Lines:
         """The same without what matters only for a delta far below this."""
@@ -177,19 +177,36 @@ def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:
     """Without lines that are nowhere the least, then without those that are missed least.
 
     What a line is worth: how far its neighbours' crossing lies above it, against the bound there."""
-    while a.size > 2:
+    a, b = _envelope(a, b)
+    while a.size > most:
         t = (b[2:] - b[:-2]) / (a[:-2] - a[2:])
         value = a[:-2] * t + b[:-2]
-        excess = value - (a[1:-1] * t + b[1:-1])
-        worth = np.where(t >= 1, -1.0, excess / np.maximum(np.minimum(value, 1 - t), 1e-300))
+        worth = (value - (a[1:-1] * t + b[1:-1])) / np.maximum(np.minimum(value, 1 - t), 1e-300)
         padded = np.concatenate([[np.inf], worth, [np.inf]])
         lowest = (worth <= padded[:-2]) & (worth < padded[2:])  # no two neighbours at once
-        drop = lowest & (worth <= 0)
-        if not drop.any():
-            if a.size <= most:
-                break
-            few = np.sort(worth[lowest])
-            drop = lowest & (worth <= few[min(few.size - 1, (a.size - most - 1) // 2)])
+        few = np.sort(worth[lowest])
+        drop = lowest & (worth <= few[min(few.size - 1, (a.size - most - 1) // 2)])
         keep = np.concatenate([[True], ~drop, [True]])
         a, b = a[keep], b[keep]
     return a, b
+
+
+def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
+    """The lines that are the least somewhere on [0, 1], by falling slope: crossings that move to the right."""
+    slopes: list[float] = []
+    heights: list[float] = []
+    crossings: list[float] = []
+    for x, y in zip(a.tolist(), b.tolist(), strict=True):
+        while crossings:
+            t = (y - heights[-1]) / (slopes[-1] - x)
+            if t > crossings[-1]:
+                break
+            slopes.pop(), heights.pop(), crossings.pop()
+        if slopes:
+            t = (y - heights[-1]) / (slopes[-1] - x)
+            if t >= 1:
+                continue
+            crossings.append(t)
+        slopes.append(x)
+        heights.append(y)
+    return np.array([*slopes, *([0.0] if slopes[-1] else [])]), np.array([*heights, *([1.0] if slopes[-1] else [])])

@@ -1,10 +1,10 @@
 """A Rényi divergence from a profile.
 
-    int P^a Q^(1-a) = 1 + a (a-1) [ int_1^inf g^(a-2) E_g dg + int_0^1 g^(a-2) (E_g - (1 - g)) dg ],   E_g = E_g(P || Q),
+    int P^a Q^(1-a) = 1 + a (a-1) [ int_1^inf g^(a-2) E_g dg + int_0^1 g^(a-2) (E_g - (1 - g)) dg ],
 
-as u^a has the second derivative a (a-1) u^(a-2). E_g is convex in g, so between two lines it is at most the mean of
-their b: each piece has a closed form, evaluated in balls. Beyond the steepest line E_g is at most its b, and at most
-what a divergence R of a larger order r says: E_g <= ((r-1)^(r-1) / r^r) e^((r-1) R) g^(1-r).
+with E_g = E_g(P || Q), as u^a has the second derivative a (a-1) u^(a-2). E_g is convex in g, so between two lines it is
+at most the mean of their b: each piece has a closed form, evaluated in balls. Beyond the steepest line E_g is at most
+its b, and at most what a divergence R of a larger order r says: ((r-1)^(r-1) / r^r) e^((r-1) R) g^(1-r).
 
 Proofs: docs/proofs/profiles.md#back-to-renyi.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb
 
@@ -39,7 +40,7 @@ def divergence(lines: Lines, alpha: Fraction, tails: list[Tail]) -> float:
         a = balls.of(alpha)
         points = [(arb(float(x)), arb(float(y))) for x, y in zip(lines.a, lines.b, strict=True)]
         total = arb(0)
-        for (g1, e1), (g0, e0) in zip(points, points[1:], strict=False):
+        for (g1, e1), (g0, e0) in pairwise(points):
             total += _piece(a, g0, e0, g1, e1)
         if float(lines.a[0]) < 1:
             return math.inf
@@ -74,8 +75,6 @@ def _beyond(a: arb, alpha: Fraction, g: arb, e: arb, tail: Tail) -> arb:
         return arb("inf")
     r, d = balls.of(tail.order), arb(tail.divergence)
     log_c = (r - 1) * d + (r - 1) * (r - 1).log() - r * r.log()
-    start = g.log()
-    meet = balls.upper((log_c - e.log()) / (r - 1))
-    start = max(start, arb(meet))
+    start = arb(max(balls.upper(g.log()), balls.upper((log_c - e.log()) / (r - 1))))
     flat = a * e * (((a - 1) * start).exp() - g ** (a - 1))
     return flat + a * (a - 1) * (log_c + (a - r) * start).exp() / balls.of(tail.order - alpha)

@@ -37,7 +37,7 @@ def distances(k: int) -> tuple[int, ...]:
         return (1, 2, 4, 8, 16)
     if k == _TWO:
         return (1, 2, 4)
-    return (1, 2, 3, 4, 6, 8, 12, 16) if k > _MANY else (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
+    return (1, 2, 3, 4, 6, 8, 12, 16) if k > _MANY else (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 
 @dataclass

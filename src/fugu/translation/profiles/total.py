@@ -48,7 +48,7 @@ class ChainProfile:
         self.chain = chain
         self.later, self.earlier = later(chain), earlier(chain)
         self._last: tuple[Entry, Levels, Levels] | None = None
-        self._totals: dict[tuple[int, tuple[int, int] | None], Lines] = {}
+        self._totals: dict[tuple[int, tuple[int, int] | None, int], Lines] = {}
 
     @classmethod
     def of(cls, chain: MarkovChain) -> ChainProfile:
@@ -73,22 +73,25 @@ class ChainProfile:
             if most <= worst or looked + len(pairs) > _MOST_PAIRS:
                 return max(most, worst)
             looked += len(pairs)
-            for pair in pairs:
-                worst = max(worst, min(most, value(self._bound(entry, i, pair))))
+            for quick, pair in sorted(((value(self._bound(entry, i, pair, 1)), pair) for pair in pairs), reverse=True):
+                if min(most, quick) <= worst:
+                    break
+                worst = max(worst, min(most, quick, value(self._bound(entry, i, pair, _FEW))))
         return worst
 
-    def _bound(self, entry: Entry, i: int, pair: tuple[int, int] | None = None) -> Lines:
-        """The total at one node, for all pairs or for one; kept."""
-        if (i, pair) not in self._totals:
+    def _bound(self, entry: Entry, i: int, pair: tuple[int, int] | None = None, few: int = 0) -> Lines:
+        """The total at one node, for all pairs or for one with `few` numbers d; kept."""
+        if (i, pair, few) not in self._totals:
             ahead, behind = self._levels(entry)
             m, n = self.chain.length - i, i - 1
             if pair is None:
                 one, two = ahead.inner[ahead.at(m)], behind.inner[behind.at(n)]
             else:
-                one = self._side(self.later, ahead, entry, m, *pair)
-                two = self._side(self.earlier, behind, entry, n, *pair)
-            self._totals[i, pair] = _total(entry.one, one, two)
-        return self._totals[i, pair]
+                one = self._side(self.later, ahead, entry, m, pair, few)
+                two = self._side(self.earlier, behind, entry, n, pair, few)
+            once = entry.one.compose(one.compose(two))
+            self._totals[i, pair, few] = once if few == 1 else _total(entry.one, one, two)
+        return self._totals[i, pair, few]
 
     def _levels(self, entry: Entry) -> tuple[Levels, Levels]:
         """Both sides; those of the last entry are kept."""
@@ -113,15 +116,15 @@ class ChainProfile:
         live = np.flatnonzero(supports[min(i - 1, len(supports) - 1)])
         return [(int(x), int(y)) for x in live for y in live if x != y]
 
-    def _side(self, side: Hockey, known: Levels, entry: Entry, m: int, x: int, y: int) -> Lines:
+    def _side(self, side: Hockey, known: Levels, entry: Entry, m: int, pair: tuple[int, int], few: int) -> Lines:
         """F for one pair: the last step through its own rows."""
         shared, forever = known.inner[known.at(m)], known.last(m)
         parts = []
-        for d in [d for d in distances(side.k) if d <= m][:_FEW]:
+        for d in [d for d in distances(side.k) if d <= m][:few]:
             if forever and not side.same:
-                tables, beyond = side.at_last(len(known.psi) - 1, d, x, y), known.ever
+                tables, beyond = side.at_last(len(known.psi) - 1, d, *pair), known.ever
             else:
-                tables, beyond = side.tables(m, d, x, y), known.psi[-1 if forever else m - d]
+                tables, beyond = side.tables(m, d, *pair), known.psi[-1 if forever else m - d]
             first, *others = (corners.through(beyond) for corners in tables)
             passed = first.least(*others) if others else first
             parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))

@@ -1,0 +1,103 @@
+"""Distribution privacy in its own words: Figure 1 of the paper, ordered pairs, chains of pairs, and refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu import Approx, Discrete, Laplace, LawPair, Normal, Pure, Scenario, Shifted
+from fugu.errors import BadBudget, UnknownName, UsageError
+from fugu.loss.search.one_order import both_orders
+from fugu.scenario.distributions import LABELS, chained
+
+THETA = {"mu": Discrete([1, 2, 100], [6, 2, 2]), "nu": Discrete([1, 2, 3, 100], [4, 3, 2, 1])}
+PAIR = LawPair(THETA["mu"], THETA["nu"])
+
+
+def test_figure_1():
+    scenario = Scenario.from_distributions(THETA)
+    assert fugu.wasserstein(*THETA.values()) == 97
+    made = fugu.calibrate(scenario, Pure(1), noise="laplace", grid="0.001")
+    assert float(made.noise.scale) == pytest.approx(0.86824395779771, rel=2e-3)
+    assert fugu.verify(made).holds
+    assert LABELS in made.certificate.assumptions
+    assert any("mu, nu" in line and "drawn from one of" in line for line in made.certificate.assumptions)
+
+
+@pytest.mark.parametrize(("scale", "epsilon", "there", "back"), [(2.0, 0.5, 0.035127872925974, 0.0), (1.0, 1.0, 0, 0)])
+def test_the_two_orders_of_figure_1(scale, epsilon, there, back):
+    found = both_orders(PAIR, Laplace(scale), epsilon)
+    assert found == pytest.approx((there, back), abs=1e-12)
+    assert max(found) <= fugu.delta(Laplace(scale), PAIR, epsilon) + 1e-12  # one of them is what is protected
+
+
+def test_both_orders_are_integrals():
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        p, q = (Discrete(np.sort(rng.choice(12, 4, replace=False)), rng.integers(1, 9, 4)) for _ in range(2))
+        b, e = float(rng.uniform(0.5, 4)), float(rng.uniform(0, 1))
+        t = np.linspace(-60, 80, 1_400_001)
+        f, g = (sum(w * np.exp(-np.abs(t - x) / b) / (2 * b) for x, w in zip(law.values, law.weights, strict=True))
+                for law in (p, q))  # fmt: skip
+        step = t[1] - t[0]
+        truth = [float(np.maximum(a - math.exp(e) * c, 0).sum() * step) for a, c in ((f, g), (g, f))]
+        assert both_orders(LawPair(p, q), Laplace(b), e) == pytest.approx(truth, abs=1e-6)
+
+
+def test_ordered_pairs_are_symmetric_unless_said_otherwise_and_protected_anyway():
+    both = Scenario.from_distributions(THETA, psi=[("mu", "nu")])
+    assert any("each in both orders" in line for line in both.assumptions)
+    one = Scenario.from_distributions(THETA, psi=[("mu", "nu")], symmetric=False)
+    assert any("(nu, mu) not asked for, and protected as well" in line for line in one.assumptions)
+    listed = Scenario.from_distributions(THETA, psi=[("mu", "nu"), ("nu", "mu")], symmetric=False)
+    assert any("each in both orders" in line for line in listed.assumptions)
+    assert len(listed.law_pairs()) == len(one.law_pairs()) == 1
+    scales = {float(fugu.calibrate(s, Pure(1)).noise.scale) for s in (both, one, listed)}
+    assert len(scales) == 1
+
+
+def test_chains_of_pairs():
+    found = chained(Approx(1, 1e-3))
+    assert (found.epsilon, float(found.delta)) == (2, pytest.approx((1 + math.e) * 1e-3, rel=1e-9))
+    assert float(found.delta) >= (1 + math.e) * 1e-3
+    assert chained(Pure(0.5), 3) == Pure(1.5)
+    assert chained(Approx(1, 1e-3), 1).delta == pytest.approx(1e-3)
+    with pytest.raises(BadBudget, match="more than 1"):
+        chained(Approx(5, 0.1), 4)
+    with pytest.raises(BadBudget):
+        chained(fugu.Renyi(2, 1))
+    with pytest.raises(UsageError):
+        chained(Pure(1), 0)
+    # attained: three distributions on two points, each step (0, d), the ends exactly 2 d apart
+    p, q, r = (Discrete([0, 1], w) for w in ([8, 2], [9, 1], [10, 0]))
+    assert fugu.delta(Laplace(0), LawPair(p, r), 0) == pytest.approx(2 * fugu.delta(Laplace(0), LawPair(p, q), 0))
+
+
+def test_what_distributions_may_be():
+    assert Scenario.from_distributions({"a": [1, 1, 2], "b": [1, 2, 2]}).law_pairs()[0].p.weights.tolist() == [
+        2 / 3,
+        1 / 3,
+    ]
+    for law in (Normal(0, 1), Shifted(1)):
+        other = Normal(1, 1) if isinstance(law, Normal) else Shifted(3)
+        assert len(Scenario.from_distributions({"a": law, "b": other}).law_pairs()) == 1
+    for wrong, error in (
+        ([("a", "b")], UsageError),
+        ({"a": "text", "b": [1]}, UsageError),
+        ({"a": [1]}, UsageError),
+    ):
+        with pytest.raises(error):
+            Scenario.from_distributions(wrong)
+    for psi, error in (
+        ("some", UnknownName),
+        ([("mu", "xi")], UnknownName),
+        ([("mu", "mu")], UsageError),
+        ([], UsageError),
+        (3, UsageError),
+        (["mu"], UsageError),
+    ):
+        with pytest.raises(error):
+            Scenario.from_distributions(THETA, psi)
