@@ -260,7 +260,7 @@ def test_the_reference_must_be_another_table(folder):
     ("more", "said"),
     [
         (("--protect", "place"), "--protect: not for sequences"),
-        (("--delta", "1e-6"), "--delta: not for sequences"),
+        (("--grid", "1"), "--grid: not for sequences"),
         (("--allow-no-noise",), "--allow-no-noise: not for sequences"),
         (("--ledger", "x.db", "--no-ledger"), "--no-ledger goes without"),
         (("--ledger", "file:x.db"), "not an address"),
