@@ -37,7 +37,7 @@ class Laws:
         scale = np.outer(D, D)
         return Laws(
             D,
-            np.array([pair.p.mean_array - pair.q.mean_array for pair in kept]) / D,
+            np.array([[float(x) for x in pair.difference] for pair in kept]) / D,
             np.array([pair.p.cov_array for pair in kept]) / scale,
             np.array([pair.q.cov_array for pair in kept]) / scale,
         )
