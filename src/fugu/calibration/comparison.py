@@ -223,7 +223,7 @@ class Comparison(Shown):
         """Every way that is proved, with a constant and the limit, and how many times the limit each has."""
         if not self.beside:
             return []
-        known = any(self.times_limit(r) is not None for r in self.against)
+        known = any(r.method == "limit" for r in self.beside)
         title = "how far from the limit" if known else "with those by name only"
         lines = ["", f"{title:<24}{'noise':<9}{'E|error|':>14}{'x limit' if known else '':>14}  note"]
         for r in self.against:
