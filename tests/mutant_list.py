@@ -610,8 +610,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["verifier/kinds/sequences.py", KINDS],
     ("stated epsilon of sequences believed", "found = worth(chain_of(certificate), certificate.entry, certificate.budget)",
      "found = certificate.proved"),
-    ("stated epsilon of sequences believed", "worth(chain_of(certificate), certificate.entry, certificate.budget)",
-     "certificate.proved"),
     ("skipped secrets unsaid", ' or stated["skipped"] != list(chain_of(certificate).skipped):', ":"),
     ("assumptions left out", "if not {*ahead, *behind} <= set(said):", NO),
     ("smaller figures of sequences", "    if exact(proved.epsilon) > stated:", "    if False:"),
