@@ -89,8 +89,8 @@ class Wide:
         return found
 
     def _promising(self, d: int, found: WideLevels) -> bool:
-        """Whether d kernels pass little enough somewhere, judged by the pairs whose rows differ most; a choice only, and
-        the same whatever was asked before."""
+        """Whether d kernels pass little enough somewhere, judged by the pairs whose rows differ most; a choice only,
+        and the same whatever was asked before."""
         if d not in self._samples:
             valid, eta = self.side.valid_at(0), self.eta(d)
             eta = np.where(valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool), eta, -1.0)
