@@ -89,7 +89,7 @@ def _(query: Mean, epsilon: float, way: str, groups: Sequence[Entries]) -> float
 
 @expected_error.register
 def _(query: TopK, epsilon: float, way: str, groups: Sequence[Entries]) -> float:
-    m, rng = len(query.domain), np.random.Generator(np.random.PCG64(0))
+    m, rng = len(query.domain), np.random.Generator(np.random.PCG64())
     counted = [np.bincount([int(c) for user in group for c in user], minlength=m).astype(float) for group in groups]
     scale = {"laplace": 2.0, SPLIT: float(m)}.get(way, 2.0 * query.rounds) / epsilon
     return float(np.mean([_loss(counts, query.k, scale, _RANKERS[way], rng) for counts in counted]))
