@@ -88,7 +88,7 @@ class SequenceCertificate(Document):
         begins = [_line(line) for line in chain.assumptions if "first entry" in line]
         ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None, said.reading.sequence)
         kind = SequenceCertificate if said.budget is None else BudgetedSequenceCertificate
-        return kind.sealed(
+        made = kind.sealed(
             {
                 "kind": "sequence",
                 "pufferfish": {"secrets": SECRETS, **_promise(stated, mechanism, said)},
@@ -100,6 +100,9 @@ class SequenceCertificate(Document):
                 "ledger": None if said.ledger is None else dict(said.ledger),
             }
         )
+        if not keeps(made.proved, made.budget):
+            raise NotProvable("under the prior as it is written more than was asked is proved; nothing was released")
+        return made
 
     @classmethod
     def parse(cls, content: Any) -> SequenceCertificate:

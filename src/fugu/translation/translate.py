@@ -210,16 +210,21 @@ def _of_records(records: Recorded, wanted: Fraction) -> float:
     return bounds.budget(records.laws(), wanted)
 
 
+_SMOOTH = 16
+"""Steps after which a search that has not ended is content with nine digits."""
+
+
 def _largest(over: Callable[[float], float], low: float, high: float) -> float:
-    """The largest x found with over(x) <= 0, by interpolation that keeps the bracket (Illinois); relative 1e-10."""
+    """The largest x found with over(x) <= 0, by interpolation that keeps the bracket (Illinois); relative 1e-13, less
+    finely where the translation is uneven in its last digits and this takes long."""
     at_low, at_high = over(low), over(high)
     side = 0
-    for _ in range(100):
-        if high - low <= 1e-10 * high:
+    for turn in range(100):
+        if high - low <= (1e-13 if turn < _SMOOTH else 1e-9) * high:
             break
         weight = at_low / (at_low - at_high) if at_high > at_low else 0.5
         x = low + (high - low) * min(max(weight, 0.0), 1.0)
-        x = min(max(x, low + 5e-11 * high), high - 5e-11 * high)
+        x = min(max(x, low + 5e-14 * high), high - 5e-14 * high)
         if not low < x < high:
             x = low + (high - low) / 2
             if not low < x < high:
