@@ -1624,4 +1624,10 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a stretch that nothing asks for", "noise = realise(covariance * stretch, wanted,", "noise = realise(covariance * stretch * 1.02, wanted,"),
     ["calibration/lattice.py", f"{OPTIMUM}::test_gaussian_noise_on_shifted_vectors_is_near_the_continuous_one"],
     ("a lattice that costs noise", "if now <= _SAVED * finer:", "if now <= 1.1 * finer:"),
+    ["data/layout.py", "cli/test_sequence_beliefs_apart.py"],
+    ("several rows of one step", "if self.gaps == MODELLED and self.repeats == ROWS:", NO),
+    ["cli/sequences.py", "cli/test_sequence_beliefs_apart.py"],
+    ("first rows and last rows are one sequence", "    if not reading.schema.sequence.plain:", "    if False:"),
+    ["queries/sequence_certificate.py", "cli/test_sequence_beliefs_apart.py"],
+    ("orders that nobody proved", "        return not found <= self.proved", "        return False"),
 ]  # fmt: skip

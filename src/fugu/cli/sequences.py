@@ -15,6 +15,7 @@ from fugu.cli.sequence_questions import Wording, method_of
 from fugu.cli.sequence_reading import Columns, Reading
 from fugu.data.layout import PLAIN, Layout
 from fugu.data.sequences import sequences_digest
+from fugu.documents.document import canonical_json
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.ledger.fingerprint import prior_digest
@@ -141,7 +142,8 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
     """One chain, or all between limits, for every user, as long as the longest sequence or longer, if stated.
 
     Shorter ones are covered: a user with fewer entries is a chain of which the last entries are not published, and no
-    more can be learnt. The lengths are public."""
+    more can be learnt. The lengths are public. A ledger knows the belief by how rows become entries too: of the first
+    row at each time and the last one nothing is believed together."""
     if asked.confidence is not None and asked.reference is None:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
     if asked.confidence is not None and asked.smoothing:
@@ -154,7 +156,10 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
     length = max(asked.length or longest, 2)
     told = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout).told()
     steps = reading.steps(asked.length, asked.confidence)
-    return believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
+    found = believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
+    if not reading.schema.sequence.plain:
+        vars(found)["fingerprint"] = canonical_json([prior_digest(found), reading.schema.sequence.to_json()])
+    return found
 
 
 def _spent(asked: Asked, chain: Chain, mechanism: Made, reading: Reading) -> SequenceAnswer:

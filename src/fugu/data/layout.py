@@ -88,6 +88,11 @@ class Layout:
             raise UsageError("intervals are expanded to a step: give every= such as '1h' with end=, and no repeats")
         if self.gaps == MODELLED and self.every is None:
             raise UsageError("gaps are modelled on a regular grid: give its step, every= such as '1h'")
+        if self.gaps == MODELLED and self.repeats == ROWS:
+            raise UsageError(
+                "gaps are modelled between different steps, and the chain says nothing of several entries at one step: "
+                "keep the first or the last row of each (repeats), or leave out gaps='modelled'"
+            )
         if self.gaps == MODELLED and self.end is not None:
             raise UsageError("intervals leave no gap on their grid: leave out gaps='modelled'")
 

@@ -165,6 +165,10 @@ class SequenceCertificate(Document):
         """What is promised for each entry."""
         return Pure(self.epsilon)
 
+    def overstates(self, found: Guarantee) -> bool:  # noqa: ARG002
+        """Whether more is stated than what is proved now implies; one number is compared as a figure."""
+        return False
+
     @cached_property
     def chain(self) -> Chain | None:
         """The prior, as written; None if its transitions, or their limits, are not in the document."""
@@ -211,6 +215,10 @@ class BudgetedSequenceCertificate(SequenceCertificate):
     @property
     def proved(self) -> Guarantee:
         return budget_from(self["pufferfish"]["proved"])
+
+    def overstates(self, found: Guarantee) -> bool:
+        """At every order that is stated; what is proved at one order says nothing of a larger one."""
+        return not found <= self.proved
 
     @property
     def entry(self) -> Entry:

@@ -50,6 +50,8 @@ class Sequences(Kind):
             return Proved.nothing(str(why), "not checked", SECRETS)
         except CertificateError as error:
             return Proved.nothing(str(error), worst_pair=SECRETS)
+        if certificate.overstates(found):
+            return Proved.nothing("it states more than is proved, at one order or more", worst_pair=SECRETS)
         holds = keeps(found, certificate.budget)
         where = "within" if holds else "above"
         reason = f"the translated epsilon is {where} the {float(certificate.asked):.10g} that was asked for"
