@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -23,6 +25,7 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
+from fugu.mechanism.channel import ChannelMechanism
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.queries.cell import Cell
 from fugu.queries.property_cells import cells_of
@@ -121,11 +124,12 @@ class Asked:
                 rows.append((places(self.reading, table, s.column, [label]) == 0).astype(np.float64))
         return np.column_stack(rows)
 
-    def exact(self, private: Private) -> Floats:
-        """The statistics of the private table, before noise."""
+    def exact(self, private: Private) -> list[Fraction]:
+        """The statistics of the private table, before noise, in rationals: in doubles two of them could be further
+        apart than their records allow, by a rounding that crosses an edge of the lattice."""
         each = self.contributions(private.table)
-        factors = [float(s.factor(len(private))) for s in self.statistics]
-        return np.array([math.fsum(column) * a for column, a in zip(each.T.tolist(), factors, strict=True)])
+        sums = [sum((as_fraction(x) * n for x, n in Counter(c).items()), Fraction(0)) for c in each.T.tolist()]
+        return [total * s.factor(len(private)) for total, s in zip(sums, self.statistics, strict=True)]
 
     def recipe(self, size: int) -> Json:
         """The question in JSON types."""
@@ -176,11 +180,20 @@ class PreparedProperty:
 
     def release(self, allow_no_noise: bool = False) -> tuple[tuple[Cell, ...], Certificate]:
         """Draw once: the published numbers, and the certificate of this release."""
-        exact = self.asked.exact(self.private)
-        values: Any = exact if len(exact) > 1 else float(exact[0])
+        points = [float(x) for x in self._rounded(self.asked.exact(self.private))]
+        values: Any = np.array(points) if len(points) > 1 else points[0]
         drawn = self.mechanism.release(values, allow_no_noise=allow_no_noise)
         found = np.asarray(drawn.values, dtype=np.float64).reshape(-1).tolist()
         return cells_of(self.mechanism, drawn.certificate, found), drawn.certificate
+
+    def _rounded(self, exact: list[Fraction]) -> list[Fraction]:
+        """The nearest points of the lattice, each of which rounds to its own index; without noise there is none."""
+        assert not isinstance(self.mechanism, ChannelMechanism)  # statistics of the whole have laws of numbers
+        lattice = self.mechanism.lattice
+        if lattice is None:
+            return exact
+        steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
+        return [lattice.origin + k * lattice.grid for k in steps]
 
 
 def prepare_property(

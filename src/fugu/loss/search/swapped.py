@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fugu.loss.search.shifts import fast_gaussian_delta
 
 Floats = NDArray[np.float64]
-_SLACK = 1 + 1e-9
+_SLACK = 1 + 1e-6
 """Far above the rounding of the Gaussian curve in doubles, about 1e-12, and of the sums."""
 _LOST = 1e-15
 """Above what the difference of two numbers of at most 1 loses in doubles."""

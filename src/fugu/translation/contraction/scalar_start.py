@@ -206,7 +206,7 @@ class StartLevels:
     def _bounds(self, m: int, asked: Mask | None) -> Array:
         if self._late is not None and m >= self._late[0]:
             _, more, table = self._late
-            found = table.rough(DS[-1]) if asked is None else table.at(DS[-1], asked)
+            found = table.rough(m) if asked is None else table.at(m, asked)
             return np.asarray(up(found + more))
         best = np.full((self.sweep.start.k, self.sweep.start.k), self.most(m))
         for d in self.sweep.tried(m, self.epsilon, self.alphas, self.ds) if m else ():

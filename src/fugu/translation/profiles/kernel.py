@@ -75,10 +75,12 @@ class Corners:
         return cls.of(np.concatenate(p), np.concatenate(q))
 
     def moved(self, distance: float) -> Corners:
-        """For laws within this total variation of the two: p(A) + distance, q(A) - distance."""
+        """For laws within this total variation of the two: p(A) + distance, q(A) - distance, for every set A.
+
+        Not cut at 1 and 0: the largest p(A) - gamma q(A) may be at a set between two corners, where nothing is cut."""
         if distance <= 0:
             return self
-        return Corners.of((self.p + distance) * (1 + 4 * U), np.maximum(self.q - distance, 0.0) * (1 - 4 * U))
+        return Corners((self.p + distance) * (1 + 4 * U), self.q - distance - 16 * U * (self.q + distance))
 
     @cached_property
     def kinks(self) -> Array:
