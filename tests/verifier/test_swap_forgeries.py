@@ -91,7 +91,7 @@ FORGERIES = {
     "the last number left out": (lambda b: b["swap"]["blocks"].pop(), "leave out a number"),
     "a draw no records can make": (longer_draws, "longer than the swapped records"),
     "counts below one": (lambda b: b["swap"]["blocks"][0]["counts"].__setitem__(0, -3), "not counted one by one"),
-    "fewer records than shares differ by": (lambda b: b["swap"].update(records=1), "fewer or more records"),
+    "fewer records than shares differ by": (lambda b: b["swap"].update(records=1), "fewer or more records|not covered"),
     "a lower cap": (lambda b: b["swap"].update(cap="1"), "step below the cap"),
     "no draws at all": (lambda b: b.pop("swap"), "budget"),
     "another method": (lambda b: b.update(method="optimal"), "found by them"),
@@ -130,3 +130,19 @@ def test_the_plan_before_the_release_verifies_and_says_that_nothing_was_drawn():
     assert found.holds and found.delta <= 0.01
     assert "step" not in plan.certificate.body["swap"]
     assert fugu.Certificate.parse(json.loads(plan.certificate.to_json())) == plan.certificate
+
+
+@pytest.mark.parametrize("method", ["record-group", "record-swap"])
+def test_a_wider_tolerance_than_was_proved_is_refused(method):
+    """Two of twenty records were swapped; whoever writes that all twenty may be is told."""
+    table = {"x": [0, 1, 2, 9] * 5, "y": ["a", "b", "b", "b"] * 5, "s": ["p", "q"] * 10}
+    scenario = Scenario.from_property(table, ["sum(x)", "count(y=a)"], "s=p", 20, tolerance=0.1, bounds={"x": (0, 9)})
+    budget = Approx(1, 0.05) if method == "record-swap" else fugu.Pure(1)
+    made = fugu.calibrate(scenario, budget, method=method).certificate
+    assert fugu.verify(made).holds
+    body = json.loads(made.to_json())
+    for part in ("schema", "fugu", "digest", "families", "fingerprint"):
+        body.pop(part)
+    body["property"]["tolerance"] = "1"
+    with pytest.raises(CertificateError, match="not covered"):
+        Certificate.parse(json.loads(Certificate.seal(body, made.laws).to_json()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.errors import CertificateError
 from fugu.laws.classes import RecordLaw, mixed_law
+from fugu.laws.family import Family
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.numbers.exact import read_number, read_whole
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
 Stated = dict[str, Any]
+_NOT_COVERED = "shares as far apart as the certificate says are not covered by what it proves"
 
 
 def check_shares(certificate: Certificate) -> None:
@@ -39,6 +41,27 @@ def check_shares(certificate: Certificate) -> None:
             raise CertificateError("the shares that the certificate names are not those of its laws")
         if stated["every"]:
             _check_every(certificate, stated)
+    elif all(isinstance(law, Family) for law in certificate.laws):
+        _check_moves(certificate, stated)
+
+
+def _check_moves(certificate: Certificate, stated: Stated) -> None:
+    """Where no law of the statistics is believed, values move by what the swapped records can: each of n records moves
+    a statistic by at most an n-th of the range that all of them leave it."""
+    n, lattice = read_whole(stated["size"]), certificate.lattice
+    cells = {share["name"]: read_whole(share["from"]) for share in stated["shares"]}
+    swapped = max((abs(cells[a] - cells[b]) for a, b in stated["pairs"]), default=0)
+    if stated["every"]:
+        swapped = max(swapped, math.floor(n * read_number(stated["tolerance"])))
+    for family in certificate.laws:
+        assert isinstance(family, Family)
+        steps = [abs(int(x)) for x in (family.points[-1] - family.points[0]).reshape(-1)]
+        for moved, ends in zip(steps, stated["limits"], strict=True):
+            wide = None if ends is None or lattice is None else read_number(ends[1]) - read_number(ends[0])
+            if wide is not None and lattice is not None and moved * lattice.grid < swapped * wide / n:
+                raise CertificateError(_NOT_COVERED)
+    if "swap" in certificate.body and read_whole(certificate.body["swap"]["records"]) < swapped:
+        raise CertificateError(_NOT_COVERED)
 
 
 def _check_every(certificate: Certificate, stated: Stated) -> None:

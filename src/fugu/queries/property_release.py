@@ -25,6 +25,7 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
+from fugu.mechanism.analysis import Analysis
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.queries.cell import Cell
@@ -188,7 +189,7 @@ class PreparedProperty:
 
     def _rounded(self, exact: list[Fraction]) -> list[Fraction]:
         """The nearest points of the lattice, each of which rounds to its own index; without noise there is none."""
-        assert not isinstance(self.mechanism, ChannelMechanism)  # statistics of the whole have laws of numbers
+        assert not isinstance(self.mechanism, ChannelMechanism | Analysis)  # the statistics are numbers, and go out
         lattice = self.mechanism.lattice
         if lattice is None:
             return exact
