@@ -142,8 +142,8 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
     """One chain, or all between limits, for every user, as long as the longest sequence or longer, if stated.
 
     Shorter ones are covered: a user with fewer entries is a chain of which the last entries are not published, and no
-    more can be learnt. The lengths are public. A ledger knows the belief by how rows become entries too: of the first
-    row at each time and the last one nothing is believed together."""
+    more can be learnt. The lengths are public. A ledger knows the belief by the columns and by how rows
+    become entries too: of two columns, or the first row at each time and the last, nothing is believed together."""
     if asked.confidence is not None and asked.reference is None:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
     if asked.confidence is not None and asked.smoothing:
@@ -157,8 +157,8 @@ def _prior(asked: Asked, reading: Reading) -> Chain:
     told = Columns(asked.by, asked.order, asked.state, asked.schema, asked.header, asked.layout).told()
     steps = reading.steps(asked.length, asked.confidence)
     found = believed(reading.known, told, asked.state, asked.smoothing, length, asked.start, asked.confidence, steps)
-    if not reading.schema.sequence.plain:
-        vars(found)["fingerprint"] = canonical_json([prior_digest(found), reading.schema.sequence.to_json()])
+    read = [asked.by, asked.order, asked.state, reading.schema.sequence.to_json()]
+    vars(found)["fingerprint"] = canonical_json([prior_digest(found), read])
     return found
 
 

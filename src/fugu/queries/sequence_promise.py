@@ -18,6 +18,7 @@ from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.numbers import exact
 from fugu.guarantee.order import pure_as_renyi
+from fugu.numbers.exact import Real
 from fugu.priors.skipped import skipped
 from fugu.progress import report, stage
 from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho, shift_of
@@ -70,7 +71,7 @@ def left_out(chain: Chain) -> list[str]:
 
 
 def least_noise(
-    chain: Chain, budget: Budget, query: SequenceQuery, pure: Callable[[Fraction], float], noise: str = "best"
+    chain: Chain, budget: Budget, query: SequenceQuery, pure: Callable[[Real], float], noise: str = "best"
 ) -> SequenceMechanism | LatticeMechanism:
     """The mechanism of least expected error that keeps the budget under the chain.
 
@@ -81,7 +82,7 @@ def least_noise(
     if isinstance(budget, Pure):
         if noise == "gaussian":
             raise NotProvable("Gaussian noise gives no pure guarantee: give --delta or --alpha, or use laplace")
-        return query.mechanism(pure(exact(budget.epsilon)))
+        return query.mechanism(pure(budget.epsilon))
     if isinstance(budget, Renyi) and (budget.delta or math.isinf(budget.alpha)):
         raise NotProvable("sequences take a Rényi budget of finite order without a delta; leave out --delta")
     plain = query.mechanism(pure(pure_within(budget)))
