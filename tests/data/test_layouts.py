@@ -21,7 +21,7 @@ from fugu.data import Schema, plan, sequences
 from fugu.data.gaps import spacing_words, unbroken
 from fugu.data.layout import Layout
 from fugu.data.sequences import open_sequences, open_timed, read_sequences, read_timed, sequence_schema
-from fugu.errors import BadTable, ColumnNotFound, FuguError, MissingValues, UnknownName, UsageError
+from fugu.errors import BadTable, ColumnNotFound, FuguError, MissingValues, NotProvable, UnknownName, UsageError
 from hunting import search
 
 STATES = ("rest", "walk", "run")
@@ -96,7 +96,7 @@ LAYOUTS = {
 
 def laid(kind, said):
     if kind == "intervals":
-        said = {"end": "to", "every": "2", "between": "none", "backwards": "drop", **said}
+        said = {"end": "to", "every": "2", "between": "none", "backwards": "drop", "inside": "secret", **said}
     if kind == "wide":
         said = {"columns": "m1,m2,m3"}
     return Layout(**said)
@@ -254,11 +254,20 @@ def test_one_interval_is_several_entries_and_its_times_decide_how_many():
     texts = [[(START + timedelta(hours=h)).isoformat(sep=" ") for h in pair] for pair in hours]
     table = {"from": [a for a, _ in texts], "to": [b for _, b in texts], "s": ["rest", "walk", "run", "run"]}
     layout = Layout(end="to", every="1h", between="none", backwards="drop")
-    schema = sequence_schema(table, None, "from", "s", Schema({}, sequence=layout))
+    public = sequence_schema(table, None, "from", "s", Schema({}, sequence=layout))
+    with pytest.raises(NotProvable, match="all entries of one are equal"):
+        open_timed(table, None, "from", "s", public)
+    secret = Layout(**{**layout.to_json(), "overlaps": "last", "inside": "secret"})
+    schema = sequence_schema(table, None, "from", "s", Schema({}, sequence=secret))
     found = open_timed(table, None, "from", "s", schema)
     assert found.sequences == {"1": ["rest", "rest", "rest", "none", "none", "run"]}
     assert found.plan.most_shown == 3 and found.plan.span == 6
-    assert "One row covers several entries" in " ".join(layout.sentences())
+    assert "as secret as the states are" in " ".join(secret.sentences())
+    for odd in ("", "soon", "9", None, math.nan, "2024-13-01", "2024-11-05T01:00Z"):
+        other = {**table, "to": [odd, *table["to"][1:]]}
+        assert set(open_timed(other, None, "from", "s", schema).sequences) == {"1"}, "a row decides about a refusal"
+    with pytest.raises(UsageError, match="say what happens in every case"):
+        Layout(end="to", every="1h", between="none", backwards="drop", inside="secret")
     with pytest.raises(BadTable, match="'to' has intervals that end before they begin; --backwards drop"):
         read_sequences(table, None, "from", "s", Schema({}, sequence=Layout(end="to", every="1h", between="none")))
     with pytest.raises(BadTable, match="gaps between the intervals"):

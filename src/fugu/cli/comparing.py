@@ -75,6 +75,7 @@ def compare(
     overlaps: sequence_options.Overlaps = None,
     backwards: sequence_options.Backwards = None,
     gaps: sequence_options.Gaps = None,
+    inside: sequence_options.Inside = None,
     smoothing: options.Smoothing = 0.0,
     start: options.Start = "fitted",
     length: Annotated[int | None, typer.Option(help="Sequences: the length of those to be released.")] = None,
@@ -86,7 +87,7 @@ def compare(
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
     laid = {
         "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
-        "backwards": backwards, "gaps": gaps,
+        "backwards": backwards, "gaps": gaps, "inside": inside,
     }  # fmt: skip
     if state is not None or order is not None or columns is not None:
         refuse("not for sequences", protect=protect, publish=publish, pairs=pairs, prior=prior, components=components,

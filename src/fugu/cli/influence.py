@@ -49,6 +49,7 @@ def influence(
     backwards: sequence_options.Backwards = None,
     bins: sequence_options.Cuts = None,
     gaps: sequence_options.Gaps = None,
+    inside: sequence_options.Inside = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
@@ -59,7 +60,7 @@ def influence(
         options.target(plot, table, schema)
     with progress():
         stage("reading the sequences")
-        layout = Layout.of(repeats, columns, end, every, between, overlaps, backwards, bins, gaps)
+        layout = Layout.of(repeats, columns, end, every, between, overlaps, backwards, bins, gaps, inside)
         wanted = Columns.of(by, order, state, schema, not no_header, layout)
         known, told_before = wanted.timed(table)[1], wanted.told()
         stage("fitting the chain")

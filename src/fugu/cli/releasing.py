@@ -98,6 +98,7 @@ def release(
     overlaps: sequence_options.Overlaps = None,
     backwards: sequence_options.Backwards = None,
     gaps: sequence_options.Gaps = None,
+    inside: sequence_options.Inside = None,
     hide: Annotated[
         str | None, typer.Option(help='Hide which share of all records has this: "smoker=yes"; with --statistics.')
     ] = None,
@@ -143,7 +144,7 @@ def release(
     sequences = state is not None or order is not None or columns is not None
     laid = {
         "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
-        "backwards": backwards, "gaps": gaps,
+        "backwards": backwards, "gaps": gaps, "inside": inside,
     }  # fmt: skip
     layout = Layout.of(**laid, bins=bins if sequences else None) if sequences else PLAIN
     reading = options.schema(schema, no_header and not sequences)

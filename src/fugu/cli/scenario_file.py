@@ -26,7 +26,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "data": ("reference", "table", "name", "ledger", "no_ledger", "request", "output"),
     "question": ("publish", "query", "weights", "route", "by", "bounds", "step", "bins", "missing", "unit", "order",
                  "state", "start", "smoothing", "length", "other", "clip", "round"),
-    "sequence": ("repeats", "columns", "end", "every", "between", "overlaps", "backwards", "bins", "gaps"),
+    "sequence": ("repeats", "columns", "end", "every", "between", "overlaps", "backwards", "bins", "gaps", "inside"),
     "secrets": ("protect", "pairs"),
     "beliefs": ("prior", "components", "confidence", "shift", "public_reference", "public_prior"),
     "budget": ("epsilon", "delta", "alpha", "total", "error"),

@@ -39,6 +39,7 @@ WORDS: dict[str, str] = {
     "overlaps": "Sequences: of intervals that overlap, the first or the last to begin.",
     "backwards": "Sequences: intervals that end before they begin: refuse or drop.",
     "gaps": "Sequences: missing steps are said, or modelled.",
+    "inside": "Sequences: intervals: whether it is public or secret when states change inside a record.",
     "clip": "Released values are moved into this range: a function of what goes out, so it costs nothing.",
     "round": "Released values are rounded to multiples of this, in days for dates; free as well.",
     "protect": 'What is secret of a row: a column, "sex=Male", "age>=65", "born<1960-01-01", cut points "age:18,65".',

@@ -43,6 +43,10 @@ Overlaps = Annotated[
 Backwards = Annotated[
     str | None, typer.Option("--backwards", help="Sequences: intervals that end before they begin: refuse or drop.")
 ]
+Inside = Annotated[
+    str | None,
+    typer.Option("--inside", help="Sequences: whether it is public or secret when states change inside a record."),
+]
 Gaps = Annotated[
     str | None,
     typer.Option("--gaps", help="Sequences: missing steps are said, or modelled by the chain (with --every)."),

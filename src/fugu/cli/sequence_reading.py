@@ -137,14 +137,13 @@ class Reading:
 
     def spacing(self) -> tuple[str, ...]:
         """What is said of the times of the table, which are public."""
-        return spacing(self.plan)
+        return () if self.schema.sequence.end is not None else spacing(self.plan)
 
 
 def spacing(plan: Plan) -> tuple[str, ...]:
-    """Sentences about the times of entries: gaps, and how many entries one row covers."""
-    said, most = spacing_words(plan), plan.most_shown
-    rows = f"One row of the table covers up to {most:,} entries." if most > 1 else None
-    return tuple(line for line in (said, rows) if line is not None)
+    """A sentence about the times of entries, if these are not equally far apart."""
+    said = spacing_words(plan)
+    return () if said is None else (said,)
 
 
 def _spare(known: Field, state: str, reference: Sequences, other: str | None, layout: Layout) -> tuple[Hashable, str]:

@@ -21,11 +21,13 @@ from fugu.visible import Json
 
 REFUSE, FIRST, LAST, ROWS, DROP = "refuse", "first", "last", "rows", "drop"
 SAID, MODELLED = "said", "modelled"
+PUBLIC, SECRET = "public", "secret"
 _WORDS = {
     "repeats": (REFUSE, FIRST, LAST, ROWS),
     "overlaps": (REFUSE, FIRST, LAST),
     "backwards": (REFUSE, DROP),
     "gaps": (SAID, MODELLED),
+    "inside": (PUBLIC, SECRET),
 }
 _PATTERN = re.compile(r"[*?\[]")
 
@@ -51,6 +53,9 @@ class Layout:
     - `bins`: cut points that make states of numbers: 200, 400 gives "<200", "200..400", ">=400"; or "LOW:HIGH:STEP",
       bins of one width of which the first and the last reach on for ever.
     - `gaps`: missing steps between entries are "said", or "modelled": by powers of the chain.
+    - `inside`: intervals: whether it is "public" when states change inside a user's record, or as "secret" as the
+      states are. Only the second can be released: whoever knows the ends of an interval knows that all its entries are
+      equal, and no chain says so.
 
     Raises `UsageError` and `UnknownName` for other arguments.
 
@@ -69,6 +74,7 @@ class Layout:
     backwards: str = REFUSE
     bins: str | Sequence[float] = ()
     gaps: str = SAID
+    inside: str = PUBLIC
 
     def __post_init__(self) -> None:
         for name, known in _WORDS.items():
@@ -86,6 +92,13 @@ class Layout:
             raise UsageError("between, overlaps and backwards are for intervals: give end=, the column where they end")
         if self.end is not None and (self.every is None or self.repeats != REFUSE):
             raise UsageError("intervals are expanded to a step: give every= such as '1h' with end=, and no repeats")
+        if self.inside == SECRET and self.end is None:
+            raise UsageError("inside= is about intervals: give end=, the column where they end")
+        if self.inside == SECRET and (self.between is None or REFUSE in (self.overlaps, self.backwards)):
+            raise UsageError(
+                "where the times of intervals are secret, none of them may decide about a refusal: say what happens in "
+                "every case (between, overlaps first or last, backwards drop)"
+            )
         if self.gaps == MODELLED and self.every is None:
             raise UsageError("gaps are modelled on a regular grid: give its step, every= such as '1h'")
         if self.gaps == MODELLED and self.repeats == ROWS:
@@ -107,14 +120,16 @@ class Layout:
         backwards: str | None = None,
         bins: str | None = None,
         gaps: str | None = None,
+        inside: str | None = None,
     ) -> Layout:
         """The layout that the options of a command say; None where one is left out.
 
-        `repeats`, `columns`, `end`, `every`, `between`, `overlaps`, `backwards`, `bins`, `gaps`: as the option's text.
+        `repeats`, `columns`, `end`, `every`, `between`, `overlaps`, `backwards`, `bins`, `gaps`, `inside`: as the text
+        of the option.
         """
         said = {
             "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between,
-            "overlaps": overlaps, "backwards": backwards, "bins": bins, "gaps": gaps,
+            "overlaps": overlaps, "backwards": backwards, "bins": bins, "gaps": gaps, "inside": inside,
         }  # fmt: skip
         return Layout(**{name: text for name, text in said.items() if text is not None})
 
@@ -156,11 +171,10 @@ class Layout:
             said.append(f"Each row is one user, and each of {len(self.columns)} columns one entry, equally far apart.")
         if self.end is not None:
             said.append(
-                f"An entry is the state at each multiple of {self.every} within an interval; begin and end are public. "
-                "One row covers several entries: the state of each entry is protected, not that of a whole row."
+                f"An entry is the state at each multiple of {self.every} from a user's first begin to the last end, "
+                "which are public. When states change in between is as secret as the states are, and adversaries do "
+                "not know it: whoever does knows that all entries of an interval are equal, and is not covered."
             )
-            if self.between is not None:
-                said.append(f"Where no interval is, the entry is {self.between!r}; whether there is one is public.")
         elif self.every is not None:
             said.append(f"Times are rounded down to multiples of {self.every}.")
         if self.cuts:

@@ -7,6 +7,7 @@ by cell. So one changed cell changes the entries that show it and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from fugu.data.column import Column
 from fugu.data.layout import DROP, FIRST, LAST, REFUSE, ROWS, Layout
-from fugu.data.steps import Step, Times, times_of
+from fugu.data.steps import Step, Times, moment_of, times_of
 from fugu.errors import BadTable, UsageError
 
 BETWEEN = -1
@@ -64,7 +65,7 @@ class Plan:
 def wide_plan(users: list[str], columns: int, by: str | None) -> Plan:
     """One row for each user; cell i * columns + j is that of row i and the j-th column."""
     if len(set(users)) < len(users):
-        raise BadTable(f"column {by!r} repeats a user, and a wide table has one row for each; leave out --by")
+        raise BadTable(f"column {by!r} repeats a user, and a wide table has one row for each")
     return Plan({user: list(range(i * columns, (i + 1) * columns)) for i, user in enumerate(users)}, None)
 
 
@@ -100,6 +101,24 @@ def long_plan(
     return Plan(cells, {user: [at[row] for row in found] for user, found in cells.items()}, step, times.timed)
 
 
+def secret_interval_plan(
+    users: tuple[Places, list[str]],
+    begins: Sequence[str | None],
+    ends: Sequence[str | None],
+    layout: Layout,
+    decimal: str,
+) -> Plan:
+    """The same where the times of a row are as secret as its state: each text is read by itself, and a row without two
+    times covers nothing, as one that ends before it begins. Nothing is refused for what a row holds."""
+    codes, names = users
+    step = layout.step
+    assert step is not None
+    pairs = [(moment_of(a, step, decimal), moment_of(b, step, decimal)) for a, b in zip(begins, ends, strict=True)]
+    whole = [(0, 0) if a is None or b is None else (a, b) for a, b in pairs]
+    first, last = (Times(tuple(pair[side] for pair in whole), step.timed) for side in (0, 1))
+    return _intervals(codes, names, first, last, layout, step)
+
+
 def interval_plan(users: tuple[Places, list[str]], start: Column, end: Column, layout: Layout, decimal: str) -> Plan:
     """Intervals [start, end): an entry for every multiple of the step from a user's first start to the last end."""
     codes, names = users
@@ -109,7 +128,15 @@ def interval_plan(users: tuple[Places, list[str]], start: Column, end: Column, l
     ends.require(step, end.name)
     if begins.zoned != ends.zoned:
         raise BadTable(f"columns {start.name!r} and {end.name!r} must both have a time zone, or both none")
-    rows = _forward(begins, ends, layout, end.name)
+    return _intervals(codes, names, begins, ends, layout, step, (start.name, end.name))
+
+
+def _intervals(
+    codes: Places, names: list[str], begins: Times, ends: Times, layout: Layout, step: Step,
+    columns: tuple[str, str] = ("", ""),
+) -> Plan:  # fmt: skip
+    start, end = columns
+    rows = _forward(begins, ends, layout, end)
     first, last = _ceilings(begins, step), _ceilings(ends, step)
     by_user: list[list[int]] = [[] for _ in names]
     for row in rows:
@@ -123,7 +150,7 @@ def interval_plan(users: tuple[Places, list[str]], start: Column, end: Column, l
     for user, own in zip(names, by_user, strict=True):
         if own:
             own.sort(key=lambda row: (begins.at[row], row))
-            low, owner = _covered(own, begins, ends, first, last, layout, start.name)
+            low, owner = _covered(own, begins, ends, first, last, layout, start)
             if len(owner):
                 cells[user], times[user] = owner.tolist(), list(range(low, low + len(owner)))
     if not cells:
@@ -132,7 +159,7 @@ def interval_plan(users: tuple[Places, list[str]], start: Column, end: Column, l
         )
     if layout.between is None and any(BETWEEN in found for found in cells.values()):
         raise BadTable(
-            f"there are gaps between the intervals of columns {start.name!r} and {end.name!r}; say which state an "
+            f"there are gaps between the intervals of columns {start!r} and {end!r}; say which state an "
             "entry there has: --between none"
         )
     return Plan(cells, times, step, begins.timed)

@@ -23,14 +23,14 @@ from fugu.data.column import Column
 from fugu.data.entries import EXACT, entries_of, flat, joined, spread, state_between
 from fugu.data.field import Field
 from fugu.data.frame import Table
-from fugu.data.layout import Layout
-from fugu.data.plan import Plan, interval_plan, long_plan, wide_plan
+from fugu.data.layout import SECRET, Layout
+from fugu.data.plan import Plan, interval_plan, long_plan, secret_interval_plan, wide_plan
 from fugu.data.private import open_private
 from fugu.data.raw import Raw
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
 from fugu.data.steps import times_of
-from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
+from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, UsageError
 
 Sequences = dict[Hashable, list[Any]]
 
@@ -153,9 +153,18 @@ def open_sequences(table: TableLike, by: str | None, order: str | None, state: s
 def open_timed(table: TableLike, by: str | None, order: str | None, state: str, schema: Schema) -> Timed:
     """`open_sequences`, and the times of the entries, which are public."""
     layout, known = schema.sequence, schema.fields[state]
-    names = tuple(name for name in (by, order, layout.end) if name is not None)
+    secret = layout.end is not None
+    if secret and layout.inside != SECRET:
+        raise NotProvable(
+            "intervals whose begin and end are public cannot be released: all entries of one are equal, and whoever "
+            "knows where it begins and ends learns all of them from one, which no chain says. If adversaries do not "
+            "know when states change inside a user's record, say so: --inside secret; or release one entry for each "
+            "row (--order, without --end)"
+        )
+    names = tuple(name for name in (by, None if secret else order) if name is not None)
     states = tuple(layout.columns) or (state,)
-    private = open_private(table, spread(schema, state), states, names)
+    hidden = tuple(name for name in (order, layout.end) if secret and name is not None)
+    private = open_private(table, spread(schema, state), (*states, *hidden), names)
     if by is not None:
         _exact(by, private.whole.raw(by))
     for name in names:
@@ -167,6 +176,11 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
             texts = private.images(name, text_of)
             entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
         found.append(entries)
+    if secret and order is not None and layout.end is not None:
+        ends = [private.images(name, text_of) for name in (order, layout.end)]
+        users = _users(private.table, by, len(ends[0]), layout)
+        plan = secret_interval_plan(users, ends[0], ends[1], layout, schema.decimal)
+        return Timed(plan.filled(flat(found), state_between(known, layout, state)), plan)
     return _timed(private.table, by, order, flat(found), schema, state)
 
 

@@ -98,6 +98,23 @@ def times_of(column: Column, decimal: str = ".") -> Times:
     return Times(tuple(moments[text] for text in texts), True, not zones.pop() if zones else False)
 
 
+def moment_of(text: str | None, step: Step, decimal: str = ".") -> Fraction | int | None:
+    """The time that one text spells, in the unit of the step; None if it spells none. It never raises.
+
+    >>> hour = Step.read("1h")
+    >>> moment_of("1970-01-01T01:00", hour), moment_of("7", hour), moment_of(None, hour), moment_of("7", Step.read("1"))
+    (3600, None, None, 7)
+    """
+    if text is None:
+        return None
+    if not step.timed:
+        return _number(text, decimal)
+    try:
+        return _seconds(datetime.fromisoformat(text))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
 def span_words(seconds: Fraction | int) -> str:
     """A span of time with its two largest units.
 

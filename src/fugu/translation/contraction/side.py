@@ -179,6 +179,10 @@ def step(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, v
     return shortest_paths(np.asarray(up(own + passed(rows, losses)).min(axis=0)), valid)
 
 
+_TIGHTER = 12
+"""Steps that take back most of the room which a bound for every number of nodes needs."""
+
+
 def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array | None:
     """A bound A for this and all later m, or None if none is found near by."""
     last, before, earlier = found[-1], found[-2], found[-3]
@@ -198,4 +202,10 @@ def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float,
     recent = np.max(np.stack(found[-ds[-1] :]), axis=0)
     bound = np.where(rows.valid[0], recent + gap + room, 0.0)
     after = np.where(rows.valid[0], step(rows, [bound] * len(ds), ds, epsilon, valid), 0.0)
-    return bound if bool(np.all(after <= bound)) else None
+    if not bool(np.all(after <= bound)):
+        return None
+    for _ in range(_TIGHTER):  # what bounds all later m bounds them after another step, too
+        bound, after = after, np.where(rows.valid[0], step(rows, [after] * len(ds), ds, epsilon, valid), 0.0)
+        if not bool(np.all(after <= bound)):
+            break
+    return bound
