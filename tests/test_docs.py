@@ -249,7 +249,7 @@ def anchor(title: str) -> str:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
 def test_a_document_is_readable_and_names_no_machine(path):
     page = path.read_text(encoding="utf-8")
-    generated = path.name in ("scaling.md", "results-users.md")  # by the benchmarks, by examples
+    generated = path.name in ("scaling.md", "results-users.md", "results.md")  # by the benchmarks, by examples
     long = [n for n, line in enumerate(page.split("\n"), start=1) if len(line) > 120 and not generated]
     assert not long, f"lines over 120 characters: {long}"
     assert not re.search(r"(?<![\w.])/(work|home|root|tmp|Users)/", page)
