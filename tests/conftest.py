@@ -34,6 +34,16 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "examples/contacts.py]",
+    "docs/sequences.md]",
+    "test_chain_forgets.py::test_a_given_start_of_many_states_loses_nothing",
+    "test_property_command.py::test_a_column_of_two_values_hides_the_rarer_one",
+    "test_property_command.py::test_statistics_may_be_one_text",
+    "test_metrics.py::test_the_ordering_of_the_methods_on_an_eleven_state_chain",
+    "test_gaussian_sums.py::test_draws_have_the_law_and_the_interval_holds",
+    "test_asked_before.py::test_a_translation_is_a_function_of_prior_and_epsilon[9 values",
+    "test_entry_budget.py::test_no_budget_for_each_entry_exceeds_what_was_asked[10]",
+    "test_page.py::test_thirty_thousand_atoms_stay_small",
     "test_hunting.py::test_what_fails_dies_or_hangs_is_reported_with_the_command_that_repeats_it",
     "test_hunting.py::test_totals_add_up_over_runs_and_every_search_gets_its_turn",
     "test_ten_million_draws_see_one_per_cent",
