@@ -34,6 +34,8 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_the_code_of_a_document_runs_and_prints_what_it_says[README.md]",
+    "examples/table.py]",
     "examples/contacts.py]",
     "docs/sequences.md]",
     "test_chain_forgets.py::test_a_given_start_of_many_states_loses_nothing",

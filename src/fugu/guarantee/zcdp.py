@@ -39,7 +39,7 @@ class ZCDP(RenyiCurve):
     >>> ZCDP(0.25)(3), ZCDP(0.1) <= ZCDP(0.2) <= RenyiCurve({2: 0.4})
     (0.75, True)
     >>> round(ZCDP(0.1).to_approx(1e-5).epsilon, 3)
-    1.902
+    1.914
     """
 
     rho: Real

@@ -189,7 +189,7 @@ def least_epsilon(m: float, delta: Fraction) -> float:
     """About the least a >= 0 with Delta(a; m) <= delta, checked as returned: two normal laws that are m apart.
 
     >>> round(least_epsilon(1.0, Fraction(1, 1000)), 6)
-    2.994438
+    3.138671
     """
     low, high = 0.0, 1.0
     while exact(gaussian_delta(high, m)) > delta:
