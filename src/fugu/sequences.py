@@ -7,10 +7,8 @@ from fugu.data.sequences import open_sequences, read_sequences, sequence_schema
 from fugu.queries.sequences import (
     ArgMax,
     Count,
-    GaussianMean,
-    GaussianMechanism,
-    GaussianSum,
     Histogram,
+    LatticeMechanism,
     Lipschitz,
     Mean,
     Numbers,
@@ -29,10 +27,8 @@ from fugu.queries.sequences import (
 __all__ = [
     "ArgMax",
     "Count",
-    "GaussianMean",
-    "GaussianMechanism",
-    "GaussianSum",
     "Histogram",
+    "LatticeMechanism",
     "Layout",
     "Lipschitz",
     "Mean",

@@ -15,11 +15,11 @@ import fugu.cli.app as cli
 from fugu import ZCDP, Approx, Charge, GaussianField, Ledger, PerEntryDP, Pure, Renyi, RenyiCurve
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable, UsageError
 from fugu.ledger.accountant import Terms
-from fugu.sequences import GaussianMean, Numbers
+from fugu.sequences import LatticeMechanism, Mean, Numbers
 
 FIELD = GaussianField.ar1(12, 0.5, width=0.2)
 DATA = np.linspace(-1, 1, 12)
-QUERY = GaussianMean(Numbers(-3, 3))
+QUERY = Mean(Numbers(-3, 3))
 CHAIN = fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 9)
 
 
@@ -27,18 +27,18 @@ CHAIN = fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 9)
 def test_rhos_add_and_are_translated_once(tmp_path, budget):
     with Ledger(tmp_path / "l.db", budget, prior=FIELD) as ledger:
         for name, rho in (("a", 0.02), ("b", 0.01)):
-            mechanism = QUERY.mechanism(rho, FIELD)
+            mechanism = LatticeMechanism.of(QUERY, rho, FIELD)
             found = ledger.spend(name, mechanism, lambda m=mechanism: m.release(DATA, charged=True))
             assert found.guarantee == ZCDP(rho) and fugu.verify(found.certificate)
         assert ledger.spent() == fugu.translate(FIELD, ZCDP(0.03))
-        again = QUERY.mechanism(0.02, FIELD)
+        again = LatticeMechanism.of(QUERY, 0.02, FIELD)
         assert ledger.spend("a", again, lambda: 0).value == ledger.spend("a", again, lambda: 1).value
         outside = PerEntryDP(len, ZCDP(0.001))
         assert ledger.spend("c", outside, lambda: outside.release(DATA, charged=True)).value == 12
         ledger.spend("d", Charge.per_entry(0.02), lambda: 1)
         assert ledger.spent() == fugu.translate(FIELD, ZCDP(Fraction(312, 10000)))
         with pytest.raises(BudgetExceeded, match="translated with the prior") as refusal:
-            ledger.spend("e", QUERY.mechanism(0.1), lambda: 0)
+            ledger.spend("e", LatticeMechanism.of(QUERY, 0.1), lambda: 0)
         assert refusal.value.asked == ZCDP(0.1) and refusal.value.budget == budget
         assert ledger.spent() <= budget and not fugu.translate(FIELD, ZCDP(0.1312)) <= budget
     assert Ledger(tmp_path / "l.db", budget, prior=FIELD).spent() == fugu.translate(FIELD, ZCDP(Fraction(312, 10000)))

@@ -13,13 +13,15 @@ import fugu
 from fugu import ZCDP, Approx, GaussianField, PerEntryDP, RenyiCurve
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import AlreadyReleased, BadBudget, CertificateError, NotProvable, UsageError
-from fugu.queries.sequence_gaussian import within
+from fugu.queries import sequence_lattice
+from fugu.queries.sequence_lattice import shift_of, within
 from fugu.report import write
 from fugu.report.page import page
-from fugu.sequences import GaussianMean, GaussianSum, Numbers
+from fugu.sequences import Count, Histogram, LatticeMechanism, Mean, Numbers, Several, States, Sum, TopK, Transitions
 
 FIELD = GaussianField.ar1(5, 0.5, width=0.2)
 DOMAIN = Numbers(-3, 3)
+ABC = States(["a", "b", "c"])
 
 
 def lattice(precision, reach):
@@ -38,8 +40,8 @@ def divergence(precision, shift, alpha, reach=400):
 @pytest.mark.parametrize("steps", [1, 4])
 def test_rho_is_the_truth_for_the_largest_change_of_one_entry(rho, steps):
     """At a whole alpha it is an equality; wrong versions: sensitivity not squared, half of the range."""
-    query = GaussianSum(Numbers(0, 2), step=Fraction(2, steps))
-    p = float(query.precision(Fraction(rho).limit_denominator(1000)))
+    query = Sum(Numbers(0, 2), step=Fraction(2, steps))
+    p = float(shift_of(query).precision(Fraction(rho).limit_denominator(1000)))
     for alpha in (1.5, 2, 3):
         worst = max(divergence(p, k, alpha) for k in range(1, steps + 1))
         assert worst <= rho * alpha * (1 + 1e-9)
@@ -49,17 +51,36 @@ def test_rho_is_the_truth_for_the_largest_change_of_one_entry(rho, steps):
 
 
 def test_any_entry_whatever_moves_the_clipped_sum_by_at_most_the_range():
-    query = GaussianSum(DOMAIN)
+    query = Sum(DOMAIN)
     base = [0.5, -1, 2.5]
     for odd in (1e300, -math.inf, math.nan, None, "x", 10**400, [1], 2.9999):
         for place in range(3):
             moved = [*base[:place], odd, *base[place + 1 :]]
             assert abs(query.exact(moved) - query.exact(base)) <= query.sensitivity == 6
-    assert GaussianMean(DOMAIN).exact([base, [9, 9]]) == Fraction(8, 5)
+    assert Mean(DOMAIN).exact([base, [9, 9]]) == Fraction(8, 5)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [Sum(DOMAIN), Mean(DOMAIN), Histogram(ABC), Count("a", ABC), TopK(2, ABC), Transitions(ABC),
+     Several.of((Histogram(ABC), Count("b", ABC)), (2, 1))],
+    ids=lambda query: query.name,
+)  # fmt: skip
+def test_noise_is_drawn_at_the_precision_that_is_stated(query, monkeypatch):
+    """A precision 3 % larger would be a rho 3 % above the one stated."""
+    seen, real = [], sequence_lattice._sampler
+    monkeypatch.setattr(sequence_lattice, "_sampler", lambda p: (seen.append(p), real(p))[1])
+    mechanism = LatticeMechanism.of(query, Fraction(1, 3))
+    mechanism.release([1, 2, 3] if isinstance(query, Sum | Mean) else ["a", "b", "c"])
+    stated = mechanism.certificate["lattice"]
+    assert [1 / (2 * p) for p in seen] == [Fraction(v) for v in stated["variance"]]
+    parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+    rhos = [shift_of(part).square * p for part, p in zip(parts, seen, strict=True)]
+    assert rhos == [share / 3 for share in shares]
 
 
 def test_draws_have_the_law_and_the_interval_holds():
-    mechanism = GaussianSum(DOMAIN, step=Fraction(1, 2)).mechanism(2)
+    mechanism = LatticeMechanism.of(Sum(DOMAIN, step=Fraction(1, 2)), 2)
     rng = np.random.default_rng(3)
     found = np.array([mechanism.simulate([1, 1, 1], rng).value for _ in range(1500)])
     assert found.mean() == pytest.approx(3, abs=0.3) and found.std() == pytest.approx(6 / 2, rel=0.08)
@@ -69,7 +90,7 @@ def test_draws_have_the_law_and_the_interval_holds():
 
 
 def test_a_release_carries_its_guarantee_and_a_checked_certificate():
-    mechanism = GaussianMean(DOMAIN).under(FIELD, Approx(1, 1e-6))
+    mechanism = LatticeMechanism.under(Mean(DOMAIN), FIELD, Approx(1, 1e-6))
     assert fugu.translate(FIELD, mechanism.guarantee) <= Approx(1, 1e-6)
     found = mechanism.release([0.1, 0.2, -5, 1, 0])
     assert found.guarantee == mechanism.guarantee == ZCDP(mechanism.rho) and "per entry ZCDP" in repr(found)
@@ -118,16 +139,16 @@ FORGED = {
 @pytest.mark.parametrize("forgery", FORGED)
 def test_a_forged_certificate_is_refused(forgery):
     path, to = FORGED[forgery]
-    good = GaussianSum(DOMAIN).mechanism(0.01, FIELD).certificate
+    good = LatticeMechanism.of(Sum(DOMAIN), 0.01, FIELD).certificate
     assert fugu.verify(good)
     assert not fugu.verify(edited(good, *path, to=to))
 
 
 def test_a_larger_worth_and_no_belief_are_true():
-    good = GaussianSum(DOMAIN).mechanism(0.01, FIELD).certificate
+    good = LatticeMechanism.of(Sum(DOMAIN), 0.01, FIELD).certificate
     assert fugu.verify(edited(good, "belief", "worth", "rho", to="1"))
     assert fugu.verify(edited(good, "belief", to=None))
-    assert fugu.verify(GaussianSum(DOMAIN).mechanism(0.01).certificate)
+    assert fugu.verify(LatticeMechanism.of(Sum(DOMAIN), 0.01).certificate)
 
 
 def test_a_pure_query_cannot_borrow_a_rho_and_documents_are_one_or_the_other():
@@ -143,18 +164,20 @@ def test_a_pure_query_cannot_borrow_a_rho_and_documents_are_one_or_the_other():
 def test_what_cannot_be_asked_for():
     for wrong in (0, -1, math.inf, math.nan, "1", fugu.Pure(1)):
         with pytest.raises(BadBudget):
-            GaussianSum(DOMAIN).mechanism(wrong)
+            LatticeMechanism.of(Sum(DOMAIN), wrong)
     with pytest.raises(NotProvable, match="Theorem 9"):
-        GaussianSum(DOMAIN).under(FIELD, fugu.Pure(1))
+        LatticeMechanism.under(Sum(DOMAIN), FIELD, fugu.Pure(1))
     with pytest.raises(UsageError, match="more entries than the field"):
-        GaussianSum(DOMAIN).mechanism(1, FIELD).release([0] * 6)
-    assert GaussianSum(DOMAIN).mechanism(1, FIELD).release([[0] * 5, [0] * 2]).value is not None
+        LatticeMechanism.of(Sum(DOMAIN), 1, FIELD).release([0] * 6)
+    assert LatticeMechanism.of(Sum(DOMAIN), 1, FIELD).release([[0] * 5, [0] * 2]).value is not None
     with pytest.raises(UsageError, match="step"):
-        GaussianSum(DOMAIN, step=0.7)
+        Sum(DOMAIN, step=0.7)
+    with pytest.raises(UsageError, match="about numbers"):
+        LatticeMechanism.of(Histogram(ABC), 1, FIELD)
 
 
 def test_the_page_says_what_a_divergence_means(tmp_path):
-    certificate = GaussianMean(DOMAIN).mechanism(0.01, FIELD).certificate
+    certificate = LatticeMechanism.of(Mean(DOMAIN), 0.01, FIELD).certificate
     write(tmp_path / "page.html", page(certificate))
     text = (tmp_path / "page.html").read_text()
     for words in ("ZCDP(rho=0.01)", "jointly normal", "Gaussian noise", "standard deviation"):

@@ -17,7 +17,6 @@ from fugu.guarantee.encoding import budget_from
 from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_gaussian import GaussianMean, GaussianSum
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
@@ -58,29 +57,24 @@ def _several(claims: Claims) -> Several:
 
 
 def check_guarantee(claims: Claims, query: SequenceQuery) -> None:
-    """CertificateError unless the guarantee is of the kind that the query has: a rho with Gaussian noise, and what
-    it is worth under the belief beside it; what lattice noise that is named keeps; a pure epsilon with any other."""
+    """CertificateError unless the guarantee is what the noise that is named keeps, and is worth what is stated under
+    the belief beside it; without a word about noise, a pure epsilon."""
     if "lattice" in claims:
-        _check_lattice(claims, query)
-        return
-    if not isinstance(query, GaussianSum | GaussianMean):
-        if claims["delta"] != "0" or "guarantee" in claims or "belief" in claims:
-            raise CertificateError("this query of sequences has a pure epsilon, and something else is stated")
-        return
-    found = budget_from(dict(claims["guarantee"]))
-    if not isinstance(found, ZCDP) or not found.rho > 0:
-        raise CertificateError("sums with Gaussian noise have a rho above 0 per entry, and something else is stated")
-    check_belief(claims, found)
+        check_belief(claims, _lattice_guarantee(claims, query))
+    elif claims["delta"] != "0" or "guarantee" in claims or "belief" in claims:
+        raise CertificateError("this query of sequences has a pure epsilon, and something else is stated")
 
 
-def _check_lattice(claims: Claims, query: SequenceQuery) -> None:
-    """CertificateError unless the noise, made again from its rho, is as stated and keeps what is claimed."""
+def _lattice_guarantee(claims: Claims, query: SequenceQuery) -> Approx | ZCDP:
+    """What is claimed for each entry; CertificateError unless the noise, made again from its rho, is as stated and
+    keeps it."""
     found = PerEntryCertificate(dict(claims)).guarantee
     if not isinstance(found, Approx | ZCDP):
         raise CertificateError("Gaussian noise has no pure epsilon for each entry, and one is stated")
     own = LatticeMechanism(query, read_number(claims["lattice"]["rho"]), found).certificate.claims
     if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items() if name != "kind"):
         raise CertificateError("the noise is not that of its own figures")
+    return found
 
 
 def stated_words(claims: Claims) -> str:
@@ -116,8 +110,6 @@ _QUERIES: tuple[tuple[str, Callable[[Claims, re.Match[str]], SequenceQuery]], ..
     ("transitions", _transitions),
     ("sum", lambda claims, _: Sum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
     ("mean", lambda claims, _: Mean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
-    ("gaussian sum", lambda claims, _: GaussianSum(_numbers(claims), read_number(claims["rounded to multiples of"]))),
-    ("gaussian mean", lambda claims, _: GaussianMean(_numbers(claims), read_number(claims["rounded to multiples of"]))),
     (r"top (?P<k>[0-9]{1,9})", lambda claims, found: TopK(int(found["k"]), _states(claims), claims["method"])),
     ("arg max", lambda claims, _: ArgMax(_states(claims), claims["method"])),
     ("randomised response", lambda claims, _: RandomisedResponse(_states(claims))),

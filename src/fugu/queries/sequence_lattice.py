@@ -12,10 +12,15 @@ The noise is drawn exactly, on whole numbers, for the l2 distance that one repla
 
 It promises rho-zCDP for each entry, and (epsilon, delta) by exact sums (`lattice_profile`). `Several` questions split
 rho by their shares, and divergences add. Choices by permute-and-flip or the exponential mechanism are pure, and have no
-Gaussian form."""
+Gaussian form. Sums and means may say what they are worth under a Gaussian field.
+
+Proofs: docs/proofs/translation.md#gaussian-noise-for-each-entry and
+docs/proofs/fields.md#clipped-sums-with-gaussian-noise.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, singledispatch
@@ -23,22 +28,25 @@ from typing import Any
 
 import numpy as np
 
+from fugu.documents.belief import belief_claims
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate
-from fugu.errors import NotProvable
-from fugu.guarantee import ZCDP, Approx
+from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.guarantee import ZCDP, Approx, Guarantee
 from fugu.guarantee.numbers import exact
 from fugu.mechanism.entry_release import take_once
 from fugu.mechanism.once import Once
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.gaussian import Gaussian
-from fugu.numbers.exact import as_fraction, float_up
+from fugu.noise.gaussian import at_least
+from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.priors.gaussian_field import GaussianField
 from fugu.queries.lattice_profile import PAIR, Shift, largest_rho, lattice_delta, zcdp_delta
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_query import Drawn, SequenceAnswer, SequenceQuery
 from fugu.queries.sequence_selection import TopK, ranking
 from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum, nearest_double, rounded
+from fugu.translation.translate import dp_budget
 
 _LEVEL = 0.95
 
@@ -105,15 +113,42 @@ class LatticeMechanism:
     """A query answered with lattice Gaussian noise; one release, further ones only if a ledger charged them.
 
     `query`; `rho`: what it is in zCDP for each entry, which fixes the noise; `guarantee`: what is stated of it for each
-    entry, `Approx` or `ZCDP`. Raises `NotProvable` if the noise does not keep what is stated."""
+    entry, `Approx` or `ZCDP`; `prior`: a Gaussian field with a width, for a certificate of a sum or mean that also says
+    what it is worth under it. Raises `NotProvable` if the noise does not keep what is stated."""
 
     query: SequenceQuery
     rho: Fraction
     guarantee: Approx | ZCDP
+    prior: GaussianField | None = None
     once: Once = field(default_factory=Once, repr=False)
+
+    @staticmethod
+    def of(query: SequenceQuery, rho: Real | ZCDP, prior: GaussianField | None = None) -> LatticeMechanism:
+        """The mechanism that answers with ZCDP(rho) for each entry.
+
+        `query`: one with noised numbers, see above; `rho`: a finite number above 0, or `ZCDP(rho)`; `prior` as above.
+
+        >>> from fugu.queries.sequence_data import Numbers
+        >>> LatticeMechanism.of(Sum(Numbers(0, 10)), 0.5).guarantee
+        ZCDP(rho=0.5)
+        """
+        stated = ZCDP(rho.rho if isinstance(rho, ZCDP) else rho)
+        if stated.rho == 0:
+            raise BadBudget("a rho of 0 for each entry would need infinite noise")
+        return LatticeMechanism(query, exact(stated.rho), stated, prior)
+
+    @staticmethod
+    def under(query: SequenceQuery, prior: GaussianField, budget: Guarantee) -> LatticeMechanism:
+        """The mechanism with the largest rho for each entry that is worth at most `budget` under a field.
+
+        `query`, `prior` as above; `budget`: `ZCDP`, `Renyi`, `RenyiCurve` or `Approx` with a delta. Raises
+        `NotProvable` for a pure one."""
+        return LatticeMechanism.of(query, dp_budget(prior, budget), prior)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         stated = self.guarantee
+        if self.prior is not None and not isinstance(self.query, Sum | Mean):
+            raise UsageError("a Gaussian field is about numbers; only a sum or a mean has a worth under it")
         if self.rho <= 0:
             raise NotProvable("no Gaussian noise is wide enough for what is asked; ask for a larger epsilon or delta")
         if isinstance(stated, ZCDP):
@@ -136,6 +171,7 @@ class LatticeMechanism:
         claims = {
             "neighbours": NEIGHBOURS, "domain": DOMAIN, "claimed by": "fugu", **self.query.claims(),
             "lattice": noise_json(self.query, self.rho),
+            **({} if self.prior is None else {"belief": belief_claims(self.prior, self.guarantee)}),
         }  # fmt: skip
         stated = self.guarantee
         if isinstance(stated, ZCDP):
@@ -145,14 +181,24 @@ class LatticeMechanism:
 
     def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
         """Publish the answer, with randomness from the operating system, once unless a ledger has `charged` it."""
-        data = self.query._read(sequences)
+        data = self._read(sequences)
         if not charged:
             take_once(self.once)
         return self._answer(data, OS)
 
     def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
         """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
-        return self._answer(self.query._read(sequences), RngBits(rng))
+        return self._answer(self._read(sequences), RngBits(rng))
+
+    def _read(self, sequences: object) -> Any:
+        """The entries as the query reads them; a field speaks of so many entries of each user, and of no more."""
+        data = self.query._read(sequences)
+        if self.prior is not None and any(len(user) > self.prior.size for user in data):
+            raise UsageError(
+                f"a sequence has more entries than the field, which speaks of {self.prior.size}; give a field for as "
+                "many (lengths are public)"
+            )
+        return data
 
     def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
         drawn = draw(self.query, data, self.rho, source)
@@ -172,7 +218,7 @@ def draw(query: SequenceQuery, data: Any, rho: Fraction, source: BitSource) -> D
     """An answer with Gaussian noise that is rho-zCDP for each entry: counts as they are, noised all alike."""
     exact_counts = np.atleast_1d(np.asarray(query.evaluate(data), dtype=np.int64))
     noise = _sampler(shift_of(query).precision(rho)).draw(exact_counts.size, source).reshape(exact_counts.shape)
-    half = _half(shift_of(query).precision(rho), exact_counts.size)
+    half = within(shift_of(query).precision(rho), parts=exact_counts.size)
     value = exact_counts + noise
     labels = query.labels() if isinstance(query, Histogram | Transitions) else None
     return Drawn(int(value[0]) if isinstance(query, Count) else value, labels, (-half, half))
@@ -184,7 +230,7 @@ def _(query: Sum | Mean, data: Any, rho: Fraction, source: BitSource) -> Drawn:
     p, step = shift_of(query).precision(rho), as_fraction(query.step or 0)
     over = sum(map(len, data)) if isinstance(query, Mean) else 1
     index = rounded(query.total(data), step) + int(_sampler(p).draw(1, source)[0])
-    half = float_up((as_fraction(_half(p, 1)) + Fraction(1, 2)) * step / over)
+    half = float_up((within(p) + Fraction(1, 2)) * step / over)
     return Drawn(nearest_double(index * step / over), None, (-half, half))
 
 
@@ -211,7 +257,11 @@ def _sampler(precision: Fraction) -> LatticeGaussianSampler:
     return LatticeGaussianSampler(precision)
 
 
-def _half(precision: Fraction, parts: int) -> float:
-    """h with P(|N_1|, ..., |N_parts| <= h) >= 95 % in steps; |N| grows with the width, which is rounded up."""
-    each = min(_LEVEL ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
-    return Gaussian(float_up(1 / (2 * precision)) ** 0.5 * (1 + 1e-12), grid=1).quantile(each)
+def within(precision: Fraction, level: float = _LEVEL, parts: int = 1) -> int:
+    """The least h with P(|N_1|, ..., |N_parts| <= h) >= `level` for P(N = k) ~ exp(-precision k^2), in steps; what
+    doubles leave in doubt goes up."""
+    outside = 1 - min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
+    decay, allowed, high = float(min(precision, Fraction(10**4))), outside * (1 - 1e-11), 1
+    while at_least(decay, high) > allowed:
+        high *= 2
+    return bisect_left(range(1, high), True, key=lambda k: at_least(decay, k) <= allowed)

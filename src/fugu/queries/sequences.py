@@ -13,19 +13,20 @@ exact coins, with the operating system's bits.
 | `Histogram(states)`                  | 2 in l1                                      | Lap(2 / epsilon) a count    |
 | `Transitions(states)`                | 4 in l1, 2 if no sequence is longer than 2   | Lap(4 / epsilon) a count    |
 | `Sum(numbers)`, `Mean(numbers)`      | high - low, and 1/n of it                    | Lap((high - low) / epsilon) |
-| `GaussianSum`, `GaussianMean`        | the same; zCDP, for Gaussian fields          | N(0, (high - low)^2 / 2rho) |
 | `TopK(k, states)`, `ArgMax(states)`  | every count by 1, the histogram by 2 in l1   | see `TopK`                  |
 | `RandomisedResponse(states)`         | one published entry                          | exact coins                 |
 | `Lipschitz(F, s, domain)`            | s in l1, as the user states                  | Lap(s / epsilon)            |
 | `Select(u, candidates, s, domain)`   | every utility by s, as the user states       | permute-and-flip            |
 | `Several(queries, shares)`           | as each of them, with its share of epsilon   | that of each                |
+
+Counts, histograms, transitions, sums, means and rankings also with Gaussian noise: `LatticeMechanism`.
 """
 
 from __future__ import annotations
 
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_gaussian import GaussianMean, GaussianMechanism, GaussianSum
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_lipschitz import Lipschitz
 from fugu.queries.sequence_query import SequenceAnswer, SequenceMechanism, SequenceQuery
 from fugu.queries.sequence_response import RandomisedResponse
@@ -36,10 +37,8 @@ from fugu.queries.sequence_sums import Mean, Sum
 __all__ = [
     "ArgMax",
     "Count",
-    "GaussianMean",
-    "GaussianMechanism",
-    "GaussianSum",
     "Histogram",
+    "LatticeMechanism",
     "Lipschitz",
     "Mean",
     "Numbers",

@@ -33,8 +33,6 @@ def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
     query = query_from(claims)
     if "lattice" in claims:
         return _lattice(query, claims["lattice"]), ()
-    if "guarantee" in claims:
-        return _gaussian(query, read_number(claims["guarantee"]["rho"]))
     epsilon = read_number(claims["epsilon"])
     if isinstance(query, Several):
         return (describe(query, epsilon)[0],), ()
@@ -97,20 +95,6 @@ def _ranked(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
 
 describe.register(TopK, _ranked)
 describe.register(ArgMax, _ranked)
-
-
-def _gaussian(query: SequenceQuery, rho: Fraction) -> tuple[tuple[str, ...], Cards]:
-    """Of clipped sums, Gaussian noise of deviation S / sqrt(2 rho)."""
-    size, most = number(float(query.sensitivity) / math.sqrt(2 * float(rho)), "up"), float(query.sensitivity)
-    said = (
-        f"Gaussian noise, a bell curve, with a standard deviation of {size} is added to the sum of the entries, each "
-        "clipped to its bounds; a mean is that sum divided by the number of entries, which is public."
-    )
-    moved = (
-        f"Replacing one entry by any other value moves the sum by at most {number(most, 'up', 6)}; the noise is drawn "
-        f"for that, at rho {number(float(rho), 'up', 6)} for each entry."
-    )
-    return (said, moved), ((size, "standard deviation of the noise on the sum"),)
 
 
 def _laplace(query: SequenceQuery, epsilon: Fraction, what: str) -> tuple[str, Cards]:
