@@ -187,7 +187,7 @@ def test_expected_errors_are_those_of_the_noise():
             said = query.mechanism(small).simulate(data, rng).value
             losses.append(sum(abs(counts[ABC.code(s)] - c) for s, c in zip(said, best, strict=True)))
         told = expected_error(query, 0.1, method, groups)
-        assert told == pytest.approx(np.mean(losses), abs=4 * np.std(losses) / math.sqrt(300) + 0.5)
+        assert told == pytest.approx(np.mean(losses), abs=5 * np.std(losses) / math.sqrt(300) + 0.5)
 
 
 def test_groups_of_users_stand_for_smaller_tables():

@@ -3,7 +3,7 @@
 Numbers have closed forms: lattice Laplace noise of rate r steps is 1 / sinh(r) large on average, and the rate is
 epsilon / S for the sensitivity S. Of the k most frequent states the loss is sum over ranks of |count of the state
 reported - count of the true one|: simulated on the counts of the reference, which stand in for the private ones, with
-doubles and a fixed seed. These are estimates for planning, never guarantees."""
+doubles, a few thousand fresh draws. These are estimates for planning, never guarantees."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from fugu.queries.sequence_sums import Mean, Sum
 
 SPLIT = "split"
 """Epsilon split over the counts, as if each of them cost by itself: the baseline of Bai et al., section 7."""
-_DRAWS, _MOST_GROUPS = 400, 60
+_DRAWS, _LEAST_DRAWS, _MOST_GROUPS = 4000, 200, 60
 _MOST_RATE = 700.0
 Entries = tuple[tuple[int | Fraction, ...], ...]
 """Reference sequences as a domain read them, one item for each user."""
 Floats = NDArray[np.float64]
-Ranker = Callable[[Floats, int, float, np.random.Generator], NDArray[np.intp]]
+Ranker = Callable[[Floats, int, float, np.random.Generator, int], NDArray[np.intp]]
 
 
 def average_size(rate: float) -> float:
@@ -92,26 +92,27 @@ def _(query: TopK, epsilon: float, way: str, groups: Sequence[Entries]) -> float
     m, rng = len(query.domain), np.random.Generator(np.random.PCG64())
     counted = [np.bincount([int(c) for user in group for c in user], minlength=m).astype(float) for group in groups]
     scale = {"laplace": 2.0, SPLIT: float(m)}.get(way, 2.0 * query.rounds) / epsilon
-    return float(np.mean([_loss(counts, query.k, scale, _RANKERS[way], rng) for counts in counted]))
+    draws, rank = max(_LEAST_DRAWS, _DRAWS // len(groups)), _RANKERS[way]
+    return float(np.mean([_loss(counts, rank(counts, query.k, scale, rng, draws)) for counts in counted]))
 
 
-def _loss(counts: Floats, k: int, scale: float, rank: Ranker, rng: np.random.Generator) -> float:
-    """The mean over simulated rankings of sum |count of the reported - count of the true state|."""
-    truth = np.sort(counts)[::-1][:k]
-    return float(np.abs(counts[rank(counts, k, scale, rng)] - truth).sum(axis=1).mean())
+def _loss(counts: Floats, ranked: NDArray[np.intp]) -> float:
+    """The mean over simulated rankings, one in each row, of sum |count of the reported - count of the true state|."""
+    truth = np.sort(counts)[::-1][: ranked.shape[1]]
+    return float(np.abs(counts[ranked] - truth).sum(axis=1).mean())
 
 
 def _noised(noise: Callable[[np.random.Generator, tuple[int, int]], Floats]) -> Ranker:
-    def rank(counts: Floats, k: int, scale: float, rng: np.random.Generator) -> NDArray[np.intp]:
-        return np.argsort(-(counts + scale * noise(rng, (_DRAWS, len(counts)))), axis=1, kind="stable")[:, :k]
+    def rank(counts: Floats, k: int, scale: float, rng: np.random.Generator, draws: int) -> NDArray[np.intp]:
+        return np.argsort(-(counts + scale * noise(rng, (draws, len(counts)))), axis=1, kind="stable")[:, :k]
 
     return rank
 
 
-def _peeled(counts: Floats, k: int, scale: float, rng: np.random.Generator) -> NDArray[np.intp]:
+def _peeled(counts: Floats, k: int, scale: float, rng: np.random.Generator, draws: int) -> NDArray[np.intp]:
     """Permute-and-flip, which has the law of the largest after exponential noise, drawn anew in each round."""
-    taken, rows = np.zeros((_DRAWS, k), dtype=np.intp), np.arange(_DRAWS)
-    left = np.tile(counts, (_DRAWS, 1))
+    taken, rows = np.zeros((draws, k), dtype=np.intp), np.arange(draws)
+    left = np.tile(counts, (draws, 1))
     for place in range(k):
         taken[:, place] = np.argmax(left + scale * rng.exponential(size=left.shape), axis=1)
         left[rows, taken[:, place]] = -np.inf
