@@ -164,8 +164,8 @@ def properties() -> Iterator[Line]:
 LINES: tuple[Callable[[], Iterator[Line]], ...] = (networks, chains, fields, properties)
 HEAD = """# Sequences, networks, properties: before, now, and from below
 
-Written by `FUGU_DATA=folder python examples/before_and_now.py run`. Losses are epsilons that a guarantee for each entry is
-worth; budgets are what each entry may spend. "from below" is what nothing goes below: the loss of a mechanism that
+Written by `FUGU_DATA=folder python examples/before_and_now.py run`. Losses are epsilons that a guarantee for each entry
+is worth; budgets are what each entry may spend. "from below" is what nothing goes below: the loss of a mechanism that
 exists (an attack), or a programme over all mechanisms, computed from the definition.
 
 | what | before | now | from below | how |
