@@ -679,6 +679,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("the last interval to begin where the first is asked", "if layout.overlaps == FIRST else", "if False else"),
     ("overlapping intervals", "layout.overlaps == REFUSE", "False"),
     ("intervals that end before they begin", "layout.backwards != DROP and", "False and"),
+    ("an end that is none reaches to 1970", "(0, 0) if a is None or b is None else (a, b)", "(a or 0, b or 0)", "doors/test_interval_doors.py"),
     ["priors/gapped.py", GAPPED],
     ("one step too many across a gap", "found[m] = parts[0]", "found[m] = _times(parts[0], kernel) if m > 1 else kernel"),
     ("patterns inside others kept for the larger ones", "if not any(points < other", "if not any(points > other"),
