@@ -35,7 +35,7 @@ ROW = 4
 """Of the first user's nine: neither the first to begin nor the last to end."""
 NUMBERS = ("moon", "", "nan", "inf", "-inf", "1e999", "1.5", " 1 ", "\u0661", "True", "[1, 2]", "9" * 2000, None,
            math.nan, math.inf, 1.5, 2.0, 0, True, b"\xff\xfe", b"1", [1], {"a": 1}, 1j, Decimal("sNaN"),
-           Decimal("2.00"), np.float32(1.5), np.int8(2), np.timedelta64(3, "s"), np.ma.masked, START, object())  # fmt: skip
+           Decimal("2.00"), np.float32(1.5), np.int8(2), np.timedelta64(3, "s"), np.ma.masked, object())  # fmt: skip
 """No time, or one inside the record."""
 
 
