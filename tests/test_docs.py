@@ -40,7 +40,9 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
 DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 ADDED_TO = ("noise", "loss.table", "calibration.methods", "priors", "queries")
-EXAMPLES = [path for path in sorted(ROOT.glob("examples/*.py")) if path.name != "make_clinic.py"]
+MAKERS = {"make_clinic.py", "make_counts.py", "peers.py", "results.py"}
+"""What writes files of the repository, from data or packages that are not always there."""
+EXAMPLES = [path for path in sorted(ROOT.glob("examples/*.py")) if path.name not in MAKERS]
 
 _FENCE = re.compile(r"^```(?P<kind>\w*)(?P<file>[^\n]*)\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)!?\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
