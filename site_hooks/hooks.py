@@ -38,7 +38,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     place = page.file.src_uri
     if place.startswith("files/"):
         return markdown
-    return links.titled(links.rewritten(markdown, place, _source(place))[0])
+    text = links.titled(links.rewritten(markdown, place, _source(place))[0])
+    return links.to_names(text) if place == "reference/api/index.md" else text
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001

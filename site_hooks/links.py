@@ -94,3 +94,12 @@ def titled(text: str) -> str:
     '```python title="a/b.py"'
     """
     return _NAMED.sub(r'\g<mark>\g<kind> title="\g<file>"', text)
+
+
+def to_names(text: str) -> str:
+    """Links of the API's index lead to the name on its page, where only the site has an anchor.
+
+    >>> to_names("[`calibrate`](calibrating.md)")
+    '[`calibrate`](calibrating.md#fugu.calibrate)'
+    """
+    return re.sub(r"\[`([\w.]+)`\]\((\w+\.md)\)", r"[`\1`](\2#fugu.\1)", text)

@@ -43,7 +43,8 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
                  "channel-growth.md", "results/*.md")),
     (
         "Papers",
-        ("papers.md", "papers/*.md", "glossary.md", "glossary/*.md", "errata.md", ("Errata by paper", ("errata/*.md",))),
+        ("papers.md", "papers/*.md", "glossary.md", "glossary/*.md", "errata.md",
+         ("Errata by paper", ("errata/*.md",))),
     ),
     ("Proofs", ("proofs/README.md", "proofs/*.md")),
     ("Project", ("promises.md", "changelog.md", "design.md", "contributing.md", "security.md", "*.md", "*/*.md")),
