@@ -82,7 +82,7 @@ growth: install
 docs: install $(VENV)/.docs
 	@$(BIN)/python -m site_hooks
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
-	@$(BIN)/python -m pytest -rs tests/site -p no:cacheprovider
+	@FUGU_SITE=1 $(BIN)/python -m pytest -rs tests/site -p no:cacheprovider
 	@echo "open site/index.html"
 
 $(VENV)/.docs: pyproject.toml | $(STAMP)

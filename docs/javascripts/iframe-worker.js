@@ -3,12 +3,10 @@
 (() => {
   if (location.protocol !== "file:") return
   const inside = address => `<script>
-    var listeners = []
-    window.addEventListener("message", event => {
-      if (event.source === parent) for (const heard of listeners) heard({data: event.data})
-    })
+    const listeners = []
+    self.hear = data => { for (const heard of listeners) heard({data}) }
     self.addEventListener = (kind, heard) => { if (kind === "message") listeners.push(heard) }
-    self.postMessage = data => parent.postMessage(data, "*")
+    self.postMessage = data => frameElement.answer(data)
     self.importScripts = (...more) => Promise.all(more.map(src => new Promise((done, failed) => {
       const script = document.createElement("script")
       script.src = new URL(src, ${JSON.stringify(address)})
@@ -24,17 +22,17 @@
       this.frame.hidden = true
       this.frame.title = "search"
       this.frame.srcdoc = inside(new URL(url, location.href).href)
-      this.frame.onload = () => { this.waiting.forEach(data => this.send(data)); this.waiting = null }
-      window.addEventListener("message", event => {
-        if (event.source !== this.frame.contentWindow) return
-        const found = new MessageEvent("message", {data: event.data})
-        this.dispatchEvent(found)
-        if (this.onmessage) this.onmessage(found)
-      })
+      this.frame.answer = data => this.dispatchEvent(new MessageEvent("message", {data}))
+      this.frame.onload = () => {
+        for (const data of this.waiting) this.frame.contentWindow.hear(data)
+        this.waiting = null
+      }
       document.body.append(this.frame)
     }
-    send(data) { this.frame.contentWindow.postMessage(data, "*") }
-    postMessage(data) { if (this.waiting) this.waiting.push(data); else this.send(data) }
+    postMessage(data) {
+      if (this.waiting) this.waiting.push(data)
+      else this.frame.contentWindow.hear(data)
+    }
     terminate() { this.frame.remove() }
   }
 })()
