@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
 
-.PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench docs growth clean
+.PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -69,6 +69,11 @@ mutants: install
 # The figures in docs/promises.md, from what hunts and mutants have found so far (tests/trust.py).
 trust: install
 	@$(BIN)/python tests/trust.py
+
+# Every experiment of the papers in full: tables and figures in reproduced/, and docs/results.md from them.
+reproduce: install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	@$(BIN)/python examples/results.py
 
 bench: install
 	@$(BIN)/python -m benchmarks
