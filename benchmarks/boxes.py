@@ -23,13 +23,13 @@ class Box:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Columns of boxes. `arrows` lead from a box to another, each given by column and row, with a word on them."""
+    """Columns of boxes. `arrows` lead from a box to another, each given by column and row."""
 
     name: str
     title: str
     about: str
     columns: tuple[tuple[Box, ...], ...]
-    arrows: tuple[tuple[tuple[int, int], tuple[int, int], str], ...] = ()
+    arrows: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:  # noqa: ARG002 (of every Drawing)
         """The drawing at this width, and its height; nothing is said at the pointer."""
@@ -44,7 +44,7 @@ class Boxes:
                 parts.append(_drawn(box, x, y, wide, heights[i][j]))
                 places[i, j] = x, y, heights[i][j]
                 y += heights[i][j] + _BETWEEN
-        arrows = [_arrow(places[a], places[b], wide, word) for a, b, word in self.arrows]
+        arrows = [_arrow(places[a], places[b], wide) for a, b in self.arrows]
         return joined(arrows, parts), tall + 12
 
 
@@ -66,13 +66,11 @@ def _drawn(box: Box, x: float, y: float, wide: float, high: float) -> Html:
     return joined(parts)
 
 
-def _arrow(start: tuple[float, float, float], end: tuple[float, float, float], wide: float, word: str) -> Html:
-    """From the right edge of a box to the left edge of another one, with the word in the gap before that."""
+def _arrow(start: tuple[float, float, float], end: tuple[float, float, float], wide: float) -> Html:
+    """From the right edge of a box to the left edge of another one."""
     x1, y1, x2, y2 = start[0] + wide, start[1] + start[2] / 2, end[0], end[1] + end[2] / 2
     bend = x1 + 14
     path = f"M{x1:.1f},{y1:.1f} H{bend:.1f} L{x2 - 46:.1f},{y2:.1f} H{x2 - 8:.1f}"
     head = f"M{x2 - 1:.1f},{y2:.1f} l-9,-4.5 v9 z"
-    label = tag("text", word, class_="soft", x=x2 - 8, y=y2 - 6, text_anchor="end") if word else None
-    return joined(
-        tag("path", d=path, fill="none", stroke="#4a4a4a", stroke_width=1.3), tag("path", d=head, fill="#4a4a4a"), label
-    )
+    line = tag("path", d=path, fill="none", stroke="#4a4a4a", stroke_width=1.3)
+    return joined(line, tag("path", d=head, fill="#4a4a4a"))

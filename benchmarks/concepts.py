@@ -99,7 +99,7 @@ def _cases() -> Figure:
         "", -0.5, 2.5, marks=tuple((x, f"{n}: {v:.3g}") for x, n, v in zip(xs, names, lost, strict=True)), named=True
     )
     panel = Panel(marks, across, Axis("odds change by a factor of", 0.0, 15.0), 240.0)
-    title = "Three times differential privacy with epsilon 0.5, and what is learnt about the secret"
+    title = "Three times differential privacy keeps its word; what is learnt about the secret"
     return Figure(Chart("cases", title, "; ".join(told), (panel,)))
 
 
@@ -151,7 +151,12 @@ def _sum() -> Figure:
         Line(xs, true, "a", "what they cost together", dots=True),
         Line(xs, added, "b", "as many times the first: promises too much", dots=True),
     )
-    panel = Panel(marks, Axis("mechanisms with epsilon 1 for each record", -0.1, 5.1), Axis("epsilon", 0.0, 4.6), 230.0)
+    panel = Panel(
+        marks,
+        Axis("mechanisms with epsilon 1 for each record", -0.1, 5.1, marks=tuple((x, f"{x:g}") for x in xs)),
+        Axis("epsilon", 0.0, 4.6),
+        230.0,
+    )
     title = "Add first, then translate: what several mechanisms cost about the secret"
     about = "; ".join(f"{x:g}: {t:.2f}, added {a:.2f}" for x, t, a in zip(xs, true, added, strict=True))
     return Figure(Chart("sum", title, about, (panel,)))
@@ -170,8 +175,8 @@ def _checks() -> Figure:
         ),
     )  # fmt: skip
     arrows = (
-        ((0, 0), (1, 0), ""), ((0, 0), (1, 3), ""), ((0, 1), (1, 1), ""),
-        ((1, 0), (2, 0), ""), ((1, 1), (2, 0), ""), ((1, 1), (2, 1), ""), ((1, 1), (2, 2), ""), ((1, 2), (2, 3), ""),
+        ((0, 0), (1, 0)), ((0, 0), (1, 3)), ((0, 1), (1, 1)),
+        ((1, 0), (2, 0)), ((1, 1), (2, 0)), ((1, 1), (2, 1)), ((1, 1), (2, 2)), ((1, 2), (2, 3)),
     )  # fmt: skip
     title = "Who gets what, and who checks what: blue goes out, brown stays at home"
     about = (
