@@ -6,8 +6,8 @@ that these laws need: fugu's best is given as the distance that would ask for as
 - GWM (Theorem 3.3): W_inf. Gaussian noise of deviation sqrt(alpha / (2 epsilon)) W_inf has D_alpha <= epsilon.
 - DAGWM (Corollary 4.1, alpha = k = 2, lambda read as a scale): W_2. Cauchy noise of scale W_2 / sqrt(e^epsilon - 1) has
   D_2 <= log(1 + (W_2 / scale)^2) = epsilon; the exact term is half as large.
-- GAWM (Theorem 4.3, with R_inf for the R_alpha of its pure part): closeness. Laplace noise of scale W gives
-  (1 + log 1/(1 - delta), delta)."""
+- GAWM (Theorem 4.3, with R_inf for the R_alpha of its pure part): closeness. Laplace noise of scale W / epsilon gives
+  (epsilon + log 1/(1 - delta), delta)."""
 
 from __future__ import annotations
 
@@ -28,21 +28,20 @@ from fugu.transport.wasserstein import wasserstein
 
 ORDER, BUDGET = 2, 0.1
 """The promise at which distances are compared: a divergence of order 2 of at most 0.1."""
-GAUSSIAN_UNIT = math.sqrt(ORDER / (2 * BUDGET))
 CAUCHY_UNIT = 1 / math.sqrt(math.expm1(BUDGET))
-"""How much Gaussian and Cauchy noise a distance of 1 asks for, by the printed rules."""
+"""How much Cauchy noise a distance of 1 asks for, by the printed rule."""
 LOSS = "Rényi divergences of order 2 (of GAWM: epsilon at its delta)"
 _HALVINGS = 30
 
 CHOSEN = (
     (
-        "Distances are compared at the promise D_2 <= 0.1: Gaussian noise for W_inf and for the width, Cauchy noise for "
-        "W_2; closeness at (1 + log 1/(1 - delta), delta) with Laplace noise. fugu's best is the distance that would ask "
-        "for the least noise of the same kind that is proved to keep the promise."
+        "Distances are compared at one promise: D_2 <= 0.1 with Gaussian noise for W_inf and the width, with Cauchy "
+        "noise for W_2; (0.1 + log 1/(1 - delta), delta) with Laplace noise for closeness. fugu's best is the distance "
+        "that would ask for the least noise of the same kind that is proved to keep the promise."
     ),
     (
-        "lambda of the Cauchy mechanism is read as a scale; as the rate that its density says it would protect less than "
-        "it promises (fugu errata P-lemma-D.1)."
+        "lambda of the Cauchy mechanism is read as a scale; as a rate, which its density says it is, it protects less "
+        "than it promises (fugu errata P-lemma-D.1)."
     ),
 )
 
@@ -80,12 +79,19 @@ def least(pairs: PairsLike, budget: Guarantee, noise: NoiseName) -> float:
 
 
 def wasserstein_row(
-    case: tuple[str, ...], method: str, pairs: PairsLike, distance: float, printed: str | None = None, note: str = ""
+    case: tuple[str, ...],
+    method: str,
+    pairs: PairsLike,
+    distance: float,
+    printed: str | None = None,
+    note: str = "",
+    budget: float = BUDGET,
 ) -> Row:
     """Gaussian noise scaled to a distance: W_inf is that of GWM, the width that of differential privacy."""
-    truth = renyi(Gaussian(distance * GAUSSIAN_UNIT), pairs, ORDER)
-    best = least(pairs, Renyi(ORDER, BUDGET), "gaussian") / GAUSSIAN_UNIT
-    return Row(case, method, printed, distance, BUDGET, truth, best, note=note)
+    unit = math.sqrt(ORDER / (2 * budget))
+    truth = renyi(Gaussian(distance * unit), pairs, ORDER)
+    best = least(pairs, Renyi(ORDER, budget), "gaussian") / unit
+    return Row(case, method, printed, distance, budget, truth, best, note=note)
 
 
 def cauchy_row(
@@ -106,10 +112,11 @@ def approximate_row(
     printed: str | None = None,
     note: str = "",
 ) -> Row:
-    """Laplace noise of the scale of a closeness, at delta = `spare`."""
-    claim = (1 if distance else 0) + math.log(1 / (1 - spare))
-    truth = epsilon_at(Laplace(distance), pairs, spare)
-    return Row(case, method, printed, distance, claim, truth, least(pairs, Approx(claim, spare), "laplace"), note=note)
+    """Laplace noise scaled to a closeness, at delta = `spare`."""
+    claim = (BUDGET if distance else 0) + math.log(1 / (1 - spare))
+    truth = epsilon_at(Laplace(distance / BUDGET), pairs, spare)
+    best = least(pairs, Approx(claim, spare), "laplace") * BUDGET
+    return Row(case, method, printed, distance, claim, truth, best, note=note)
 
 
 def epsilon_at(noise: Laplace, pairs: PairsLike, spare: float) -> float:

@@ -73,12 +73,12 @@ def curve_rows(curve: str, steps: int) -> Iterator[Row]:
 _CHOSEN = (
     "Constants as in the paper: alpha = 2, and L, sigma, eta, sup C_v and the distance of the two values are 1.",
     (
-        "The loss is linear, -w x, and nothing is projected; only the correlations with the secret are given, so the truth "
-        "is that of the joint normal law with these correlations under which most is revealed."
+        "The loss is linear, -w x, and nothing is projected. Given are the correlations with the secret only: the "
+        "truth is that of the joint normal law with these correlations under which most is revealed."
     ),
     (
-        "The paper draws curves without numbers: rows at a few numbers of steps stand for them. fugu's best is the least "
-        "bound that these distances allow (`fugu.iterate.shift_bound`)."
+        "The paper draws curves without numbers: rows at a few numbers of steps stand for them. fugu's best is the "
+        "least bound that these distances allow (`fugu.iterate.shift_bound`)."
     ),
 )
 
@@ -202,11 +202,13 @@ def sound_rows() -> Iterator[Row]:
     columns=("data", "size"),
     chosen=(
         "The paper prints bounds without numbers here; its formulas are run on data for which the truth is known.",
-        ("sigma = L = C_v = 1 unless said; alpha = 2. The loss is linear, so the last iterate is the sum of all records "
-        "and noises. fugu's best takes one coupling of the whole sequences (`fugu.iterate.joint_bound`, "
-        "`shift_bound`)."),
+        (
+            "sigma = L = C_v = 1 unless said; alpha = 2. The loss is linear unless said: the last iterate is the sum "
+            "of all records and noises. fugu's best takes one coupling of the whole sequences "
+            "(`fugu.iterate.joint_bound`, `shift_bound`)."
+        ),
     ),
-)  # fmt: skip
+)
 def theorem_5_2(setting: Setting) -> Outcome:
     """Every bound of Section 5 and 6.4 beside the truth."""
     found = [row for eta in (1, 2, 4) for row in sign_rows(eta)]
