@@ -7,13 +7,14 @@ for the General Wasserstein Mechanism (GWM) and W_2 for its Cauchy form (DAGWM).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from types import MappingProxyType
 
+from fugu.drawing.charts import Axis, Chart, Panel, Points
 from fugu.drawing.figure import Figure
-from fugu.drawing.plots import laws as drawn_laws
 from fugu.laws import Discrete, LawPair
 from fugu.papers import pierquin_examples, pierquin_iterations
+from fugu.papers.charts import lines
 from fugu.papers.counted import Counts, counted, counts, laws, table_rows, tally
 from fugu.papers.experiment import Outcome, Own, Row, Setting, experiment
 from fugu.papers.pierquin_distances import (
@@ -46,6 +47,7 @@ _AGES = 100.0
 _ALL_AGES = "printed as at least 100: no table says how old people become; 100 was taken"
 _DIGITS = "W_2 is 2.276; a digit was lost in print (fugu errata P-table-1-student)"
 _PAIRS = "8 is the distance of diagnoses 1 and 2; that of 0 and 2, and of 0 and 4, is 13 (fugu errata P-table-1-heart)"
+SHARE = "share with a salary above 50K"
 SPARE = 0.05
 LOOSE = 5.0
 """A promise at which the noise is small enough for W_inf to show."""
@@ -146,13 +148,34 @@ def figure_of(setting: Setting, name: str, said: str, axis: str) -> Outcome:
     for number, pair in enumerate(pairs):
         report(name, number, len(pairs))
         found += compared(pair.label, [pair], SPARE, cauchy=not setting.short)
-    return Outcome(tuple(found), (_drawn(given, said, axis),))
+    return Outcome(tuple(found), drawn(given, said, axis))
 
 
-def _drawn(given: Mapping[str, Discrete], said: str, axis: str) -> Figure:
-    """Shares by value, one line for each secret."""
-    shown = [(secret, [float(x) for x in law.values], law.weights.tolist()) for secret, law in given.items()]
-    return drawn_laws(said, axis, shown, "share of the group")
+def drawn(given: Mapping[str, Discrete], said: str, axis: str) -> tuple[Figure, ...]:
+    """The laws: shares by value and, as W_inf is the longest way from one curve to another, shares up to a value."""
+    if axis == SHARE:
+        return (_shares(given, said),)
+    places = sorted({int(x) for law in given.values() for x in law.values})
+    grid = range(places[0], places[-1] + 1)
+    each = {secret: dict(zip(law.values.tolist(), law.weights.tolist(), strict=True)) for secret, law in given.items()}
+    masses = {secret: [held.get(float(x), 0.0) for x in grid] for secret, held in each.items()}
+    steps = [x + side for x in grid for side in (-0.5, 0.5)]
+    upto = {secret: [total for total in accumulate(held) for _ in (0, 1)] for secret, held in masses.items()}
+    return (
+        lines(said, axis, "share of the group", [(secret, grid, held) for secret, held in masses.items()]),
+        lines(f"{said}: shares up to a value; the longest way across from one curve to another is W_inf", axis,
+              "share of the group up to there", [(secret, steps, held) for secret, held in upto.items()]),
+    )  # fmt: skip
+
+
+def _shares(given: Mapping[str, Discrete], said: str) -> Figure:
+    """One point for each secret: how much of its law is on 1."""
+    heights = tuple(float(law.mean()) for law in given.values())
+    told = tuple(f"{secret}: {height:.4f}" for secret, height in zip(given, heights, strict=True))
+    places = tuple(map(float, range(len(heights))))
+    across = Axis("", -0.5, len(heights) - 0.5, marks=tuple(zip(places, given, strict=True)), named=True)
+    points = Points(places, heights, "a", "dot", SHARE, told=told)
+    return Figure(Chart("shares", said, "; ".join(told), (Panel((points,), across, Axis(SHARE, 0.0, 0.3), 260.0),)))
 
 
 def _register(number: int, name: str, said: str, axis: str) -> None:
@@ -172,4 +195,4 @@ def _register(number: int, name: str, said: str, axis: str) -> None:
 
 _register(2, "Student", "Grades of students with and without paid lessons", "final grade in mathematics")
 _register(3, "Heart", "Ages of patients by the stage of their heart disease", "age in years")
-_register(4, "Adult", "Salaries by race", "whether the salary is above 50K: 0 no, 1 yes")
+_register(4, "Adult", "Salaries by race", SHARE)

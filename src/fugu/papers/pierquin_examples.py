@@ -24,7 +24,7 @@ RATED = (0.0, 0.3, 1.0)
 """Correlations at which lambda is also read as a rate."""
 _HALF = 0.5
 _NEGATIVE = "W_2^2 is 1 + rho for rho < 0, not 1 + 3 rho (fugu errata P-example-1)"
-_FAR = "W_inf is 2 only for rho > 0: for -1 < rho <= 0 the values 0 and 2 never meet (fugu errata P-example-1)"
+_FAR = "W_inf is 2 only for rho > 0, and 1 for -1 < rho <= 0 (fugu errata P-example-1)"
 _RATE = "density (1 + (lambda x)^2)^(-1): a larger lambda is less noise, and the bound falls (fugu errata P-lemma-D.1)"
 _LOOSE = "sound, with W_2^2 in place of W_2^2 / 2 (fugu errata P-example-1)"
 
@@ -38,7 +38,7 @@ _LOOSE = "sound, with W_2^2 in place of W_2^2 / 2 (fugu errata P-example-1)"
     chosen=(
         "Each bit is 1 with probability 1/2. lambda is read as the scale of the noise, 1; rows at rate 2 show why.",
         (
-            "In print are formulas, log(1 + 4) and log(1 + 1 + 3 rho): their values, to four digits, are under printed. "
+            "In print are formulas, log(1 + 4) and log(1 + 1 + 3 rho): their values, to four digits, stand there. "
             "They are written for every alpha, and hold for alpha = 2."
         ),
         (
