@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -58,35 +59,45 @@ def run(name: str, setting: Setting | None = None) -> Outcome:
     return wanted.run(setting)
 
 
-HEADER = ("printed", "reproduced", "claimed", "true", "fugu's best", "ratio", "limit", "verdict")
+HEADER = ("printed", "reproduced", "true loss", "fugu's best", "ratio", "limit", "verdict")
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """What a table shows of a row, beside its case and method, under `HEADER`."""
-    claim, truth = _number(row.claim), _number(row.truth)
-    ratio = "not a guarantee" if row.sound is False else "no noise needed" if row.ratio == float("inf") else None
-    said = (row.printed or "", _number(row.reproduced), claim, truth, _number(row.best))
-    return (*said, ratio or _number(row.ratio), _number(row.limit), row.verdict)
+    """What a table shows of a row, beside its case and method, under `HEADER`; a loss is "true / claimed"."""
+    losses = [_number(loss) for loss in (row.truth, row.claim) if loss is not None]
+    losses = losses[:1] if losses[1:] and losses[1] in row.case else losses  # the claim stands beside it already
+    ratio = "not a guarantee" if row.sound is False else "no noise" if row.ratio == math.inf else _number(row.ratio)
+    best, limit = _number(row.best), _number(row.limit)
+    return row.printed or "", _number(row.reproduced), " / ".join(losses), best, ratio, limit, row.verdict
+
+
+def table(experiment: Experiment, outcome: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and lines of an outcome: the case, the method with the number of its note, and `cells`; a column in which
+    nothing stands is left out."""
+    header, numbered = (*experiment.columns, "method", *HEADER), notes(outcome.rows)
+    marks = [f" ({numbered[row.note]})" if row.note else "" for row in outcome.rows]
+    lines = [(*r.case, r.method + mark, *cells(r)) for r, mark in zip(outcome.rows, marks, strict=True)]
+    kept = [n for n in range(len(header)) if any(line[n] for line in lines)]
+    return tuple(header[n] for n in kept), [tuple(line[n] for n in kept) for line in lines]
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.5g}"
+    return "" if value is None else f"{value:.4g}"
 
 
 def markdown(experiment: Experiment, outcome: Outcome) -> str:
     """The outcome as a page: what it is, what was chosen, the table, the notes."""
-    header = (*experiment.columns, "method", *HEADER)
-    about = f"Values are {experiment.measure}; losses are {experiment.loss}."
+    about = f"Values are {experiment.measure}; losses are {experiment.loss}, true / claimed."
     lines = [f"## {experiment.name}: {experiment.title}", "", about, ""]
     lines += [f"- {sentence}" for sentence in (*experiment.chosen, *outcome.remarks)]
-    lines += ["", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    numbered = notes(outcome.rows)
-    for row in outcome.rows:
-        mark = f" ({numbered[row.note]})" if row.note else ""
-        told = (cell.replace("|", "\\|") for cell in (*row.case, row.method + mark, *cells(row)))
-        lines.append("| " + " | ".join(told) + " |")
-    lines += ["", *(f"({number}) {note}  " for note, number in numbered.items())]
+    header, told = table(experiment, outcome)
+    lines += ["", *(_line(cells) for cells in (header, ["---"] * len(header), *told))]
+    lines += ["", *(f"({number}) {note}  " for note, number in notes(outcome.rows).items())]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def notes(rows: Iterable[Row]) -> dict[str, int]:
