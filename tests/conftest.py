@@ -108,6 +108,7 @@ _AT_LENGTH = (
     "test_smooth.py::test_page_is_whole[coin]",
     "test_property_calibrate.py::test_certificates_verify_and_the_true_loss_is_within_the_budget[2-2-False",
     "test_second_agrees.py::test_both_proofs_agree[smooth]",
+    "test_pierquin.py::test_every_pair_at_length",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
 
