@@ -17,7 +17,7 @@ from fugu.loss.smooth.noised import log_density
 from fugu.noise import Gaussian, Laplace
 from fugu.papers import ding_averages, ding_mixtures, ding_users
 from fugu.papers.charts import lines
-from fugu.papers.ding_rules import GAUSSIAN, gaussian_row, laplace_row, least, pure
+from fugu.papers.ding_rules import GAUSSIAN, gaussian_row, laplace_row, least, without_delta
 from fugu.papers.experiment import Outcome, Row, Setting, experiment
 from fugu.progress import report
 
@@ -71,9 +71,9 @@ def theorem_1_rows(
     case = (f"N({mean_i:g}, {std_i:g}^2)", f"N({mean_j:g}, {std_j:g}^2)", f"{epsilon:g}", f"{delta:g}")
     for method, form in FORMS.items():
         scale = theorem1_scale(p, q, epsilon, delta, form)
-        note = pure(scale, pair) if method == "Theorem 1" else ""
+        note = without_delta(scale, pair) if method == "Theorem 1" else ""
         yield laplace_row(case, method, scale, pair, epsilon, delta, best, note)
-    yield gaussian_row(case, pair, epsilon, delta)
+    yield gaussian_row(case, p, q, epsilon, delta)
 
 
 def less_variance(rows: list[Row]) -> str:
@@ -93,7 +93,7 @@ def less_variance(rows: list[Row]) -> str:
 
 EXAMPLE = Normal(0, 1), Normal(1, 1.6)
 """For Figure 1, whose priors are not given: with Laplace noise of scale 4 they come near the value in print."""
-_NOISES = {
+_NOISES: dict[str, Laplace | Gaussian] = {
     "Laplace, scale 4 (variance 32)": Laplace(4),
     "Gaussian, variance 8": Gaussian(math.sqrt(8)),
     "Gaussian, variance 32": Gaussian(math.sqrt(32)),

@@ -5,6 +5,7 @@ The noise is that of Theorem 2, which is no guarantee (`ding_averages`): it is r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -19,11 +20,11 @@ from fugu.loss.search.mixture_coupling import coupled_scale
 from fugu.loss.smooth.noised import density
 from fugu.mechanism.context import Context
 from fugu.noise import Laplace
-from fugu.papers.charts import lines
+from fugu.papers.charts import Series, lines
 from fugu.papers.counted import Counts, counted, counts, laws, table_rows, tally
 from fugu.papers.ding_averages import CORRECTED
 from fugu.papers.ding_fit import GAIN, fit
-from fugu.papers.ding_rules import gaussian_row, laplace_row, least, pure, theorem_2
+from fugu.papers.ding_rules import gaussian_row, laplace_row, least, theorem_2, without_delta
 from fugu.papers.experiment import Outcome, Own, Row, Setting, experiment
 from fugu.papers.shelf import Shelf
 from fugu.progress import report
@@ -51,7 +52,7 @@ def _hungarian(shelf: Shelf) -> Counts:
 
 _DATA: Mapping[int, tuple[str, str, str, str]] = MappingProxyType(
     {
-        3: ("adult-education-race", "Black", "Asian-Pac-Islander", "years of education"),
+        3: ("adult-education-race", "Black", "Asian-Pac-Islander", "education, level 1 to 16"),
         4: ("hungarian-cholesterol-sex", "female", "male", "cholesterol in mg/dl"),
     }
 )
@@ -64,100 +65,109 @@ _CHOSEN = (
 )
 
 
-def of_paper(setting: Setting, number: int) -> tuple[str, LawPair, str]:
-    """The frequencies behind Figure 3 or 4: what it is, the pair of laws, and the name of the value."""
-    table, first, second, value = _DATA[number]
-    found = counts(setting.shelf, table)
-    codes = {cell: int(cell) for sizes in found.values() for cell in sizes}
-    given = laws(found, codes)
-    return table, LawPair(given[first], given[second], f"{first} vs {second}"), value
+@dataclass(frozen=True)
+class Found:
+    """How often each value occurs given two secrets, and what these are called."""
 
+    name: str
+    first: str
+    second: str
+    p: Discrete
+    q: Discrete
 
-def own_pairs(own: Own) -> tuple[LawPair, ...]:
-    """Every pair of secrets of a table of one's own, by its frequencies."""
-    scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
-    if Context.of(scenario).nominal is not None:
-        raise UsageError(f"column {own.publish!r} holds categories: a mixture of normal laws needs numbers")
-    return scenario.law_pairs()
+    @property
+    def frequencies(self) -> LawPair:
+        """The two laws as they were counted."""
+        return LawPair(self.p, self.q, f"{self.first} vs {self.second}")
+
+    def fits(self, gain: float = GAIN) -> tuple[NormalMixture, NormalMixture]:
+        """Three components for each, fitted to the values as often as they occur."""
+        return fitted(self.p, gain), fitted(self.q, gain)
 
 
 def fitted(law: Discrete, gain: float = GAIN) -> NormalMixture:
     """Three components for the values of a law, each as often as it occurs there."""
     sizes = np.asarray(law.masses.parts, dtype=np.float64)
-    some = sizes > 0
-    return fit(law.values[some], sizes[some], gain=gain)
+    return fit(law.values[sizes > 0], sizes[sizes > 0], gain=gain)
 
 
-def data_rows(name: str, found: LawPair, deltas: Sequence[float]) -> Iterator[Row]:
+def of_paper(setting: Setting, number: int) -> Found:
+    """The counts behind Figure 3 or 4."""
+    table, first, second, _ = _DATA[number]
+    found = counts(setting.shelf, table)
+    given = laws(found, {cell: int(cell) for sizes in found.values() for cell in sizes})
+    return Found(table, first, second, given[first], given[second])
+
+
+def of_own(own: Own) -> Iterator[Found]:
+    """Every pair of secrets of a table of one's own; UsageError if its column holds no numbers."""
+    scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
+    if Context.of(scenario).nominal is not None:
+        raise UsageError(f"column {own.publish!r} holds categories: a mixture of normal laws needs numbers")
+    for pair in scenario.law_pairs():
+        assert isinstance(pair.p, Discrete)
+        assert isinstance(pair.q, Discrete)
+        first, _, second = pair.label.partition(" vs ")
+        yield Found(pair.label, first, second, pair.p, pair.q)
+
+
+def data_rows(found: Found, deltas: Sequence[float]) -> Iterator[Row]:
     """Theorem 2 for the fits at epsilon 1, Gaussian noise beside it, and the same noise under the frequencies."""
-    belief = LawPair(fitted(found.p), fitted(found.q), found.label)
+    p, q = found.fits()
+    belief = LawPair(p, q)
     for delta in deltas:
-        case = (name, FIT, f"{delta:g}")
-        scale, best = theorem_2(belief.p, belief.q, 1.0, delta), least(belief, 1.0, delta)
-        yield laplace_row(case, "Theorem 2", scale, belief, 1.0, delta, best, pure(scale, belief))
-        yield corrected_row(case, belief, 1.0, delta, best)
-        yield gaussian_row(case, belief, 1.0, delta)
-        yield laplace_row(
-            (name, FREQUENCIES, f"{delta:g}"), "Theorem 2", scale, found, 1.0, delta, least(found, 1.0, delta),
-            limit=limit_of(found, delta),
-        )  # fmt: skip
+        case = (found.name, FIT, f"{delta:g}")
+        scale, best = theorem_2(p, q, 1.0, delta), least(belief, 1.0, delta)
+        yield laplace_row(case, "Theorem 2", scale, belief, 1.0, delta, best, without_delta(scale, belief))
+        sound = coupled_scale(p, q, 1.0, delta).scale
+        yield laplace_row(case, CORRECTED, sound, belief, 1.0, delta, best)
+        yield gaussian_row(case, p, q, 1.0, delta)
+        known, counted_best = limit_of(found.frequencies, delta), least(found.frequencies, 1.0, delta)
+        case = (found.name, FREQUENCIES, f"{delta:g}")
+        yield laplace_row(case, "Theorem 2", scale, found.frequencies, 1.0, delta, counted_best, limit=known)
 
 
-def limit_of(found: LawPair, delta: float) -> float | None:
+def limit_of(pair: LawPair, delta: float) -> float | None:
     """The least expected absolute error of any channel for these frequencies; None if there are too many values."""
     try:
-        return float(optimal_channel(found, Approx(1.0, delta)).optimum.lower)
+        return optimal_channel(pair, Approx(1.0, delta)).optimum.lower
     except NotProvable:
         return None
 
 
-def corrected_row(case: tuple[str, ...], pair: LawPair, epsilon: float, delta: float, best: float) -> Row:
-    """The least of the four sound rules over couplings of components, docs/proofs/mixtures.md."""
-    rule = coupled_scale(pair.p, pair.q, epsilon, delta)
-    return laplace_row(case, CORRECTED, rule.scale, pair, epsilon, delta, best)
-
-
 def data(setting: Setting, number: int) -> Outcome:
     """Figure 3 or 4, or the same on a table of one's own."""
-    if setting.own:
-        value, given = setting.own.publish, own_pairs(setting.own)
-        named = [(pair.label, pair) for pair in given]
-    else:
-        name, pair, value = of_paper(setting, number)
-        named = [(name, pair)]
-    deltas = DELTAS[1::2] if setting.short else DELTAS
-    found: list[Row] = []
-    for place, (name, pair) in enumerate(named):
-        report(f"Figure {number}", place, len(named))
-        found += data_rows(name, pair, deltas)
-    return Outcome(tuple(found), tuple(drawn(pair, value) for _, pair in named), tuple(told(pair) for _, pair in named))
+    every = list(of_own(setting.own)) if setting.own else [of_paper(setting, number)]
+    value = setting.own.publish if setting.own else _DATA[number][3]
+    rows: list[Row] = []
+    for place, found in enumerate(every):
+        report(f"Figure {number}", place, len(every))
+        rows += data_rows(found, DELTAS[1::2] if setting.short else DELTAS)
+    return Outcome(tuple(rows), tuple(drawn(found, value) for found in every), tuple(told(found) for found in every))
 
 
-def told(found: LawPair) -> str:
+def told(found: Found) -> str:
     """What no noise at all gives, and how much the printed scale depends on where the fit is ended."""
-    belief, to_the_end = (LawPair(fitted(found.p, gain), fitted(found.q, gain)) for gain in (GAIN, 1e-10))
-    silent = true_delta(Laplace(0), belief, 1.0)
-    early, late = (theorem_2(pair.p, pair.q, 1.0, 0.3) for pair in (belief, to_the_end))
+    silent = true_delta(Laplace(0), LawPair(*found.fits()), 1.0)
+    early, late = (theorem_2(*found.fits(gain), 1.0, 0.3) for gain in (GAIN, 1e-10))
     return (
-        f"{found.label}: without any noise delta is {silent:.4g} at epsilon 1. The scale of Theorem 2 at delta 0.3 is "
-        f"{early:.4g}; fitted to the end it is {late:.4g}."
+        f"{found.name}: without any noise delta is {silent:.4g} at epsilon 1. The scale of Theorem 2 at delta 0.3 is "
+        f"{early:.4g}; with the fit carried on to its end it is {late:.4g}."
     )
 
 
-def drawn(found: LawPair, value: str) -> Figure:
+def drawn(found: Found, value: str) -> Figure:
     """The densities of the fits and of what is published with the noise of Theorem 2, at delta 0.5 and 0.3."""
-    fits = fitted(found.p), fitted(found.q)
-    names = found.label.split(" vs ") if found.label.count(" vs ") == 1 else ["first secret", "second secret"]
+    fits = found.fits()
     every = np.concatenate([found.p.values, found.q.values])
-    width = 0.15 * float(every.max() - every.min())
+    width = 0.15 * float(every.max() - every.min()) or 1.0
     points = np.linspace(float(every.min()) - width, float(every.max()) + width, 201)
-    series = [(f"{name}, fitted", points.tolist(), density(law, "laplace", 0.0, points).tolist())
-              for name, law in zip(names, fits, strict=True)]  # fmt: skip
-    for delta in DELTAS[:2]:
-        scale = theorem_2(*fits, 1.0, delta)
-        for name, law in zip(names, fits, strict=True):
-            seen = density(law, "laplace", scale, points).tolist()
-            series.append((f"{name}, scale {scale:.3g} (delta {delta:g})", points.tolist(), seen))
+    series: list[Series] = []
+    for delta in (None, *DELTAS[:2]):
+        scale = theorem_2(*fits, 1.0, delta) if delta else 0.0
+        how = f"scale {scale:.3g} (delta {delta:g})" if delta else "fitted"
+        for name, law in zip((found.first, found.second), fits, strict=True):
+            series.append((f"{name}, {how}", points.tolist(), density(law, "laplace", scale, points).tolist()))
     title = f"{value}: what is believed, and what is seen with the noise of Theorem 2"
     return lines(title, value, "density", series)
 

@@ -19,7 +19,7 @@ from fugu.loss import delta as true_delta
 from fugu.loss import epsilon as true_epsilon
 from fugu.loss.search.continuous import least_continuous
 from fugu.loss.search.theorem1 import tau
-from fugu.noise import Laplace
+from fugu.noise import Gaussian, Laplace
 from fugu.papers.experiment import Row
 
 NormalLike = Normal | NormalMixture
@@ -84,22 +84,25 @@ def laplace_row(
     return Row(case, method, None, scale, delta, truth, best, known, note=note)
 
 
-def gaussian_row(case: tuple[str, ...], pair: LawPair, epsilon: float, delta: float) -> Row:
+def pure_row(
+    case: tuple[str, ...], method: str, scale: float, pair: LawPair, epsilon: float, best: float, note: str = ""
+) -> Row:
+    """A rule for Laplace noise that claims epsilon without any delta: the epsilon that it really has."""
+    return Row(case, method, None, scale, epsilon, true_epsilon(Laplace(scale), pair), best, note=note)
+
+
+def gaussian_row(case: tuple[str, ...], p: NormalLike, q: NormalLike, epsilon: float, delta: float) -> Row:
     """Condition (16), met with equality: the least standard deviation of Gaussian noise, and the one that is proved."""
-    scale = least_continuous(pair.p, pair.q, "gaussian", epsilon, delta)
-    best = least(pair, epsilon, delta, "gaussian")
-    return Row(
-        case, GAUSSIAN, None, scale, delta, delta_of_gaussian(scale, pair, epsilon), best, 0.0 if not best else None
-    )
+    pair, std = LawPair(p, q), least_continuous(p, q, "gaussian", epsilon, delta)
+    truth, best = true_delta(Gaussian(std), pair, epsilon), least(pair, epsilon, delta, "gaussian")
+    return Row(case, GAUSSIAN, None, std, delta, truth, best, None if best else 0.0)
 
 
-def delta_of_gaussian(std: float, pair: LawPair, epsilon: float) -> float:
-    """The tight delta of Gaussian noise of this standard deviation; of no noise at all for 0."""
-    from fugu.noise import Gaussian
-
-    return true_delta(Gaussian(std) if std else Laplace(0), pair, epsilon)
-
-
-def pure(scale: float, pair: LawPair) -> str:
+def without_delta(scale: float, pair: LawPair) -> str:
     """What Laplace noise of this scale gives without any delta, in words."""
     return f"without a delta it gives epsilon {true_epsilon(Laplace(scale), pair):.5g}"
+
+
+def with_delta(scale: float, pair: LawPair, epsilon: float) -> str:
+    """What it gives at this epsilon, in words."""
+    return f"at epsilon {epsilon:g} it has delta {true_delta(Laplace(scale), pair, epsilon):.5g}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fugu.laws import LawPair, Normal
 from fugu.papers.charts import lines
-from fugu.papers.ding_rules import equation_11, laplace_row, least, pure
+from fugu.papers.ding_rules import equation_11, laplace_row, least, pure_row, with_delta
 from fugu.papers.experiment import Outcome, Row, Setting, experiment
 from fugu.progress import report
 from fugu.scenario.scenario import Scenario
@@ -15,69 +15,82 @@ from fugu.scenario.scenario import Scenario
 EPSILON, DELTA, MEAN = 1.0, 0.3, 1.0
 STDS = (1, 2, 3, 4, 5)
 USERS = (1, 2, 5, 10, 50, 100)
-LIMIT_RULE = "mean / epsilon, for many users"
-_FOREVER = "the loss in the tails is the same for every K (fugu errata G-after-equation-11): "
+FOR_MANY = "mean / epsilon, for many users"
+_FOREVER = "the loss in the tails is the same for every K (fugu errata G-after-equation-11); "
+_COLUMNS = ("standard deviation of a user", "users K")
+_BEST = "A best of 0 says that the other users hide this one without noise, if they are as they are believed to be."
+
+
+def total(std: float, users: int) -> LawPair:
+    """The sum of so many users with mean 1 and this deviation: with one of them, and without."""
+    who = Normal(MEAN, std)
+    (pair,) = Scenario.takes_part(who, [who] * (users - 1) or [Normal(0, 0)]).law_pairs()
+    return pair
+
+
+def systems(setting: Setting, users: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Deviations and numbers of users; a few of them for the short form. Reports progress."""
+    cases = [(std, count) for std in STDS for count in users]
+    few = [(1, 2), (5, 50)] if setting.short else cases
+    for number, case in enumerate(few):
+        report("users", number, len(few))
+        yield case
 
 
 @experiment(
     "001-figure2",
     title="a sum over K independent users: the noise that hides whether one of them took part",
     measure="scales of Laplace noise",
-    columns=("standard deviation of a user", "users K", "delta"),
+    columns=_COLUMNS,
     loss="delta at epsilon 1",
     chosen=(
         "Every user has mean 1, epsilon is 1 and delta 0.3, as in the figure; which K it draws is not stated.",
         "tau is the normal quantile; whether the figure uses that or the larger one of (23) is not stated.",
-        "Rows with delta 0 claim pure privacy: the text after (11), and Corollary 1(b), where a user reports 0 or 1.",
-        "A best of 0 says that the other users hide this one without noise, if they are as they are believed to be.",
+        _BEST,
     ),
 )
 def figure_2(setting: Setting) -> Outcome:
-    """(11) over K and the spread of a user, and the claims of pure privacy beside it."""
-    cases = [
-        (std, users)
-        for std in (STDS[::4] if setting.short else STDS)
-        for users in (USERS[1::3] if setting.short else USERS)
-    ]
+    """(11) over K and the spread of a user."""
     found: list[Row] = []
-    for number, (std, users) in enumerate(cases):
-        report("Figure 2", number, len(cases))
-        found += rows_of(std, users)
-    grid = range(1, 101, 9 if setting.short else 1)
+    for std, users in systems(setting, USERS):
+        pair, scale = total(std, users), equation_11(MEAN, std, users, EPSILON, DELTA)
+        best = least(pair, EPSILON, DELTA)
+        found.append(laplace_row((f"{std}", f"{users}"), "(11)", scale, pair, EPSILON, DELTA, best))
+    grid = list(range(1, 101, 9 if setting.short else 1))
     series = [
-        (f"(11), standard deviation {std}", list(grid), [equation_11(MEAN, std, k, EPSILON, DELTA) for k in grid])
+        (f"(11), standard deviation {std}", grid, [equation_11(MEAN, std, k, EPSILON, DELTA) for k in grid])
         for std in STDS
     ]
-    marks = [users for users in USERS if users > 1]
-    exact = [
-        max((row.best or 0.0 for row in found if row.case[1:] == (f"{k}", f"{DELTA:g}")), default=math.nan)
-        for k in marks
-    ]
-    title = "The printed noise for one of K users at (1, 0.3), and the least noise: none from two users on"
+    marks = sorted({int(row.case[1]) for row in found if row.case[1] != "1"})
+    exact = [max(row.best or 0.0 for row in found if row.case[1] == f"{k}") for k in marks]
     drawn = lines(
-        title, "users K", "scale of Laplace noise", [*series, ("fugu, exact, the largest of all", marks, exact)]
-    )
+        "The printed noise for one of K users at (1, 0.3), and the least noise: none from two users on",
+        "users K", "scale of Laplace noise", [*series, ("fugu, exact, the largest of all", marks, exact)],
+    )  # fmt: skip
     return Outcome(tuple(found), (drawn,), (vanishing(),))
 
 
-def rows_of(std: float, users: int) -> Iterator[Row]:
-    """One system of users: (11) at delta 0.3, and two claims at delta 0."""
-    who = Normal(MEAN, std)
-    rest = [who] * (users - 1) or [Normal(0, 0)]
-    (pair,) = Scenario.takes_part(who, rest).law_pairs()
-    case = f"{std:g}", f"{users}"
-    scale = equation_11(MEAN, std, users, EPSILON, DELTA)
-    yield laplace_row((*case, f"{DELTA:g}"), "(11)", scale, pair, EPSILON, DELTA, least(pair, EPSILON, DELTA))
-    if users > 1:
-        told = _FOREVER + pure(MEAN / EPSILON, pair)
-        yield laplace_row((*case, "0"), LIMIT_RULE, MEAN / EPSILON, pair, EPSILON, 0.0, pure_scale(pair), told)
-        (moved,) = Scenario.reports(0, 1, rest).law_pairs()
-        yield laplace_row((*case, "0"), "Corollary 1(b)", 1 / EPSILON, moved, EPSILON, 0.0, pure_scale(moved))
-
-
-def pure_scale(pair: LawPair) -> float:
-    """The least scale that gives epsilon without any delta."""
-    return least(pair, EPSILON, 0.0)
+@experiment(
+    "001-corollary1",
+    title="a sum over K independent users: two claims of privacy without a delta",
+    measure="scales of Laplace noise",
+    columns=_COLUMNS,
+    chosen=(
+        "Users as in Figure 2, epsilon 1. The text after (11) says mean / epsilon suffices as K grows.",
+        "Corollary 1(b): a user reports 0 or 1, and the others add what they add.",
+    ),
+)
+def corollary_1(setting: Setting) -> Outcome:
+    """What is said of large K, and part (b) of the corollary, which is true for every K."""
+    found: list[Row] = []
+    for std, users in systems(setting, USERS[1::2]):
+        case, pair, who = (f"{std}", f"{users}"), total(std, users), Normal(MEAN, std)
+        scale = MEAN / EPSILON
+        note = _FOREVER + with_delta(scale, pair, EPSILON)
+        found.append(pure_row(case, FOR_MANY, scale, pair, EPSILON, least(pair, EPSILON, 0.0), note))
+        (moved,) = Scenario.reports(0, 1, who, users - 1).law_pairs()
+        found.append(pure_row(case, "Corollary 1(b)", 1 / EPSILON, moved, EPSILON, least(moved, EPSILON, 0.0)))
+    return Outcome(tuple(found))
 
 
 def vanishing() -> str:
