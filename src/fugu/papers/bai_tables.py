@@ -172,26 +172,36 @@ def _shown(value: float | None) -> float:
 _CHOSEN = (
     "Values are what is missed, so that less is better: 100 - Acc@k, 100 - hit rate, 1 - NDCG, and the l1 count error.",
     "The number of repetitions is not stated: values are expectations over the noise, without draws.",
-    "The start of the chain is not stated: stationary. One chain for all people; all neighbouring entries count as "
-    "transitions, also from a state to itself, whatever the time between them.",
-    "The length of a sequence is not stated: the longest one. Group privacy covers one sequence, as people (weeks of "
-    "check-ins, days of the meter) are independent in the prior; the paper may have meant the whole table.",
-    "How far the curve is followed is not stated: to the end. The largest of its budgets is taken, as the text says; "
-    "Algorithms 1 and 2 take the least (fugu errata C-algorithms-1-2).",
+    (
+        "The start of the chain is not stated: stationary. One chain for all people; all neighbouring entries count as "
+        "transitions, also from a state to itself, whatever the time between them."
+    ),
+    (
+        "The length of a sequence is not stated: the longest one. Group privacy covers one sequence, as people (weeks of "
+        "check-ins, days of the meter) are independent in the prior; the paper may have meant the whole table."
+    ),
+    (
+        "How far the curve is followed is not stated: to the end. The largest of its budgets is taken, as the text says; "
+        "Algorithms 1 and 2 take the least (fugu errata C-algorithms-1-2)."
+    ),
     "The split of MQM is at the level of an entry: m / e on every count, e from the same curve; Group DP-Lap alike.",
     "Laplace noise lives on the integers up to a scale of 60; the earlier state wins a tie, in truth and in reports.",
     "Groups have equal weight. Unseen transitions get 1e-5 (Appendix D.2): losses are those of that prior.",
     "The true loss is fugu's proved bound under the chain, from what a method really spends for an entry.",
 )
 _WHO = (
-    "New York: weeks of 193 people, ten roots or the 77 most frequent categories and one for all others; the first "
-    "four fifths of a person's weeks train; eight groups of people by number stand for countries.",
-    "The merging of labels (Appendix D.4) is not used: it lists other categories than those of New York.",
+    (
+        "New York: weeks of 193 people, ten roots or the 77 most frequent categories and one for all others; the first "
+        "four fifths of a person's weeks train; eight groups of people by number stand for countries."
+    ),
+    "The merging of labels by hand (Appendix D.4) is replaced: the 77 most frequent categories stay as they are.",
 )
 _DID = (
     "Careers: 712 people, 72 months, 6 states; sex and grammar school make 4 groups, the last 8 of each are held out.",
-    "Activities: 30 people (UCI HAR), the publishers' test people; 36 people (WISDM), every fourth. Electricity: one "
-    "house every 10 minutes in bins of 1 kW, nine days, the last three are held out.",
+    (
+        "Activities: 30 people (UCI HAR), the publishers' test people; 36 people (WISDM), every fourth. Electricity: one "
+        "house every 10 minutes in bins of 1 kW, nine days, the last three are held out."
+    ),
 )
 
 
@@ -224,8 +234,10 @@ _register(8, 5, "the five most visited kinds of places: hits, gain, counts", (
     columns=("data", "epsilon", "metric"),
     chosen=(
         *_CHOSEN,
-        "The chain: 11 states, each kept with its own probability between 0.2 and 0.7; 240 entries, 100 people to "
-        "train on, 4 groups of 8 (the shape of Capture24).",
+        (
+            "The chain: 11 states, each kept with its own probability between 0.2 and 0.7; 240 entries, 100 people to "
+            "train on, 4 groups of 8 (the shape of Capture24)."
+        ),
         "Ours-Exp, MQM and permute-and-flip get the budget of the influence curve; contraction is fugu's rule.",
     ),
 )
@@ -234,7 +246,7 @@ def synthetic_chain(setting: Setting) -> Outcome:
     study = synthetic(setting)
     methods = (CURVE, SPLIT, VECTOR, FLIP, CONTRACTED, GROUP, GROUP_SPLIT)
     epsilons = (1.0,) if setting.short else _FEW
-    found = []
+    found: list[Row] = []
     for place, epsilon in enumerate(epsilons):
         report("synthetic chain", place, len(epsilons))
         found += compared(study, (epsilon,), methods, tuple(metrics(3)), 3)
