@@ -639,7 +639,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["scenario/scenario.py", "scenario/test_scenario.py"],
     ("all pairs adjacent", "lambda secrets: combinations(secrets, 2)", "pairwise"),
     ("first adversary only", "self.adversaries, start=1", "self.adversaries[:1], start=1"),
-    ("last listed pair", "return tuple(found.values())", "return tuple(found.values())[: len(found) - 1 or 1]"),
+    ("last listed pair", "return tuple(once.values())", "return tuple(once.values())[: len(once) - 1 or 1]"),
     ("pairs nobody weighs", "if not any(a in laws and b in laws for laws in self.adversaries):", NO),
     ["scenario/table.py", TABLE],
     ("secrets without rows unsaid", "tuple((label, reason) for label in secrets.labels if label not in laws)", "()"),
