@@ -81,7 +81,7 @@ def broken(result: Result) -> list[str]:
     """Everything that a result names and that is not there."""
     wrong = [name for name in result.functions if not resolves(name)]
     wrong += [name for name in result.tests if not (ROOT / name).is_file()]
-    wrong += [word for word in unknown_words(result.command)]
+    wrong += unknown_words(result.command)
     page, _, section = result.proof.partition("#")
     if result.proof:
         there = ROOT / "docs" / "proofs" / page
@@ -227,5 +227,5 @@ def test_wrong_names_are_refused():
             find(text)
     with pytest.raises(UnknownName, match="did you mean"):
         paper("005")
-    with pytest.raises(UnknownName, match="did you mean 'Theorem 3.3'"):
+    with pytest.raises(UnknownName, match=r"did you mean 'Theorem 3\.3'"):
         find_one("000", "Theorem 3.33")

@@ -1,4 +1,4 @@
-"""Every slip on the pages of errata is in the registry and the other way round; each counterexample runs and refutes."""
+"""Every slip on the pages of errata is in the registry and vice versa; each counterexample runs and refutes."""
 
 from __future__ import annotations
 

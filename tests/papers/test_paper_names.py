@@ -9,7 +9,6 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -91,7 +90,7 @@ def test_names_of_fugu_and_nonsense_stay_as_they_are():
 def test_an_accepted_name_finds_the_same_noise_and_the_certificate_has_the_name_of_fugu(name, ours, budget):
     found, known = (fugu.calibrate(PAIR, budget, method=word, noise="laplace") for word in (name, ours))
     assert found.noise == known.noise and found.certificate.method == ours
-    assert name not in json.dumps(found.certificate.to_dict())
+    assert f'"{name}"' not in found.certificate.to_json()
     assert found.noise != fugu.calibrate(PAIR, budget, method="exact", noise="laplace").noise  # it is no other method
 
 
@@ -100,22 +99,22 @@ def test_methods_for_properties_have_the_names_of_the_paper(name):
     budget, how = fugu.Approx(0.1, 1e-3), {"declared_exact": True}
     found, known = (fugu.calibrate(NORMAL, budget, method=word, **how) for word in (name, own_method(name)))
     assert found.certificate.method == own_method(name) != name
-    assert np.array_equal(found.covariance, known.covariance)
+    assert found.noise == known.noise
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [("Lap", "laplace"), ("discrete Laplace", "laplace"), ("normal", "gaussian"), ("GCauchy", "cauchy")]
+    ("name", "ours"),
+    [("Lap", "laplace"), ("discrete Laplace", "laplace"), ("Gauss", "gaussian"), ("GCauchy", "cauchy")],
 )
 def test_noises_have_other_names(name, ours):
     assert own_noise(name) == ours
     budget = fugu.Renyi(2, 0.1)
-    assert (
-        fugu.calibrate(PAIR, budget, noise=name).certificate.noise == fugu.calibrate(PAIR, budget, noise=ours).certificate.noise
-    )
+    found, known = (fugu.calibrate(PAIR, budget, noise=word) for word in (name, ours))
+    assert found.noise == known.noise and found.noise.name == ours
 
 
 def test_sequences_know_their_own_names():
-    states = fugu.sequences.States("a b c".split())
+    states = fugu.sequences.States(["a", "b", "c"])
     assert fugu.sequences.TopK(2, states, "Ours-Exp") == fugu.sequences.TopK(2, states, "exponential")
     with pytest.raises(UsageError, match=re.escape("docs/glossary.md#mqm")):
         fugu.sequences.TopK(2, states, "MQM")
@@ -165,7 +164,7 @@ def test_the_glossary_has_a_section_for_every_name_and_every_place_in_it_is_ther
     every = [term for part in terms().values() for term in part]
     for term in every:
         assert term.anchor in there and set(term.where) <= places, term.name
-        assert term.means.endswith(".") and (not term.differs or term.differs.endswith("."))
+        assert all(text.rstrip(")").endswith(".") for text in (term.means, term.differs or "."))
     words = [word.casefold() for term in every for word in (term.name, *term.other)]
     assert len(set(words)) == len(words)
     assert "no-such-name" not in there

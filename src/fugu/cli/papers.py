@@ -120,13 +120,12 @@ def _show(term: Term | None, results: Sequence[Result], text: str) -> None:
     wrap = not out.is_terminal
     if term is not None:
         out.print(f"[bold]{escape(term.name)}[/]: {escape(term.means)}", soft_wrap=wrap)
-        parts = (("differs", term.differs), ("here", "; ".join(term.ours)), ("more", _link(term)))
-        _lines(parts)
+        _lines(("differs", term.differs), ("here", "; ".join(term.ours)), ("more", _link(term)))
     first = [result for result in results if result.name.partition(":")[0].casefold() == text.strip().casefold()]
     whole = results if len(results) <= _WHOLE else first
     for result in whole:
         out.print(f"[bold]{escape(result.place)}[/]: {escape(result.name)}", soft_wrap=wrap)
-        parts = (
+        _lines(
             ("verdict", result.verdict),
             ("true is", result.says),
             ("here", ", ".join(result.functions)),
@@ -136,12 +135,12 @@ def _show(term: Term | None, results: Sequence[Result], text: str) -> None:
             ("proof", f"docs/proofs/{result.proof}" if result.proof else ""),
             ("errata", ", ".join(f"fugu errata {name}" for name in result.errata)),
         )
-        _lines(parts)
     if len(whole) < len(results):
         _table([result for result in results if result not in whole], f"also about {text}" if first else text)
 
 
-def _lines(parts: Sequence[tuple[str, str]]) -> None:
+def _lines(*parts: tuple[str, str]) -> None:
+    """What is said, each after its word; what is empty is left out."""
     for word, said in parts:
         if said:
             out.print(f"  {word + ':':<9}{escape(said)}", soft_wrap=not out.is_terminal)
