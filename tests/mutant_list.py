@@ -67,6 +67,7 @@ RECORDS, WORTH, GIVEN, SCREENED = (
     "translation/test_records_screen.py",
 )
 FIGURES, LEVERS, SPOKEN = "utility/test_usable_figures.py", "utility/test_usable_levers.py", "cli/test_spoken.py"
+THREE = "test_three_percent.py"
 PROFILES = "translation/test_profiles.py"
 METRIC, METRIC_CHECK = "translation/test_metric_price.py", "translation/test_metric_check.py"
 METRIC_HUNT = "translation/test_metric_hunt.py"
@@ -679,6 +680,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("the last interval to begin where the first is asked", "if layout.overlaps == FIRST else", "if False else"),
     ("overlapping intervals", "layout.overlaps == REFUSE", "False"),
     ("intervals that end before they begin", "layout.backwards != DROP and", "False and"),
+    ("an end that is none reaches to 1970", "(0, 0) if a is None or b is None else (a, b)", "(a or 0, b or 0)", "doors/test_interval_doors.py"),
     ["priors/gapped.py", GAPPED],
     ("one step too many across a gap", "found[m] = parts[0]", "found[m] = _times(parts[0], kernel) if m > 1 else kernel"),
     ("patterns inside others kept for the larger ones", "if not any(points < other", "if not any(points > other"),
@@ -1058,8 +1060,13 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("profiles: a kernel forgets the flatter line", "height = e * (share * b + (1 - share) * d) * (1 + 16 * U)", "height = e * (share * b) * (1 + 16 * U)", f"{PROFILES}::test_no_event_passes_a_kernel_with_more"),
     ("profiles: a stick without its corners", "np.asarray(np.clip(found.max(axis=1), 0.0, 1.0))", "np.asarray(np.clip(found.min(axis=1), 0.0, 1.0))", f"{PROFILES}::test_corners_bound_every_hockey_stick"),
     ["translation/profiles/entry.py", PROFILES],
+    ("profiles: zCDP at 97 % of rho", "rho * Fraction(float(a))) for a in _ORDERS", "rho * Fraction(97, 100) * Fraction(float(a))) for a in _ORDERS", THREE),
     ("profiles: d entries of Gaussian noise cost one", "balls.upper(arb(mu) * d)", "mu", f"{PROFILES}::test_several_entries_cost_what_groups_do"),
     ("profiles: zCDP of d entries grows like d", "zcdp_lines(d * d * rho)", "zcdp_lines(d * rho)", f"{PROFILES}::test_several_entries_cost_what_groups_do"),
+    ["translation/profiles/bounds.py", THREE],
+    ("profiles: 97 % of the least delta", "return meant_up(ChainProfile.of(chain)", "return meant_up(0.97 * ChainProfile.of(chain)"),
+    ["translation/profiles/inverse.py", THREE],
+    ("profiles: 97 % of what is lifted", "min(best, float_up(exact(found.epsilon)))", "min(best, 0.97 * float_up(exact(found.epsilon)))"),
     ["translation/lifted.py", PROFILES],
     ("profiles: lifted without e^L", "balls.of(worth).exp() * balls.of(d)", "balls.of(d)", f"{PROFILES}::test_two_equal_cells_reach_what_is_lifted"),
     ["translation/influence.py", EVERY_PRIOR],
@@ -1562,6 +1569,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("field: the width is not squared", "w * w / 2, nears))", "w / 2, nears))"),
     ("field: a budget for one near entry", "max(rho / self.size**2, (rho - weight * self.least(node, best)) / best**2)", "rho - weight * self.least(node, best)"),
     ["translation/fields.py", FIELDS],
+    ("field: 97 % of kappa", "least_epsilon(_root(w * w * kappa), rest)", "least_epsilon(_root(w * w * kappa * Fraction(97, 100)), rest)", THREE),
     ("field: what is seen costs no delta", "Fraction(least_epsilon(_root(w * w * kappa), rest)) if kappa else Fraction(0)", "Fraction(0)"),
     ("field: the order does not count", "a * w * w / 2))", "w * w / 2))"),
     ("field: groups have the delta of one", "exact(group_delta(own, exact(dp.delta), b))", "exact(dp.delta)"),
@@ -1603,7 +1611,12 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("any sigma", "if noise.scale != float(swap.sigma(swap.step or 0)) or not 0 <= (swap.step or 0) <= MOST_STEPS:", NO),
     ["mechanism/record_swap.py", "mechanism/test_record_swap_brute.py"],
     ("simulated draws make a certificate", "self._sealed(swap, noise) if real else self.certificate", "self._sealed(swap, noise)"),
+    ("97 % of sigma is drawn", "found = replace(self, noise=noise)", "found = replace(self, noise=Gaussian(0.97 * noise.scale, noise.grid))", THREE),
+    ("97 % of the sigma it has", "noise = self.noise.sampler.draw(", "noise = Gaussian(0.97 * self.noise.scale, self.noise.grid).sampler.draw(", THREE),
+    ["mechanism/directed.py", THREE],
+    ("97 % of the noise it states", "steps = self.noise.draw(len(column), source)", "steps = (self.noise.draw(len(column), source) * 0.97).round().astype(int)"),
     ["noise/directed.py", "calibration/test_directed.py"],
+    ("97 % of its scales", "LatticeLaplaceSampler(1 / as_fraction(t))", "LatticeLaplaceSampler(Fraction(103, 100) / as_fraction(t))"),
     ("half steps count", "any(x.denominator != 1 for x in z)", "False"),
     ("the largest multiple alone", "return sum((abs(x) / as_fraction(t) for x, t in zip(z, self.scales, strict=True)), Fraction(0))", "return max(abs(x) / as_fraction(t) for x, t in zip(z, self.scales, strict=True))"),
     ["calibration/directed_offer.py", "calibration/test_directed.py"],

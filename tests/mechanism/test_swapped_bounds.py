@@ -15,7 +15,8 @@ from fugu.documents.swap import RecordSwap, longest_steps, proof_of
 from fugu.loss.search.swapped import steps_down
 from fugu.loss.vectors.swapped import PLACES, drawn_delta, length_at, rounded_steps
 from fugu.noise.bits import RngBits
-from fugu.scenario.swap_lengths import places_of, swap_blocks, uniform
+from fugu.scenario.swap_draws import from_bits
+from fugu.scenario.swap_lengths import places_of, swap_blocks
 from hunting import search
 
 GRID = Fraction(1, 1000)
@@ -58,7 +59,7 @@ def test_lengths_are_rounded_up_by_less_than_a_place():
 
 def test_places_are_uniform_and_without_replacement_all_different():
     source = RngBits(np.random.default_rng(2))
-    counts = np.bincount(uniform(source, 60_000, 6), minlength=6)
+    counts = np.bincount(from_bits(source)(60_000, 6), minlength=6)
     assert len(counts) == 6 and abs(counts / 10_000 - 1).max() < 0.06
     table = {"x": [0, 1, 2, 3], "s": ["p", "p", "q", "q"]}
     scenario = Scenario.from_property(table, ["sum(x)"], "s=p", 2, values=[0, 1], tolerance=1, replacement=False)

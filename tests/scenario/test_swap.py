@@ -14,7 +14,8 @@ from scipy.stats import norm
 from fugu import Discrete, Laplace, LawPair, Pure, Scenario, calibrate, closeness, epsilon, verify, wasserstein
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.scenario.swap import swap_counts, swap_shift
-from fugu.scenario.swap_monte import _places, swap_closeness, swap_sigma, upper_mean
+from fugu.scenario.swap_draws import from_generator, places_among
+from fugu.scenario.swap_monte import swap_closeness, swap_sigma, upper_mean
 
 
 def made(having, lacking, size, statistics=("mean(x)",), values=None, **more):
@@ -190,7 +191,7 @@ def test_upper_bounds_of_means_keep_their_confidence():
 
 
 def test_places_without_replacement_are_all_orders_alike():
-    found = _places(np.random.default_rng(0), 24_000, 3, 4, False)
+    found = places_among(from_generator(np.random.default_rng(0)), 24_000, 3, 4, False)
     seen = Counter(map(tuple, found.tolist()))
     assert set(seen) == set(itertools.permutations(range(4), 3))
     assert sum((count - 1000) ** 2 / 1000 for count in seen.values()) < 58, "chi-square, 23 degrees, 1e-4"

@@ -109,7 +109,10 @@ def secret_interval_plan(
     decimal: str,
 ) -> Plan:
     """The same where the times of a row are as secret as its state: each text is read by itself, and a row without two
-    times covers nothing, as one that ends before it begins. Nothing is refused for what a row holds."""
+    times covers nothing, as one that ends before it begins.
+
+    Each user's first begin and last end, of the rows that cover anything, are public. They alone decide which entries
+    there are, and what is refused: more entries than can be held, or none. No row inside them decides about either."""
     codes, names = users
     step = layout.step
     assert step is not None
@@ -144,7 +147,8 @@ def _intervals(
     total = sum(max(last[r] for r in own) - min(first[r] for r in own) for own in by_user if own)
     if total > _MOST:
         raise UsageError(
-            f"--every {step.text} makes more than {_MOST:,} entries of these intervals; give a longer step"
+            f"--every {step.text} makes more than {_MOST:,} entries from the first begin to the last end of each user, "
+            "which are public; give a longer step, or mend the times"
         )
     cells, times = {}, {}
     for user, own in zip(names, by_user, strict=True):
@@ -155,7 +159,8 @@ def _intervals(
                 cells[user], times[user] = owner.tolist(), list(range(low, low + len(owner)))
     if not cells:
         raise BadTable(
-            f"no interval holds a multiple of --every {step.text}, so there are no entries; give a shorter step"
+            f"no user has a first begin and a last end with a multiple of --every {step.text} between them, so there "
+            "are no entries; give a shorter step, or mend the times"
         )
     if layout.between is None and any(BETWEEN in found for found in cells.values()):
         raise BadTable(

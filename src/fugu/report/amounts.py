@@ -89,16 +89,8 @@ class Analysed(Independent):
         return float(type(self.noise)(scale, self.noise.tail).expected_error())
 
 
-class Correlated(Amount):
-    """Correlated lattice noise."""
-
-    @property
-    def noise(self) -> Any:
-        return self.certificate.correlated
-
-    @property
-    def told(self) -> str:
-        return CORRELATED
+class Joint(Amount):
+    """Noise that knows its coordinates: its size is the root of E ||N||_2^2, its error E ||N||_1."""
 
     @property
     def size(self) -> float:
@@ -111,6 +103,18 @@ class Correlated(Amount):
     @property
     def error(self) -> float:
         return float(self.noise.expected_error())
+
+
+class Correlated(Joint):
+    """Correlated lattice noise."""
+
+    @property
+    def noise(self) -> Any:
+        return self.certificate.correlated
+
+    @property
+    def told(self) -> str:
+        return CORRELATED
 
     @property
     def half(self) -> float:
@@ -146,7 +150,7 @@ class Correlated(Amount):
         return tuple(listed)
 
 
-class Directed(Amount):
+class Directed(Joint):
     """Laplace noise along directions, each of its own scale."""
 
     @property
@@ -160,18 +164,6 @@ class Directed(Amount):
     @property
     def name(self) -> str:
         return "Laplace"
-
-    @property
-    def size(self) -> float:
-        return math.sqrt(self.noise.expected_error("squared"))
-
-    @property
-    def ordered(self) -> bool:
-        return False
-
-    @property
-    def error(self) -> float:
-        return float(self.noise.expected_error())
 
     @property
     def half(self) -> float:

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Literal
 
-from fugu.errors import BadBudget, UnknownName, UsageError
+from fugu.errors import BadBudget, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, Law
 from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real, is_whole
+from fugu.scenario.named_pairs import named_pairs
 from fugu.scenario.scenario import Scenario, builder
 
 Distribution = Law | Sequence[Real]
@@ -43,7 +45,9 @@ def from_distributions(
     if not isinstance(distributions, Mapping):
         raise UsageError("distributions must be a dict of names and laws of the query")
     laws = {str(name): _law(str(name), given) for name, given in distributions.items()}
-    pairs = _ordered(psi, tuple(laws))
+    names = tuple(laws)
+    found = named_pairs(psi, names, ("all",), "psi", "distribution")
+    pairs = list(combinations(names, 2)) if isinstance(found, str) else found
     asked = set(pairs) | ({(b, a) for a, b in pairs} if symmetric else set())
     alone = [(a, b) for a, b in pairs if (b, a) not in asked]
     listed = "; ".join(f"({a}, {b})" for a, b in pairs)
@@ -98,27 +102,3 @@ def _law(name: str, given: object) -> Law:
     if is_list(given) or hasattr(given, "tolist"):
         return Discrete(given)  # type: ignore[arg-type]
     raise UsageError(f"distribution {name!r} needs the law of the query, or its values, got {type(given).__name__}")
-
-
-def _ordered(psi: object, names: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The ordered pairs asked for, each once."""
-    if isinstance(psi, str):
-        if psi != "all":
-            raise UnknownName("choice of pairs", psi, ("all",))
-        return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    if not isinstance(psi, Iterable):
-        raise UsageError(f'psi must be "all" or a list of ordered pairs, got {type(psi).__name__}')
-    found: dict[tuple[str, str], None] = {}
-    for pair in psi:
-        if not is_list(pair) or len(pair) != 2:
-            raise UsageError(f"each of the pairs of psi must be two names of distributions, got {pair!r}")
-        a, b = str(pair[0]), str(pair[1])
-        for name in (a, b):
-            if name not in names:
-                raise UnknownName("distribution", name, names)
-        if a == b:
-            raise UsageError(f"the pair ({a!r}, {b!r}) is a distribution with itself; give two different ones")
-        found[a, b] = None
-    if not found:
-        raise UsageError("psi is empty: there is nothing to protect")
-    return list(found)

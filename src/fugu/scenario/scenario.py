@@ -14,12 +14,12 @@ from fugu.data.sources import TableLike
 from fugu.drawing.figure import Figure
 from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
-from fugu.errors import UnknownName, UsageError
+from fugu.errors import UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
 from fugu.laws.sets.sampled import Sampled
-from fugu.numbers.checks import is_list
 from fugu.numbers.exact import MatrixLike, Real, VectorLike
+from fugu.scenario.named_pairs import named_pairs
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.shown import figure_of, sheet_of
@@ -363,23 +363,10 @@ def _beliefs(laws: object) -> Beliefs:
 
 def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:
     """The pairs asked for, each once whatever its order: a pair is protected in both."""
-    if isinstance(pairs, str):
-        if pairs not in _NAMED:
-            raise UnknownName("choice of pairs", pairs, tuple(_NAMED))
-        return pairs  # type: ignore[return-value]
-    if not isinstance(pairs, Iterable):
-        raise UsageError(f'pairs must be "all", "adjacent" or a list of pairs, got {type(pairs).__name__}')
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for pair in pairs:
-        if not is_list(pair) or len(pair) != 2:
-            raise UsageError(f"each of the pairs must be two names of secrets, got {pair!r}")
-        a, b = str(pair[0]), str(pair[1])
-        for name in (a, b):
-            if name not in secrets:
-                raise UnknownName("secret", name, secrets)
-        if a == b:
-            raise UsageError(f"the pair ({a!r}, {b!r}) is a secret with itself; give two different secrets")
-        found.setdefault(frozenset((a, b)), (a, b))
-    if not found:
-        raise UsageError("the list of pairs is empty: there is nothing to protect")
-    return tuple(found.values())
+    found = named_pairs(pairs, secrets, tuple(_NAMED), "pairs", "secret")
+    if isinstance(found, str):
+        return found  # type: ignore[return-value]
+    once: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in found:
+        once.setdefault(frozenset(pair), pair)
+    return tuple(once.values())

@@ -6,7 +6,6 @@ records can be swapped, neighbouring ones share a block, which counts the longes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -16,10 +15,9 @@ from fugu.documents.swap import Block
 from fugu.loss.vectors.swapped import PLACES
 from fugu.noise.bits import BitSource
 from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.swap_draws import Floats, from_bits, swaps
 
-Floats = NDArray[np.float64]
 MOST_BLOCKS = 32
-_CELLS = 2_000_000
 _SLACK = 1 + 1e-9
 """Far above the rounding of sums of doubles: lengths are rounded up."""
 
@@ -32,8 +30,8 @@ def swap_blocks(model: PropertyModel, draws: int, unit: Fraction, source: BitSou
     starts = _starts(model.swapped)
     ends = [*(start - 1 for start in starts[1:]), model.swapped]
     found: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in starts]
-    for swaps in _swaps(model, draws, source):
-        lengths = np.maximum.reduceat(np.sqrt(np.einsum("rkd,rkd->rk", swaps, swaps)), np.array(starts) - 1, axis=1)
+    for drawn in swaps(model, draws, from_bits(source)):
+        lengths = np.maximum.reduceat(np.sqrt(np.einsum("rkd,rkd->rk", drawn, drawn)), np.array(starts) - 1, axis=1)
         places = places_of(lengths * (_SLACK / float(unit)))
         for k in range(len(starts)):
             found[k] = _sum(found[k], np.bincount(places[:, k]))
@@ -54,7 +52,8 @@ def places_of(lengths: Floats) -> NDArray[np.int64]:
 
 
 def _starts(k: int) -> list[int]:
-    """The least number of each block: one number each, or blocks that are longer where numbers are larger."""
+    """The least number of each block: one number each, or blocks that are shorter where numbers are larger, as the
+    longest differences, which decide, are there."""
     if k <= MOST_BLOCKS:
         return list(range(1, k + 1))
     found = {1 + round((k - 1) * (i / MOST_BLOCKS) ** 0.5) for i in range(MOST_BLOCKS)}
@@ -65,43 +64,4 @@ def _sum(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     found = longer.copy()
     found[: len(shorter)] += shorter
-    return found
-
-
-def _swaps(model: PropertyModel, draws: int, source: BitSource) -> Iterator[Floats]:
-    """Draws of (D_1, ..., D_k), in blocks (rows, k, statistics); each D_j follows its own law."""
-    factors, k = np.array([float(a) for a in model.factors]), model.swapped
-    block = max(1, _CELLS // (k * len(factors)))
-    while draws:
-        rows = min(draws, block)
-        x, y = (
-            records[places_among(source, rows, k, len(records), model.replacement)]
-            for records in (model.having, model.lacking)
-        )
-        yield np.cumsum((x - y) * factors, axis=1)
-        draws -= rows
-
-
-def places_among(source: BitSource, rows: int, k: int, population: int, replacement: bool) -> NDArray[np.int64]:
-    """k places among the population in every row, uniform; all different ones without replacement.
-
-    Without, the j-th is drawn among the places left and moved past the taken ones in increasing order."""
-    if replacement:
-        return uniform(source, rows * k, population).reshape(rows, k)
-    found = np.empty((rows, k), dtype=np.int64)
-    for j in range(k):
-        place = uniform(source, rows, population - j)
-        for taken in np.sort(found[:, :j], axis=1).T:
-            place += place >= taken
-        found[:, j] = place
-    return found
-
-
-def uniform(source: BitSource, count: int, below: int) -> NDArray[np.int64]:
-    """Independent uniform whole numbers in [0, below): words of as many bits as that needs, those above thrown away."""
-    bits = max(1, (below - 1).bit_length())
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < count:
-        words = source.words(bits, count - len(found)).astype(np.int64)
-        found = np.concatenate([found, words[words < below]])
     return found

@@ -13,7 +13,6 @@ The bound is for every number of swapped records 1 .. k at once, because the exp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -28,9 +27,8 @@ from fugu.numbers.exact import Real, decimal_up, is_whole
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of
+from fugu.scenario.swap_draws import Floats, Uniform, from_generator, swaps
 
-Floats = NDArray[np.float64]
-_CELLS = 2_000_000
 _PILOT = 100_000
 _BINS = 20_000
 _TABLE = 4_000_000
@@ -86,7 +84,7 @@ def swap_sigma(
     if math.isinf(epsilon):
         raise BadBudget("an infinite epsilon promises nothing; give a finite one")
     error, target = _checked(delta, confidence, draws), float(delta)
-    source = _generator(rng)
+    source = _source(rng)
     k = found.swapped
     farthest = float(np.linalg.norm([float(x) for x in found.reach]))
     if farthest == 0:
@@ -139,8 +137,8 @@ def swap_closeness(
         j -= 1
     if j < 0:
         raise NotProvable(f"{draws} draws show no quantile of order {float(delta):g}; ask for more draws")
-    source = _generator(rng)
-    lengths = np.concatenate([np.abs(d).sum(axis=2) for d in _swaps(found, k, draws, source)])
+    source = _source(rng)
+    lengths = np.concatenate([np.abs(d).sum(axis=2) for d in swaps(found, draws, source)])
     widest = float(np.partition(lengths, draws - 1 - j, axis=0)[draws - 1 - j].max())
     return SwapBound(widest * _SLACK, float(delta), confidence, k, draws, "closeness")
 
@@ -159,55 +157,26 @@ def upper_mean(mean: Floats, variance: Floats, top: Floats, n: int, error: float
     return np.asarray(np.minimum(bound, top) * _SLACK)
 
 
-def _lengths(model: PropertyModel, n: int, farthest: float, source: np.random.Generator) -> NDArray[np.int64]:
+def _lengths(model: PropertyModel, n: int, farthest: float, source: Uniform) -> NDArray[np.int64]:
     """How many of n draws have |D_j|_2 in each of the bins, for j = 1 .. k; bin i ends at farthest k i / bins.
 
     Lengths are rounded up to the end of their bin, which only raises a loss that grows with the length."""
     k = model.swapped
     bins = max(2000, min(_BINS, _TABLE // k))
     found = np.zeros((k, bins + 1), dtype=np.int64)
-    for swaps in _swaps(model, k, n, source):
-        ends = np.minimum(np.ceil(np.linalg.norm(swaps, axis=2) * (bins / (farthest * k))), bins).astype(np.int64)
+    for drawn in swaps(model, n, source):
+        ends = np.minimum(np.ceil(np.linalg.norm(drawn, axis=2) * (bins / (farthest * k))), bins).astype(np.int64)
         for j in range(k):
             found[j] += np.bincount(ends[:, j], minlength=bins + 1)
     return found
 
 
-def _swaps(model: PropertyModel, k: int, n: int, source: np.random.Generator) -> Iterator[Floats]:
-    """n draws of (D_1, ..., D_k), in blocks (rows, k, statistics); each D_j follows its own law."""
-    factors = np.array([float(a) for a in model.factors])
-    block = max(1, _CELLS // (k * len(factors)))
-    while n:
-        rows = min(n, block)
-        x, y = (
-            records[_places(source, rows, k, len(records), model.replacement)]
-            for records in (model.having, model.lacking)
-        )
-        yield np.cumsum((x - y) * factors, axis=1)
-        n -= rows
-
-
-def _places(source: np.random.Generator, rows: int, k: int, population: int, replacement: bool) -> NDArray[np.int64]:
-    """k places among the population in every row; all different without replacement, each ordered choice as likely.
-
-    The j-th is drawn among the N - j places left, and moved past the taken ones in increasing order."""
-    if replacement:
-        return source.integers(population, size=(rows, k))
-    found = np.empty((rows, k), dtype=np.int64)
-    for j in range(k):
-        place = source.integers(population - j, size=rows)
-        for taken in np.sort(found[:, :j], axis=1).T:
-            place += place >= taken
-        found[:, j] = place
-    return found
-
-
-def _generator(rng: object) -> np.random.Generator:
+def _source(rng: object) -> Uniform:
     if not isinstance(rng, np.random.Generator):
         raise UsageError(
             f"rng must be a numpy Generator, whose draws the confidence is about, got {type(rng).__name__}"
         )
-    return rng
+    return from_generator(rng)
 
 
 def _checked(delta: Real, confidence: float, draws: int) -> float:

@@ -30,6 +30,8 @@ def translate_gaussian_curve(
 
     Parameters: `prior`; `mu`, the l2 sensitivity to one entry over the standard deviation of the noise, on the whole
     product domain, a finite number above 0 (several releases: sqrt(sum mu_j^2)); `alphas`, finite orders above 1.
+    Noise of real numbers is meant. fugu's own lives on a lattice and is not exactly that: translate its rho
+    (`translate_zcdp`).
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
     >>> round(translate_gaussian_curve(chain, 0.2, [2])(2), 2), round(translate_zcdp(chain, 0.02, [2])(2), 2)

@@ -9,8 +9,8 @@ The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-
    extrapolation, then checked; a bad guess costs time alone.
 3. *On a grid*: beyond some hundred nodes only m = g_1 < g_2 < ... are looked at. A_g bounds F_m for **every** m <= g;
    a further node m - d counts as the next grid point at or above it: F_m <= (d - 1) eps + L(K^d; eps + A_g') for every
-   m <= g if g' >= g - d, as F_m <= m eps <= (d - 1) eps for m < d. Eight points to an octave, so the number of steps
-   grows with the logarithm of the length.
+   m <= g if g' >= g - d, as F_m <= m eps <= (d - 1) eps for m < d. Sixteen points to an octave, so the number of
+   steps grows with the logarithm of the length.
 
 Which d are tried is free, each is a bound: all of them now and then, else those that were best for some pair lately.
 

@@ -45,6 +45,9 @@ def translate_gaussian(prior: Believed, mu: Real, delta: Real) -> float:
       It must hold on the whole product domain. Several releases with mu_1, mu_2, ... are one with sqrt(sum mu_j^2).
     - `delta`: a number above 0 and below 1.
 
+    Noise of real numbers is meant. fugu's own Gaussian noise lives on a lattice and is not exactly mu-GDP: translate
+    the (epsilon, delta) that its certificate proves (`Approx`), or its rho (`ZCDP`), with `fugu.translate`.
+
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=100)
     >>> round(translate_gaussian(chain, 0.3, 1e-6), 2)
     2.94
@@ -78,7 +81,8 @@ def profile_budget(prior: Believed, budget: Approx, *, kind: Literal["laplace", 
 
     Parameters: `prior` as in `translate_gaussian`; `budget`, an `Approx` with a finite epsilon above 0 and a delta
     above 0; `kind`: "laplace" asks for the largest pure epsilon per entry, "gaussian" for the largest mu = l2
-    sensitivity / sigma.
+    sensitivity / sigma, of noise of real numbers: fugu's own, on a lattice, is not exactly mu-GDP and is translated by
+    its (epsilon, delta) or its rho.
 
     Returns that number, checked as returned: its translation is at most the budget. Raises `NotProvable` where no
     number above 0 is proved, `BadBudget` for another budget.
@@ -120,7 +124,8 @@ def largest_epsilon(prior: Believed, epsilon: Real, delta: Real, entry_delta: Re
 def least_sigma(prior: Believed, budget: Approx) -> float:
     """The least standard deviation found of Gaussian noise, for an l2 sensitivity of 1 per entry; rounded up.
 
-    Parameters: `prior` and `budget` as in `profile_budget`."""
+    Parameters: `prior` and `budget` as in `profile_budget`. It is the sigma of noise of real numbers: lattice noise of
+    this sigma is not exactly mu-GDP, so translate its (epsilon, delta) or its rho before it is released."""
     return math.nextafter(1 / profile_budget(prior, budget, kind="gaussian"), math.inf)
 
 

@@ -1,0 +1,1 @@
+"""Paper 002, Bai, He, Gu, Kifer, Maeng: experiments."""

@@ -1,0 +1,1 @@
+"""Paper 004, Chen, Ohrimenko 2023: experiments."""

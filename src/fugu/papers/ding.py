@@ -1,0 +1,1 @@
+"""Paper 001, Ding 2024: experiments."""
