@@ -113,6 +113,7 @@ _AT_LENGTH = (
     "runs_and_prints_what_it_says[docs/tutorials/officer.md]",
     "runs_and_prints_what_it_says[docs/tutorials/property.md]",
     "runs_and_prints_what_it_says[docs/tutorials/renyi.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/researcher.md]",
     "runs_and_prints_what_it_says[docs/tutorials/sequences.md]",
     "runs_and_prints_what_it_says[docs/tutorials/statistics.md]",
     "runs_and_prints_what_it_says[docs/tutorials/training-accounting.md]",
