@@ -12,13 +12,12 @@ import numpy as np
 
 from fugu.calibration.channel import optimal_channel
 from fugu.drawing.figure import Figure
-from fugu.errors import NotProvable, UsageError
+from fugu.errors import NotProvable
 from fugu.guarantee import Approx
 from fugu.laws import Discrete, LawPair, NormalMixture
 from fugu.loss import delta as true_delta
 from fugu.loss.search.mixture_coupling import coupled_scale
 from fugu.loss.smooth.noised import density
-from fugu.mechanism.context import Context
 from fugu.noise import Laplace
 from fugu.papers.charts import Series, lines
 from fugu.papers.counted import Counts, counted, counts, laws, table_rows, tally
@@ -100,10 +99,8 @@ def of_paper(setting: Setting, number: int) -> Found:
 
 
 def of_own(own: Own) -> Iterator[Found]:
-    """Every pair of secrets of a table of one's own; UsageError if its column holds no numbers."""
+    """Every pair of secrets of a table of one's own."""
     scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
-    if Context.of(scenario).nominal is not None:
-        raise UsageError(f"column {own.publish!r} holds categories: a mixture of normal laws needs numbers")
     for pair in scenario.law_pairs():
         assert isinstance(pair.p, Discrete)
         assert isinstance(pair.q, Discrete)
@@ -142,7 +139,7 @@ def data(setting: Setting, number: int) -> Outcome:
     rows: list[Row] = []
     for place, found in enumerate(every):
         report(f"Figure {number}", place, len(every))
-        rows += data_rows(found, DELTAS[1::2] if setting.short else DELTAS)
+        rows += data_rows(found, DELTAS[3:] if setting.short else DELTAS)
     return Outcome(tuple(rows), tuple(drawn(found, value) for found in every), tuple(told(found) for found in every))
 
 

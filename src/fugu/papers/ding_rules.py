@@ -105,4 +105,4 @@ def without_delta(scale: float, pair: LawPair) -> str:
 
 def with_delta(scale: float, pair: LawPair, epsilon: float) -> str:
     """What it gives at this epsilon, in words."""
-    return f"at epsilon {epsilon:g} it has delta {true_delta(Laplace(scale), pair, epsilon):.5g}"
+    return f"at epsilon {epsilon:g} its delta is at most {true_delta(Laplace(scale), pair, epsilon):.5g}"
