@@ -94,10 +94,8 @@ def sound_rows(setting: Setting) -> Iterator[Row]:
             "The range of the sweep over the mean is not stated, and without one the influence is infinite: all means "
             "that entries in the box can cause."
         ),
-        (
-            "fugu's best for chains is its exact curve. For a truncated field with this kernel it proves no epsilon with "
-            "b >= 2; it offers truncated AR(1) sequences, and fields without a box in the sense of Rényi."
-        ),
+        "fugu's best for chains is its exact curve. For a truncated field of this kernel it proves no epsilon at all.",
+        "In its place it offers truncated AR(1) sequences, and fields without a box in the sense of Rényi.",
     ),
 )
 def figure_2(setting: Setting) -> Outcome:

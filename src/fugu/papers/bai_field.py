@@ -1,9 +1,9 @@
 """Theorem 9 as printed, and the exact influence in a truncated Gaussian field of three entries.
 
-x is normal with Cov(x_j, x_k) = exp(-(j - k)^2 / l), given |x_j| <= g for all j; a secret is an interval of width w that
-holds x_i. The theorem takes x_i given the seen entries as normal, N(mu, s^2), and sweeps mu. Over the means that seen
-entries in the box can cause, |mu| <= g |weights|_1, the sweep ends at the two end intervals of the box and the largest
-mu. For b >= 2 the true density of x_i has another factor, the chance that the entries set aside stay in the box."""
+x is normal with Cov(x_j, x_k) = exp(-(j - k)^2 / l), given |x_j| <= g for all j; a secret is an interval of width w
+that holds x_i. The theorem takes x_i given the seen entries as normal, N(mu, s^2), and sweeps mu. Over the means that
+seen entries in the box can cause, |mu| <= g |weights|_1, the sweep ends at the two end intervals of the box and the
+largest mu. For b >= 2 the true density of x_i has another factor, the chance that the entries set aside stay inside."""
 
 from __future__ import annotations
 
