@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import UsageError
-from fugu.laws import MultivariateNormal
+from fugu.laws import Law, MultivariateNormal, Normal
 from fugu.papers.counted import Counts, counted, counts, table_rows, tally
 from fugu.papers.experiment import Own
 from fugu.papers.shelf import Shelf
@@ -166,10 +167,13 @@ def _asked(publish: str) -> Iterator[str]:
             raise UsageError("--publish: a name is missing beside a comma")
 
 
-def laws(question: Question, noise: Floats) -> tuple[MultivariateNormal, MultivariateNormal]:
-    """The normal laws of the statistics with normal noise of this covariance."""
-    (m0, m1), (c0, c1) = question.means, question.covariances
-    return (
-        MultivariateNormal(m0.tolist(), (c0 + noise).tolist()),
-        MultivariateNormal(m1.tolist(), (c1 + noise).tolist()),
-    )
+def laws(question: Question, noise: Floats) -> tuple[Law, Law]:
+    """The normal laws of the statistics with normal noise of this covariance, the smaller share first."""
+
+    def law(mean: Floats, cov: Floats) -> Law:
+        if len(mean) == 1:
+            return Normal(float(mean[0]), math.sqrt(float(cov[0, 0])))
+        return MultivariateNormal(mean.tolist(), cov.tolist())
+
+    first, second = (law(mean, cov + noise) for mean, cov in zip(question.means, question.covariances, strict=True))
+    return first, second
