@@ -40,12 +40,16 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
 DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 ADDED_TO = ("noise", "loss.table", "calibration.methods", "priors", "queries")
+GENERATED = ("scaling.md", "results-users.md", "results.md", "before-and-now.md", "papers.md")
+"""Written by the benchmarks, by examples and by the registries: their tables may be wide."""
+TUTORIALS = sorted(ROOT.glob("docs/tutorials/*.md"))
+CONCEPTS = sorted(ROOT.glob("docs/concepts/*.md"))
 MAKERS = {"make_clinic.py", "make_counts.py", "peers.py", "results.py"}
 """What writes files of the repository, from data or packages that are not always there."""
 EXAMPLES = [path for path in sorted(ROOT.glob("examples/*.py")) if path.name not in MAKERS]
 
 _FENCE = re.compile(r"^```(?P<kind>\w*)(?P<file>[^\n]*)\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(?<!\\)!?\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
+_LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -256,7 +260,7 @@ def _in_table(line: str, page: str) -> bool:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
 def test_a_document_is_readable_and_names_no_machine(path):
     page = path.read_text(encoding="utf-8")
-    generated = path.name in ("scaling.md", "results-users.md", "results.md")  # by the benchmarks, by examples
+    generated = path.name in GENERATED or "reference" in path.parent.parts
     lines = [(n, line) for n, line in enumerate(page.split("\n"), start=1) if not (generated or _in_table(line, page))]
     long = [n for n, line in lines if len(line) > 120]
     assert not long, f"lines over 120 characters: {long}"
@@ -271,16 +275,46 @@ def test_the_rooms_in_the_design_are_those_of_the_source_in_import_order():
     assert listed == [room for room in structure.ROOMS if not room.startswith("_")]
 
 
-def test_the_contents_of_the_guide_are_complete():
-    for name in ("guide.md",):
-        page = _FENCE.sub("", (ROOT / "docs" / name).read_text(encoding="utf-8"))
-        listed = set(re.findall(r"\(#([^)]+)\)", page))
-        sections = {anchor(title) for title in re.findall(r"^##[ \t]+(.+?)[ \t]*$", page, re.MULTILINE)}
-        assert sections and sections <= listed, f"{name} does not list {sorted(sections - listed)}"
+def test_the_table_of_errata_is_complete():
+    pages = [ROOT / "docs" / "errata.md", *sorted(ROOT.glob("docs/errata/*.md"))]
+    texts = [_FENCE.sub("", path.read_text(encoding="utf-8")) for path in pages]
+    listed = set(re.findall(r"#([^)\s]+)\)", texts[0]))
+    sections = {anchor(title) for text in texts for title in re.findall(r"^##[ \t]+(.+?)[ \t]*$", text, re.MULTILINE)}
+    assert sections and sections <= listed, f"errata.md does not list {sorted(sections - listed)}"
 
 
-def test_every_error_is_in_the_guide():
+def test_the_map_leads_to_every_page():
     page = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / link["target"].partition("#")[0]).resolve() for link in _LINK.finditer(page)}
+    assert len(TUTORIALS) > 10 and len(CONCEPTS) == 5
+    assert [path.name for path in (*TUTORIALS, *CONCEPTS) if path not in linked] == []
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=names(TUTORIALS))
+def test_a_tutorial_says_for_whom_it_is_what_comes_out_what_is_needed_and_what_to_do_when_refused(path):
+    page = path.read_text(encoding="utf-8")
+    opening = page.partition("\n\n")[2].partition("\n\n")[0]
+    assert opening.startswith("- **For** ")
+    assert "\n- **At the end** " in opening and "\n- **You need** " in opening
+    assert re.search(
+        r"^## (When you are refused|When something does not hold|Exit codes and errors)$", page, re.MULTILINE
+    )
+    assert page.count("\n") < 320, "a page that long is two pages"
+
+
+def test_every_picture_has_words_for_those_who_do_not_see_it():
+    for path in DOCUMENTS:
+        text = _FENCE.sub("", path.read_text(encoding="utf-8"))
+        for words in re.findall(r"!\[([^\]]*)\]\([^)]+\)", text):
+            assert len(words) > 15, f"{path.name}: a picture needs words"
+
+
+def test_the_readme_is_short():
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") < 150
+
+
+def test_every_error_is_in_the_list():
+    page = (ROOT / "docs" / "tutorials" / "command-line.md").read_text(encoding="utf-8")
     tree = [kind.__name__ for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert len(tree) > 20
     assert [name for name in tree if f"`{name}`" not in page and f"fugu.errors.{name}`" not in page] == []
@@ -293,20 +327,22 @@ def test_files_that_a_document_names_exist(path):
         assert (ROOT / name).exists(), f"{path.name} names {name}, which is not there"
 
 
-def test_every_proof_is_linked_from_the_readme_and_the_promises():
-    for page in ("README.md", "docs/promises.md"):
+def test_every_proof_is_linked_from_the_list_of_proofs_and_the_promises():
+    proofs = [path.name for path in ROOT.glob("docs/proofs/*.md") if path.name != "README.md"]
+    for page, prefix in (("docs/proofs/README.md", "]("), ("docs/promises.md", "proofs/")):
         text = (ROOT / page).read_text(encoding="utf-8")
-        assert [p.name for p in ROOT.glob("docs/proofs/*.md") if f"proofs/{p.name}" not in text] == []
+        assert [name for name in proofs if f"{prefix}{name}" not in text] == []
+    assert "(docs/proofs/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_numbers_in_the_readme_are_those_of_the_example():
+def test_the_numbers_in_the_documents_are_those_of_the_example():
     printed = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "explicit_laws.py")], capture_output=True, text=True, check=True
     ).stdout
     rows = [line for line in printed.split("\n") if line.startswith("|")]
     assert len(rows) == 2 + 4 * 4
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "\n".join(rows) in page, "run examples/explicit_laws.py and put its table into README.md"
+    page = (ROOT / "docs" / "numbers.md").read_text(encoding="utf-8")
+    assert "\n".join(rows) in page, "run examples/explicit_laws.py and put its table into docs/numbers.md"
 
 
 def test_the_licence_is_the_whole_text():

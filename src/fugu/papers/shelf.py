@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fugu.errors import UnknownName, UsageError
+from fugu.files import write_bytes
 from fugu.progress import report
 
 _PART = 1 << 16
@@ -251,11 +252,6 @@ def _member(archive: bytes, wanted: DataFile) -> bytes:
 
 
 def _keep(path: Path, raw: bytes) -> None:
-    """Write the file in one step: a reader sees all of it or nothing."""
+    """Into the cache, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(raw)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_bytes(path, raw)
