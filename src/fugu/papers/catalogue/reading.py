@@ -20,6 +20,7 @@ KINDS = (
     "Table", "Figure",
 )  # fmt: skip
 """What the papers number; other statements with a claim are of the kind "other"."""
+_PROOFS = ("docs", "proofs")
 _RUNS = ("Table", "Figure", "Example")
 
 
@@ -30,7 +31,7 @@ class Result:
 
     `paper`: its number; `label`: "Theorem 3.3"; `name`: what it is called; `verdict`: one of `VERDICTS`; `says`: what
     is true, in our words; `functions`: dotted names of fugu; `command`: how it is asked for on the command line;
-    `tests`: files; `proof`: a page of docs/proofs/, with an anchor; `errata`: ids of `fugu errata`; `runs`: the
+    `tests`: files; `proof`: a page of proofs, with an anchor; `errata`: ids of `fugu errata`; `runs`: the
     experiment of `fugu reproduce`, where its name is not that of the table, figure or example."""
 
     paper: str
@@ -66,6 +67,11 @@ class Result:
         return next((name for name in (self.runs, by_label) if name in known), "")
 
     @property
+    def proof_page(self) -> str:
+        """The page of its proof, from the root of the repository; empty if there is none."""
+        return "/".join((*_PROOFS, self.proof)) if self.proof else ""
+
+    @property
     def place(self) -> str:
         """The paper and the label: "000 Theorem 3.3"."""
         return f"{self.paper} {self.label}"
@@ -73,7 +79,7 @@ class Result:
     def to_dict(self) -> dict[str, object]:
         """Plain content for JSON."""
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
-        return {**content, "proof": f"docs/proofs/{self.proof}" if self.proof else "", "experiment": self.experiment}
+        return {**content, "proof": self.proof_page, "experiment": self.experiment}
 
 
 @final
