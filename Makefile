@@ -86,7 +86,7 @@ growth: install
 # headless Chromium. Opens from the folder: site/index.html.
 docs: install $(VENV)/.docs
 	@$(BIN)/python -m site_hooks
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 	@FUGU_SITE=1 $(BIN)/python -m pytest -rs tests/site -p no:cacheprovider
 	@echo "open site/index.html"
 

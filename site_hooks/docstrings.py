@@ -9,14 +9,14 @@ import griffe
 _EXAMPLE = re.compile(r"^(?P<blanks> *)>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\w/`(\[])docs/(?P<page>[\w/-]+)\.md(?P<anchor>#[\w-]+)?(?![\w`])")
 _UP = "../../"
-"""From a page of reference/api to the top of the site."""
+"""From a page of reference/api to docs/; mkdocs follows links to pages, also in docstrings."""
 
 
 def shown(text: str) -> str:
     """The docstring in Markdown.
 
     >>> print(shown("See docs/proofs/gaps.md.\\n\\n>>> 1 + 1\\n2"))
-    See [proofs/gaps](../../proofs/gaps.html).
+    See [proofs/gaps](../../proofs/gaps.md).
     <BLANKLINE>
     ```pycon
     >>> 1 + 1
@@ -32,7 +32,7 @@ def shown(text: str) -> str:
 
 def _linked(text: str) -> str:
     def link(found: re.Match[str]) -> str:
-        return f"[{found['page']}]({_UP}{found['page']}.html{found['anchor'] or ''})"
+        return f"[{found['page']}]({_UP}{found['page']}.md{found['anchor'] or ''})"
 
     return _MENTION.sub(link, text)
 

@@ -38,7 +38,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     place = page.file.src_uri
     if place.startswith("files/"):
         return markdown
-    text = links.titled(links.rewritten(markdown, place, _source(place))[0])
+    text = links.bracketed(links.titled(links.rewritten(markdown, place, _source(place))[0]))
+    if place == "index.md":
+        return links.with_results(text, (ROOT / "README.md").read_text(encoding="utf-8"))
     return links.to_names(text) if place == "reference/api/index.md" else text
 
 

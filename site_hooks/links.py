@@ -96,6 +96,18 @@ def titled(text: str) -> str:
     return _NAMED.sub(r'\g<mark>\g<kind> title="\g<file>"', text)
 
 
+_BRACKETS = re.compile(r"\](\s?)\[(?=[^\]]*\](?!\())")
+
+
+def bracketed(text: str) -> str:
+    """Products of brackets, as in E[x] [y], stay what they are: no page of docs/ refers to names in that way.
+
+    >>> print(bracketed("E[x] [y], `a[0][1]`, [a] [b](c.md)"))
+    E[x] \\[y], `a[0][1]`, [a] [b](c.md)
+    """
+    return outside_code(text, lambda part: _BRACKETS.sub(r"]\1\\[", part))
+
+
 def to_names(text: str) -> str:
     """Links of the API's index lead to the name on its page, where only the site has an anchor.
 
@@ -103,3 +115,21 @@ def to_names(text: str) -> str:
     '[`calibrate`](calibrating.md#fugu.calibrate)'
     """
     return re.sub(r"\[`([\w.]+)`\]\((\w+\.md)\)", r"[`\1`](\2#fugu.\1)", text)
+
+
+RESULTS = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
+"""The headline table, between its marks."""
+
+
+def with_results(home: str, readme: str) -> str:
+    """The home page with the headline table of the README, whose links are those of the repository.
+
+    >>> marks = "<!-- results -->\\n{}\\n<!-- /results -->"
+    >>> with_results(marks.format("see"), marks.format("| [a](docs/a.md) |")) == marks.format("| [a](a.md) |")
+    True
+    """
+    found = RESULTS.search(readme)
+    if found is None:
+        return home
+    table = rewritten(found[0], "index.md", "README.md")[0]
+    return RESULTS.sub(lambda _: table, home)

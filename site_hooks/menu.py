@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
-    ("Start", ("index.md", "guide.md", "coming-from.md")),
+    ("Start", ("index.md", "guide.md", "tour.md", "scope.md", "coming-from.md")),
     (
         "Tutorials",
         (
-            ("For stewards", ("tutorials/column.md", "tutorials/statistics.md", "tutorials/choosing.md",
-                              "tutorials/property.md")),
+            ("For stewards", ("tutorials/column.md", "tutorials/question.md", "tutorials/choosing.md",
+                              "tutorials/statistics.md", "tutorials/property.md", "tutorials/noises.md",
+                              "tutorials/beliefs.md")),
             ("For officers", ("tutorials/officer*.md",)),
             ("For analysts of sequences", ("tutorials/sequences*.md", "tutorials/sequence-*.md")),
-            ("For engineers who train", ("tutorials/training*.md",)),
-            ("For researchers", ("tutorials/researcher*.md",)),
+            ("For engineers who train", ("tutorials/training.md", "tutorials/training*.md")),
+            ("For researchers", ("tutorials/researcher.md", "tutorials/researcher*.md", "tutorials/renyi.md",
+                                 "tutorials/vectors.md")),
             ("For everybody", ("tutorials/*.md",)),
         ),
     ),
@@ -39,8 +41,8 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
                      "reference/api/*.md")),
         ),
     ),
-    ("Results", ("results.md", "limits.md", "results-users.md", "before-and-now.md", "scaling.md", "growth.md",
-                 "channel-growth.md", "results/*.md")),
+    ("Results", ("results.md", "numbers.md", "limits.md", "results-users.md", "before-and-now.md", "scaling.md",
+                 "growth.md", "channel-growth.md", "results/*.md")),
     (
         "Papers",
         ("papers.md", "papers/*.md", "glossary.md", "glossary/*.md", "errata.md",

@@ -37,6 +37,8 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_ding.py::test_the_whole_paper_at_length",
+    "test_the_code_of_a_document_runs_and_prints_what_it_says[README.md]",
     "examples/table.py]",
     "examples/contacts.py]",
     "runs_and_prints_what_it_says[docs/sequences.md]",
@@ -122,6 +124,7 @@ _AT_LENGTH = (
     "test_smooth.py::test_page_is_whole[coin]",
     "test_property_calibrate.py::test_certificates_verify_and_the_true_loss_is_within_the_budget[2-2-False",
     "test_second_agrees.py::test_both_proofs_agree[smooth]",
+    "test_pierquin.py::test_every_pair_at_length",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
 

@@ -156,7 +156,7 @@ def _ready(experiment: Experiment, shelf: Shelf) -> bool:
 
 
 def _show(experiment: Experiment, outcome: Outcome) -> None:
-    """One experiment: what was chosen, the table, the notes."""
+    """One experiment: what was chosen, the table, its remarks."""
     from fugu.papers.reproduce import notes
     from fugu.papers.reproduce import table as told
 

@@ -28,10 +28,10 @@ _RUNS = ("Table", "Figure", "Example")
 class Result:
     """One result of a paper.
 
-    `paper`: its number; `label`: "Theorem 3.3"; `name`: what it is called; `verdict`: one of `VERDICTS`; `says`: what is
-    true, in our words; `functions`: dotted names of fugu; `command`: how it is asked for on the command line; `tests`:
-    files; `proof`: a page of docs/proofs/, with an anchor; `errata`: ids of `fugu errata`; `runs`: the experiment of
-    `fugu reproduce`, where its name is not that of the table, figure or example."""
+    `paper`: its number; `label`: "Theorem 3.3"; `name`: what it is called; `verdict`: one of `VERDICTS`; `says`: what
+    is true, in our words; `functions`: dotted names of fugu; `command`: how it is asked for on the command line;
+    `tests`: files; `proof`: a page of docs/proofs/, with an anchor; `errata`: ids of `fugu errata`; `runs`: the
+    experiment of `fugu reproduce`, where its name is not that of the table, figure or example."""
 
     paper: str
     label: str
@@ -135,8 +135,10 @@ def _read(file: str) -> Paper:
     text = resources.files("fugu.papers.catalogue").joinpath(f"{file}.toml").read_text(encoding="utf-8")
     found: dict[str, Any] = tomllib.loads(text)
     number = found["number"]
-    made = tuple(
-        Result(number, **{name: tuple(part) if isinstance(part, list) else part for name, part in each.items()})
-        for each in found["result"]
-    )
+    made = tuple(Result(number, **_fixed(each)) for each in found["result"])
     return Paper(number, file, found["authors"], found["title"], found["letter"], made)
+
+
+def _fixed(content: dict[str, Any]) -> dict[str, Any]:
+    """Lists as tuples."""
+    return {name: tuple(part) if isinstance(part, list) else part for name, part in content.items()}

@@ -16,7 +16,7 @@ from fugu.laws.pair import PairsLike
 from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.exact import read_number
 from fugu.verifier.given import laws_given
-from fugu.verifier.kinds.registry import Kind, kind, parsed
+from fugu.verifier.kinds.registry import Kind, assumed, kind, parsed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, checked
 
 REMAP = "remap"
@@ -61,6 +61,7 @@ class LawBased(Kind):
         if SWAP in certificate.body:
             yield "draws", "not checked", WORD
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
+        yield assumed(certificate)
 
 
 def is_least(certificate: Certificate) -> None:
