@@ -34,6 +34,8 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_bai_tables.py::test_synthetic_at_length",
+    "test_bai_tables.py::test_tables_at_length",
     "test_the_code_of_a_document_runs_and_prints_what_it_says[README.md]",
     "examples/table.py]",
     "examples/contacts.py]",
