@@ -13,8 +13,8 @@ from fugu.errors import UnknownName
 
 FILES = ("pierquin", "ding", "bai", "yang", "chen")
 """The files, in the order of the numbers of the papers; pages of docs/papers/ and docs/errata/ have the same names."""
-VERDICTS = ("sound", "sound with correction", "unsound", "reproduced", "not reproducible", "definition")
-"""What is said of a printed result. The first three are of statements, the next two of numbers and figures."""
+VERDICTS = ("sound", "sound with correction", "unsound", "reproduced", "drawn", "not reproducible", "definition")
+"""What is said of a printed result. The first three are of statements, the next three of numbers and figures."""
 KINDS = (
     "Definition", "Assumption", "Theorem", "Proposition", "Lemma", "Corollary", "Remark", "Algorithm", "Example",
     "Table", "Figure",
