@@ -8,10 +8,9 @@ Marketing (Moro, Cortez and Rita 2014), Heart Disease (Janosi et al. 1988), all 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from fugu.papers.counted import registered
+from fugu.papers.counted import packed, registered
 from fugu.papers.reproduce import experiments
 from fugu.papers.shelf import Shelf
 
@@ -24,7 +23,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, table in registered().items():
         found = table.count(Shelf())
-        (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        file, content = packed(name, found)
+        (FOLDER / file).write_bytes(content)
         print(f"{name}: {sum(sum(sizes.values()) for sizes in found.values())} rows of {', '.join(table.files)}")
 
 

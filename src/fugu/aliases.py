@@ -55,7 +55,7 @@ METHODS: tuple[Alias, ...] = (
     Alias("DirM", ("directional",), "dirm", other=("directional expected value mechanism",)),
     Alias("EigM", ("eigenvector",), "eigm", other=("EigM (G)", "eigenvector Gaussian mechanism")),
     Alias("DauM", ("directional-uncertainty",), "daum", other=("DauM (G)",)),
-    Alias("GDP", ("group",), "gdp", other=("GDP (G)", "GroupDP", "group DP")),
+    Alias("GDP", ("group",), "gdp", other=("GDP (G)", "GroupDP")),
     Alias("Ours-Exp", ("exponential",), "ours-exp", other=("Pufferfish exponential mechanism",)),
     Alias(
         "ExpM (L)", ("anisotropic-laplace",), "expm",
@@ -78,9 +78,9 @@ METHODS: tuple[Alias, ...] = (
     ),
     Alias(
         "MQM", (), "mqm",
-        "quilts say what an epsilon for each entry is worth, not how noise is drawn; `fugu influence` and `fugu compare "
-        "--state` have them, and fugu.translation.quilts_chain.mqm_exact",
-        other=("Markov quilt mechanism", "MQMExact", "MQMApprox", "MQM exact", "MQM approx"),
+        "quilts say what an epsilon for each entry is worth, not how noise is drawn; `fugu influence` and "
+        "`fugu compare --state` have them, and fugu.translation.quilts_chain.mqm_exact",
+        other=("Markov quilt mechanism", "MQMExact", "MQMApprox"),
     ),
     Alias("PABI", (), "pabi", "it is about training; did you mean `fugu train`, or fugu.iterate.NoisySGD?"),
     Alias(

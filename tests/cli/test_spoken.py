@@ -19,6 +19,8 @@ from fugu.calibration.comparison import shown
 from fugu.cli.app import app
 from fugu.cli.console import Screen, comparison_table, limit_table, usable_table
 from fugu.cli.spoken import OPTIONS, spoken
+from fugu.errors import NotComposable
+from fugu.ledger import accountant
 
 SRC = Path(fugu.__file__).parent
 PYTHON = re.compile(r"(?<!['\"\w])(" + "|".join(OPTIONS) + r")=(?!=)(['\"(\[<]|True|False|None|\.\.\.|[\s,;)]|$)")
@@ -57,6 +59,11 @@ def test_no_message_names_an_argument_that_is_an_option():
     underscored = [(where, spoken(text)) for where, text in listed if UNDERSCORED.search(spoken(text))]
     assert underscored == []
     assert [text for _, text in listed if "docs/" in spoken(text)] == []
+
+
+def test_a_refusal_to_mix_guarantees_names_no_argument_of_python():
+    said = spoken(str(NotComposable(*accountant._ADAPTIVE)))
+    assert "planned=" not in said and "in one command (--query 'top3, histogram')" in said and "--epsilon alone" in said
 
 
 def test_every_option_in_the_table_is_one_of_the_command_line():

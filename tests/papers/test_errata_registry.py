@@ -1,4 +1,4 @@
-"""Every slip on the pages of errata is in the registry and the other way round; each counterexample runs and refutes."""
+"""Every slip on the pages of errata is in the registry and vice versa; each counterexample runs and refutes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,6 @@ def prose(name: str) -> str:
 PROSE = "".join(prose(name) for name in PAGES.values())
 
 
-def table() -> str:
-    """The table of the page, as the registry has it."""
-    rows = [f"| [{entry.id}]({entry.link.removeprefix('docs/')}) | {entry.verdict} |" for entry in errata()]
-    return "\n".join(["| id | what is wrong |", "|---|---|", *rows]) + "\n"
-
-
 def sections() -> list[tuple[str, list[str]]]:
     """The sections of the pages in order: the anchor, and the IDs in the line below the heading."""
     found = []
@@ -52,8 +46,9 @@ def registered() -> list[tuple[str, list[str]]]:
     return [(place, [entry.id for entry in errata() if entry.section == place]) for place in places]
 
 
-def test_the_table_of_the_page_is_that_of_the_registry():
-    assert re.search(r"^\| id \| .*\n(?:\|.*\n)+", PAGE, re.MULTILINE)[0] == table(), f"put this there:\n{table()}"
+def test_the_table_of_the_page_lists_the_registry_in_order_with_links():
+    rows = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \|", PAGE, re.MULTILINE)
+    assert rows == [(entry.id, entry.link.removeprefix("docs/"), entry.verdict) for entry in errata()]
 
 
 def test_every_section_names_its_ids_and_every_id_has_its_section_in_the_same_order():

@@ -51,9 +51,9 @@ def calibrate(
       noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), or "cauchy"
       (analysis only).
     - `method`: "best", or one of the names that `compare` lists, or what the papers call one of them ("GWM" is
-      "wasserstein", docs/glossary.md): the certificate carries fugu's name. "optimal-channel" publishes through the channel of
-      least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself unless
-      values are categories without an order. For sets of laws "robust-channel" is among the best.
+      "wasserstein", docs/glossary.md): the certificate carries fugu's name. "optimal-channel" publishes through the
+      channel of least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself
+      unless values are categories without an order. For sets of laws "robust-channel" is among the best.
     - `grid`: the lattice step as a number, a Fraction or a text such as "0.1"; "auto" chooses it.
     - `objective`: "absolute" or "squared", the error that is made least.
     - `declared_exact`, `floor`, `weight`: for MultivariateNormal laws only, whose statistics are each measured by their

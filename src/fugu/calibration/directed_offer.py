@@ -26,6 +26,7 @@ from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.sealing import Proved
+from fugu.documents.assumed import TRANSLATES
 from fugu.errors import BadBudget, BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
 from fugu.guarantee.curve import Guarantee
@@ -46,7 +47,6 @@ from fugu.scenario.swap import swap_shift
 
 ANISOTROPIC, SEVERAL, GROUP = "anisotropic-laplace", "several-directions", "record-group"
 NAMES = (ANISOTROPIC, SEVERAL)
-TRANSLATES = "the laws are declared exact translates: noise along their differences hides nothing beside them"
 _WAYS = {
     way.name: way
     for way in (

@@ -21,6 +21,7 @@ from fugu.calibration.registry import (
     told,
 )
 from fugu.calibration.sealing import Proved
+from fugu.documents.assumed import ANALYSIS_ONLY
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee
@@ -41,7 +42,6 @@ _DIGITS = 10
 _NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 """Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
 _COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
-_REAL = "analysis only: the noise is a real number of unlimited precision, which no computer draws"
 _SETS = (
     "beliefs are sets of laws on declared values: the guarantee is for every law in the set of the one secret, and "
     "every law in the set of the other, chosen independently"
@@ -158,7 +158,7 @@ class ScaleOffer(Offer):
             scales={m: finite_or_none(p.steps * grid) for m, p in self.proposals.items()},
             dimension=d,
             support=_stated(support, lattice),
-            after=(*told, *rounding, *(() if self.kind.released else (_REAL,))),
+            after=(*told, *rounding, *(() if self.kind.released else (ANALYSIS_ONLY,))),
             empirical=_under_empirical(where, noise, ask, context) if self.kind.released else None,
         ).seal(budget, context)
         common: dict[str, Any] = {"certificate": sealed, "context": context, "noise": noise}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from fugu.documents.assumed import NO_NOISE, ONE_RELEASE
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.guarantee.asks import Proof
@@ -12,13 +13,11 @@ from fugu.guarantee.curve import Guarantee
 from fugu.guarantee.encoding import budget_json
 from fugu.laws.items import Shape
 from fugu.loss.door import AnyNoise
-from fugu.mechanism.context import ONE_RELEASE, Context
+from fugu.mechanism.context import Context
 from fugu.noise.channel import Channel
 from fugu.noise.kind import OBJECTIVES, finite_or_none
 from fugu.noise.lattice import Lattice
 from fugu.visible import Json
-
-NO_NOISE = "no noise is added: the guarantee rests on the beliefs alone"
 
 
 @dataclass(frozen=True, kw_only=True)

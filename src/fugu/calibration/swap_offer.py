@@ -18,6 +18,7 @@ from fugu.calibration.lattice import short_step
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.sealing import Proved
+from fugu.documents.assumed import DRAWN_INSIDE
 from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
@@ -179,10 +180,7 @@ def _context(model: PropertyModel) -> Context:
                 f"{model.name} and {len(model.lacking)} without: the reference is the belief, and nothing is taken to "
                 "be normal"
             ),
-            (
-                "the size of the noise comes from draws of such records, made once inside the release by the operating "
-                "system's randomness; they mislead with probability at most beta, which is a part of delta"
-            ),
+            DRAWN_INSIDE,
             NOT_RELEASED,
             "the statistics are published once, together",
         ),

@@ -18,6 +18,7 @@ from fugu.cli import (
     field,
     influence,
     ledger,
+    papers,
     property,
     releasing,
     reporting,
@@ -52,6 +53,7 @@ for _name, _command in _WITH_SCENARIO.items():
     app.command(_name, cls=ScenarioCommand)(with_scenario(_command))
 app.command("field")(field.field)
 app.command("errata")(errata.errata)
+app.command("papers")(papers.papers)
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(reporting.report)
 app.command("verify")(verifying.verify)

@@ -20,7 +20,6 @@ from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.scenario.scenario import PairsOfSecrets
 
 
-
 def own_method(name: str) -> str:
     """fugu's name for what the papers call a method, which is said on stderr; any other name as it is."""
     if (told := aliases.told(name)) is not None:

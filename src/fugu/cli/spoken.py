@@ -53,6 +53,10 @@ _PHRASES = _compiled(
     (r"; ask fugu\.optimal_channel for it", "; ask with --mechanism optimal"),
     (r"; see (?:from_table|projective_diameter)", ""),
     (r"; convert with to_approx", "; give --epsilon and --delta"),
+    (
+        r"say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
+        "ask all questions in one command (--query 'top3, histogram'), or each with --epsilon alone, without --delta",
+    ),
     (rf" ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
 )
 _FRACTION = re.compile(r"(?<![\w/.'\"-])([0-9]+)/([1-9][0-9]*)(?![\w/.'\"])")

@@ -55,6 +55,10 @@ class Certificate(Document):
     SCHEMA = "fugu/certificate/1"
     REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",
                 "fingerprint")  # fmt: skip
+    OPTIONAL = (
+        "fugu", "noise", "lattice", "dimension", "support", "expected_error", "scales", "query", "recipe", "reading",
+        "empirical", "property", "confidence", "remap", "swap", "post", "statistic", "warnings",
+    )  # fmt: skip
     KINDS: ClassVar = {
         "additive": ("noise", "lattice"),
         "mixed": ("share", "parts"),

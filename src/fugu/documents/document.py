@@ -48,6 +48,8 @@ class Document(Sealed, Shown):
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     KINDS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The kinds of this schema, each with the parts that it needs beyond those that all need."""
+    OPTIONAL: ClassVar[tuple[str, ...] | None] = None
+    """Further parts that a document may have; None where `check` says which."""
     MOST_BYTES: ClassVar[int] = 512 * 1024**2
     INDENT: ClassVar[int | None] = 1
 
@@ -84,6 +86,10 @@ class Document(Sealed, Shown):
             raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
         if digest_of({k: v for k, v in content.items() if k != "digest"}) != content["digest"]:
             raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
+        if cls.OPTIONAL is not None and (more := [key for key in content if key not in (*required, *cls.OPTIONAL)]):
+            raise CertificateError(
+                f"the certificate has a part {more[0][:40]!r}, which this version of fugu does not know"
+            )
         document = cls(content)
         with reading():
             document.check()

@@ -14,7 +14,6 @@ from fugu.scenario.scenario import Scenario
 
 EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
 INDEPENDENT_ROWS = "if a column is released: rows are independent given their own secret"
-ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by themselves"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ counted again. So everything that needs no more than counts runs without any dow
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +20,8 @@ from fugu.papers.shelf import Shelf
 
 Counts = dict[str, dict[str, int]]
 """By secret, then by value."""
+_MANY = 2000
+"""Tables with more counts are shipped compressed."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,25 @@ def counts(shelf: Shelf, name: str) -> Counts:
 
 
 def shipped(name: str) -> Counts:
-    """The counts in the package."""
-    text = resources.files("fugu.papers").joinpath("counts", f"{name}.json").read_text(encoding="utf-8")
-    found: Counts = json.loads(text)
+    """The counts in the package, in the form of `packed`."""
+    folder = resources.files("fugu.papers").joinpath("counts")
+    large = folder.joinpath(f"{name}.json.gz")
+    if large.is_file():
+        found: Counts = json.loads(gzip.decompress(large.read_bytes()))
+    else:
+        found = json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8"))
     return found
+
+
+def packed(name: str, found: Counts) -> tuple[str, bytes]:
+    """The name and the bytes of the file that ships these counts: lines of JSON; compressed if they are many.
+
+    >>> packed("few", {"s": {"a": 1}})
+    ('few.json', b'{\\n "s": {\\n  "a": 1\\n }\\n}\\n')
+    """
+    if sum(map(len, found.values())) > _MANY:
+        return f"{name}.json.gz", gzip.compress(json.dumps(found, separators=(",", ":")).encode(), 9, mtime=0)
+    return f"{name}.json", (json.dumps(found, indent=1) + "\n").encode()
 
 
 def table_rows(text: str, separator: str = ",", names: tuple[str, ...] = ()) -> Iterator[dict[str, str]]:

@@ -46,12 +46,12 @@ def terms() -> dict[str, tuple[Term, ...]]:
     """The words of the papers, and fugu's own, each in the order of the page."""
     text = resources.files("fugu.papers").joinpath("glossary.toml").read_text(encoding="utf-8")
     found: dict[str, list[dict[str, Any]]] = tomllib.loads(text)
-    return {
-        part: tuple(
-            Term(**{name: tuple(x) if isinstance(x, list) else x for name, x in each.items()}) for each in found[part]
-        )
-        for part in ("papers", "own")
-    }
+    return {part: tuple(Term(**_fixed(each)) for each in found[part]) for part in ("papers", "own")}
+
+
+def _fixed(content: dict[str, Any]) -> dict[str, Any]:
+    """Lists as tuples."""
+    return {name: tuple(part) if isinstance(part, list) else part for name, part in content.items()}
 
 
 def find(name: str) -> Term:

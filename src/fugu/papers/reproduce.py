@@ -86,7 +86,7 @@ def _number(value: float | None) -> str:
 
 
 def markdown(experiment: Experiment, outcome: Outcome) -> str:
-    """The outcome as a page: what it is, what was chosen, the table, the notes."""
+    """The outcome as a page: what it is, what was chosen, the table, its remarks."""
     about = f"Values are {experiment.measure}; losses are {experiment.loss}, true / claimed."
     lines = [f"## {experiment.name}: {experiment.title}", "", about, ""]
     lines += [f"- {sentence}" for sentence in (*experiment.chosen, *outcome.remarks)]

@@ -20,6 +20,7 @@ from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of
 from fugu.calibration.registry import named
 from fugu.calibration.sealing import Proved
+from fugu.documents.assumed import EXACTLY_NORMAL, GAUSSIAN_MODEL
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee
@@ -33,9 +34,7 @@ from fugu.noise.kind import Objective, finite_or_none, kind_of
 from fugu.noise.lattice import Lattice
 from fugu.scenario.property_model import MOVED
 
-GAUSSIAN_MODEL = "Gaussian model: given each secret the published vector is normal, with the mean and covariance stated"
 _OWN = "each statistic in units of its own deviation under the laws"
-DECLARED = "the laws are declared exactly normal: noise of deficient rank hides nothing of a statistic that is not"
 _FACTOR = 8.0
 _STRETCH = tuple(1e-9 * _FACTOR**k for k in range(10))
 """How much larger, as a share of the variance, where the proof needs it: the least by bisection."""
@@ -85,7 +84,7 @@ class CovarianceOffer(Offer):
             beliefs=beliefs_of(self.pairs),
             scales=self.scales,
             dimension=noise.dimension,
-            before=(GAUSSIAN_MODEL, *((DECLARED,) if self.wishes.declared_exact else ()), *self._floor()),
+            before=(GAUSSIAN_MODEL, *((EXACTLY_NORMAL,) if self.wishes.declared_exact else ()), *self._floor()),
         ).seal(budget, context)
         return CorrelatedAdditive(certificate=sealed, context=context, noise=noise, lattice=lattice)
 

@@ -29,4 +29,4 @@ def write(root: Path) -> list[str]:
 
 if __name__ == "__main__":
     written = write(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
-    print("\n".join(written) or "nothing has changed")
+    sys.stdout.write("\n".join(written or ["nothing has changed"]) + "\n")

@@ -99,8 +99,8 @@ def _glossary() -> str:
         "# Glossary", "", MARK, "",
         "What the papers call things, and what they are here; then fugu's own words. A name in bold may be given in",
         "place of fugu's, as in `fugu.calibrate(..., method=\"GWM\")` or `--method GWM`: the rule for the noise is the",
-        "same, and the certificate carries fugu's name. Other names of methods are refused, with what was perhaps meant.",
-        "",
+        "same, and the certificate carries fugu's name. Other names of methods are refused, with what was perhaps",
+        "meant.", "",
     ]  # fmt: skip
     for title, part in (("Names of the papers", "papers"), ("Words of fugu", "own")):
         lines += [f"## {title}", "", *_joined((f"[{term.name}](#{term.anchor})" for term in terms()[part]), " ·"), ""]

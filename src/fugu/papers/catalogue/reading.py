@@ -20,6 +20,7 @@ KINDS = (
     "Table", "Figure",
 )  # fmt: skip
 """What the papers number; other statements with a claim are of the kind "other"."""
+_PROOFS = ("docs", "proofs")
 _RUNS = ("Table", "Figure", "Example")
 
 
@@ -28,10 +29,10 @@ _RUNS = ("Table", "Figure", "Example")
 class Result:
     """One result of a paper.
 
-    `paper`: its number; `label`: "Theorem 3.3"; `name`: what it is called; `verdict`: one of `VERDICTS`; `says`: what is
-    true, in our words; `functions`: dotted names of fugu; `command`: how it is asked for on the command line; `tests`:
-    files; `proof`: a page of docs/proofs/, with an anchor; `errata`: ids of `fugu errata`; `runs`: the experiment of
-    `fugu reproduce`, where its name is not that of the table, figure or example."""
+    `paper`: its number; `label`: "Theorem 3.3"; `name`: what it is called; `verdict`: one of `VERDICTS`; `says`: what
+    is true, in our words; `functions`: dotted names of fugu; `command`: how it is asked for on the command line;
+    `tests`: files; `proof`: a page of proofs, with an anchor; `errata`: ids of `fugu errata`; `runs`: the
+    experiment of `fugu reproduce`, where its name is not that of the table, figure or example."""
 
     paper: str
     label: str
@@ -66,6 +67,11 @@ class Result:
         return next((name for name in (self.runs, by_label) if name in known), "")
 
     @property
+    def proof_page(self) -> str:
+        """The page of its proof, from the root of the repository; empty if there is none."""
+        return "/".join((*_PROOFS, self.proof)) if self.proof else ""
+
+    @property
     def place(self) -> str:
         """The paper and the label: "000 Theorem 3.3"."""
         return f"{self.paper} {self.label}"
@@ -73,7 +79,7 @@ class Result:
     def to_dict(self) -> dict[str, object]:
         """Plain content for JSON."""
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
-        return {**content, "proof": f"docs/proofs/{self.proof}" if self.proof else "", "experiment": self.experiment}
+        return {**content, "proof": self.proof_page, "experiment": self.experiment}
 
 
 @final
@@ -135,8 +141,10 @@ def _read(file: str) -> Paper:
     text = resources.files("fugu.papers.catalogue").joinpath(f"{file}.toml").read_text(encoding="utf-8")
     found: dict[str, Any] = tomllib.loads(text)
     number = found["number"]
-    made = tuple(
-        Result(number, **{name: tuple(part) if isinstance(part, list) else part for name, part in each.items()})
-        for each in found["result"]
-    )
+    made = tuple(Result(number, **_fixed(each)) for each in found["result"])
     return Paper(number, file, found["authors"], found["title"], found["letter"], made)
+
+
+def _fixed(content: dict[str, Any]) -> dict[str, Any]:
+    """Lists as tuples."""
+    return {name: tuple(part) if isinstance(part, list) else part for name, part in content.items()}

@@ -40,8 +40,7 @@ class PerEntry(Kind):
     def check(self, certificate: PerEntryCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """The query, made again from its name."""
         yield from sealed(certificate)
-        says = "the query named has the sensitivity stated"
-        yield checked("query", says, lambda: same_query(certificate.claims))
+        yield checked("query", "the query named has the sensitivity stated", lambda: same_query(certificate.claims))
 
 
 def same_query(claims: Mapping[str, Any]) -> None:

@@ -8,12 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
+from fugu.documents.assumed import check_assumed
 from fugu.documents.certificate import Certificate
 from fugu.documents.checks import CHECKS, SOMETIMES
 from fugu.documents.document import Document
 from fugu.errors import UsageError
 from fugu.laws.pair import PairsLike
-from fugu.verifier.verdict import Checked, Proved, Verdict, settled
+from fugu.verifier.verdict import Checked, Proved, Verdict, checked, settled
 
 
 class Kind(ABC):
@@ -74,3 +75,8 @@ def parsed(certificate: Certificate) -> list[Checked]:
     there = certificate.body
     run = ((name, says) for name, says, _ in CHECKS[certificate.kind] if name not in SOMETIMES or name in there)
     return [*sealed(certificate), *((name, "holds", says) for name, says in run)]
+
+
+def assumed(certificate: Certificate) -> Checked:
+    """Whether a certificate with laws assumes what follows from what runs."""
+    return checked("assumptions", "nothing that follows from what runs is left out", lambda: check_assumed(certificate))

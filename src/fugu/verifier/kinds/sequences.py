@@ -61,8 +61,7 @@ class Sequences(Kind):
     def check(self, certificate: SequenceCertificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:  # noqa: ARG002
         """Query, reading, prior, secrets, assumptions and figures, each against what the parameters say."""
         yield from _sealed(certificate)
-        says = "the query named has the sensitivity stated"
-        yield checked("query", says, lambda: same_query(certificate.claims))
+        yield checked("query", "the query named has the sensitivity stated", lambda: same_query(certificate.claims))
         yield checked("reading", "entries are read by a schema that can be read back", lambda: _schema(certificate))
         yield checked("prior", "the words about the chain are those of its numbers", lambda: _prior(certificate))
         yield checked("secrets", "every secret is protected or named as skipped", lambda: _secrets(certificate))
