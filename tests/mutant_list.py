@@ -80,6 +80,8 @@ FRAMES, FRAME_DOORS, SHOWN = "data/test_frames.py", "doors/test_frame_doors.py",
 STEPS, STEP_DOORS = "training/test_transformers.py", "doors/test_transformer_doors.py"
 ASSESSED, TRAINED = "training/test_assessment.py", "ledger/test_training_charges.py"
 BOOKED = "cli/test_train_ledger.py"
+NAMED = "papers/test_paper_names.py"
+SAME = f"{NAMED}::test_an_accepted_name_finds_the_same_noise_and_the_certificate_has_the_name_of_fugu"
 
 LIST: list[list[str] | tuple[str, ...]] = [
     ["numbers/exact.py", "test_rounding_mutants.py test_guarantee.py"],
@@ -1681,4 +1683,16 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["papers/yang.py", "papers/test_yang.py"],
     ("missing work classes of both files", 'if row["workclass"] != "?"', "if True"),
     ("the loop as printed is safe", "LOOP, None, scale, epsilon, true_epsilon(Laplace(scale), pair),", "LOOP, None, scale, epsilon, epsilon,"),
+    ["aliases.py", f"{SAME} {NAMED}::test_a_refused_name_says_why_and_what_was_perhaps_meant"],
+    ("GWM finds other noise", 'Alias("GWM", ("wasserstein",)', 'Alias("GWM", ("exact",)'),
+    ("what is unsound is taken", "    if not found.accepted:\n", "    if False:\n"),
+    ("only as the papers spell it", "name.casefold())", "name)"),
+    ["calibration/offer.py", SAME],
+    ("certificates carry the papers' names", "named = own_method(method), own_noise(noise)", "named = method, noise"),
+    ["papers/catalogue/finding.py", "papers/test_catalogue.py::test_results_are_found_by_label_name_erratum_and_function"],
+    ("parts of names before labels", "(_is_label, _is_word, _is_part)", "(_is_part, _is_word, _is_label)"),
+    ["papers/catalogue/pages.py", "papers/test_catalogue.py::test_no_page_is_too_large_and_no_bar_breaks_a_table"],
+    ("bars break tables", 'cell.replace("|", r"\\|")', "cell"),
+    ["papers/errata/registry.py", "cli/test_errata_command.py::test_one_shows_both_statements_both_numbers_and_the_page"],
+    ("errata of the wrong page", "docs/errata/{PAGES[self.label]}.md", "docs/errata/traps.md"),
 ]  # fmt: skip
