@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 
 import griffe
 
-_EXAMPLE = re.compile(r"^(?P<blanks> *)>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
-_MENTION = re.compile(r"(?<![\w/`(\[])docs/(?P<page>[\w/-]+)\.md(?P<anchor>#[\w-]+)?(?![\w`])")
+_EXAMPLE = re.compile(r"^ *>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
+_MENTION = re.compile(r"(?<![\w/`\[])(?<!\]\()docs/(?P<page>[\w/-]+)\.md(?P<anchor>#[\w-]+)?(?![\w`])")
 _UP = "../../"
 """From a page of reference/api to docs/; mkdocs follows links to pages, also in docstrings."""
 
 
 def shown(text: str) -> str:
-    """The docstring in Markdown.
-
-    >>> print(shown("See docs/proofs/gaps.md.\\n\\n>>> 1 + 1\\n2"))
-    See [proofs/gaps](../../proofs/gaps.md).
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    """
+    """The docstring in Markdown."""
     done, last = [], 0
     for example in _EXAMPLE.finditer(text):
-        done += [_linked(text[last : example.start()]), f"```pycon\n{example[0]}\n```"]
+        done += [_linked(text[last : example.start()]), f"```pycon\n{dedent(example[0])}\n```"]
         last = example.end()
     return "".join([*done, _linked(text[last:])])
 

@@ -53,3 +53,14 @@ def test_a_block_that_names_its_file_shows_the_name_and_others_stay():
     assert links.titled("```python a/b.py\nx\n```\n```python\ny\n```") == (
         '```python title="a/b.py"\nx\n```\n```python\ny\n```'
     )
+
+
+def test_docstrings_are_shown_with_fenced_examples_and_links():
+    pytest.importorskip("griffe", reason="what builds the site is installed by `make docs`")
+    from site_hooks import docstrings
+
+    text = "See docs/proofs/gaps.md (docs/a.md#b).\n\n    >>> 1 + 1\n    2\n\nSee `docs/a.md`.\n\n>>> 3\n3"
+    assert docstrings.shown(text) == (
+        "See [proofs/gaps](../../proofs/gaps.md) ([a](../../a.md#b)).\n\n```pycon\n>>> 1 + 1\n2\n```\n\n"
+        "See `docs/a.md`.\n\n```pycon\n>>> 3\n3\n```"
+    )
