@@ -12,9 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import concepts  # noqa: E402
-
 import fugu  # noqa: E402
+from benchmarks import concepts  # noqa: E402
 
 PAGES = "\n".join(path.read_text(encoding="utf-8") for path in sorted(concepts.FOLDER.glob("*.md")))
 
