@@ -3,7 +3,8 @@
     FUGU_DATA=folder python examples/make_counts.py
 
 The data sets are public: UCI Adult (Becker and Kohavi 1996), Student Performance (Cortez and Silva 2008), Bank
-Marketing (Moro, Cortez and Rita 2014), Heart Disease (Janosi et al. 1988), all CC BY 4.0.
+Marketing (Moro, Cortez and Rita 2014), Heart Disease (Janosi et al. 1988) and Human Activity Recognition (Anguita et
+al. 2013), all CC BY 4.0; mvad (McVicar and Anyadike-Danes 2002), as distributed with TraMineR.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -38,6 +39,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     place = page.file.src_uri
     if place.startswith("files/"):
         return markdown
+    if not re.search(r"^##+ |^::: ", links.FENCE.sub("", markdown), re.MULTILINE):
+        page.meta.setdefault("hide", ["toc"])  # nothing to list: the page may be wider
     text = links.bracketed(links.titled(links.rewritten(markdown, place, _source(place))[0]))
     if place == "index.md":
         return links.with_results(text, (ROOT / "README.md").read_text(encoding="utf-8"))
@@ -45,8 +48,18 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Wide tables scroll in a box of their own, also without scripts."""
-    return html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+    """Wide tables scroll in a box of their own, also without scripts; names of files and functions break in them."""
+    return _TABLE.sub(lambda table: f'<div class="wide">{_CODE.sub(_broken, table[0])}</div>', html)
+
+
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_CODE = re.compile(r"<code>([^<]*)</code>")
+_INSIDE = re.compile(r"(?<=\w)[/._](?=\w)")
+
+
+def _broken(code: re.Match[str]) -> str:
+    """Code with places where a line may end, after slashes, dots and underscores."""
+    return "<code>" + _INSIDE.sub(r"\g<0><wbr>", code[1]) + "</code>"
 
 
 def _source(place: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+PAPERS = ("pierquin", "ding", "bai", "yang", "chen")
+"""In the order of their numbers, 000 to 004."""
 MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     ("Start", ("index.md", "guide.md", "tour.md", "scope.md", "coming-from.md")),
     (
@@ -45,8 +47,8 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
                  "growth.md", "channel-growth.md", "results/*.md")),
     (
         "Papers",
-        ("papers.md", "papers/*.md", "glossary.md", "glossary/*.md", "errata.md",
-         ("Errata by paper", ("errata/*.md",))),
+        ("papers.md", *(f"papers/{name}.md" for name in PAPERS), "papers/*.md", "glossary.md", "glossary/*.md",
+         "errata.md", ("Errata by paper", (*(f"errata/{name}.md" for name in PAPERS), "errata/*.md"))),
     ),
     ("Proofs", ("proofs/README.md", "proofs/*.md")),
     ("Project", ("promises.md", "changelog.md", "design.md", "contributing.md", "security.md", "*.md", "*/*.md")),

@@ -38,6 +38,8 @@ _LONG = (
 
 _AT_LENGTH = (
     "test_ding.py::test_the_whole_paper_at_length",
+    "test_bai_tables.py::test_synthetic_at_length",
+    "test_bai_tables.py::test_tables_at_length",
     "test_the_code_of_a_document_runs_and_prints_what_it_says[README.md]",
     "examples/table.py]",
     "examples/contacts.py]",

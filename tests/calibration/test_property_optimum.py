@@ -118,6 +118,13 @@ def test_a_floor_is_in_units_of_each_statistic_and_a_weight_in_those_of_the_valu
 # --- the derivatives -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("thin", [1e-14, 1e-17, 1e-30])
+def test_laws_that_hardly_overlap_have_a_delta_of_one(thin):
+    """One law does not vary where the other does: the saddle is within a rounding of 1, and logarithms crash there."""
+    found = log_delta(np.array([0.3, 0.2]), np.eye(2), np.diag([1, thin]), 1.0, bend=True)
+    assert -1e-5 < found.value <= 0 and np.isfinite(found.slope).all() and np.isfinite(found.bend).all()
+
+
 @pytest.mark.parametrize("what", ["delta", "divergence", "distance"])
 def test_slope_and_bend_are_those_of_the_loss(what):
     rng = np.random.default_rng(1)

@@ -209,6 +209,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     assert {row.case[0] for row in outcome.rows} == {"a vs b"} and len(outcome.rows) == 4
     printed = outcome.rows[0]
     assert printed.method == "Theorem 2" and printed.sound is False and printed.ratio is None  # a mean over components
+    assert printed.note.startswith("as printed, not a guarantee (fugu errata G-theorem-2)")
     assert outcome.rows[1].sound and outcome.rows[1].ratio >= 1 and outcome.figures[0].title.startswith("pay:")
     with pytest.raises(UsageError, match="'colour' holds text"):
         find("001-figure3").run(Setting(short=True, own=Own(path, "colour", "group")))

@@ -132,7 +132,7 @@ def _show(term: Term | None, results: Sequence[Result], text: str) -> None:
             ("command", result.command),
             ("run it", f"fugu reproduce {result.experiment}" if result.experiment else ""),
             ("tests", ", ".join(result.tests)),
-            ("proof", f"docs/proofs/{result.proof}" if result.proof else ""),
+            ("proof", result.proof_page),
             ("errata", ", ".join(f"fugu errata {name}" for name in result.errata)),
         )
     if len(whole) < len(results):

@@ -67,7 +67,8 @@ def reproduce(
         _print_json(found, missing, many)
         return
     for experiment, outcome in found:
-        _show(experiment, outcome) if not many else None
+        if not many:
+            _show(experiment, outcome, own is not None)
     if many:
         _summary(found, missing)
     if own is not None:
@@ -155,13 +156,13 @@ def _ready(experiment: Experiment, shelf: Shelf) -> bool:
     return all(shelf.find(path) is not None for path in experiment.files)
 
 
-def _show(experiment: Experiment, outcome: Outcome) -> None:
-    """One experiment: what was chosen, the table, its remarks."""
+def _show(experiment: Experiment, outcome: Outcome, own: bool) -> None:
+    """One experiment: what was chosen for the paper's data, the table, its remarks."""
     from fugu.papers.reproduce import notes
     from fugu.papers.reproduce import table as told
 
     say(f"{experiment.name}: {experiment.title}")
-    for sentence in (*experiment.chosen, *outcome.remarks):
+    for sentence in (*(() if own else experiment.chosen), *outcome.remarks):
         say(f"- {sentence}", soft_wrap=not out.is_terminal)
     header, lines = told(experiment, outcome)
     say(f"Values are {experiment.measure}; losses are {experiment.loss}. (=) came out as printed, (!) did not.")

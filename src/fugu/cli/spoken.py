@@ -55,7 +55,7 @@ _PHRASES = _compiled(
     (r"; convert with to_approx", "; give --epsilon and --delta"),
     (
         r"say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
-        "ask all questions in one command (--query 'top3, histogram'), or each with --epsilon alone, no --delta or --alpha",
+        "ask all questions in one command (--query 'top3, histogram'), or each with --epsilon alone, without --delta",
     ),
     (rf" ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
 )

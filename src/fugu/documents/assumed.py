@@ -1,15 +1,16 @@
-"""What the proof of a certificate with laws rests on by its very parts: lines that none of its kind may leave out.
+"""What the proof of a certificate with laws rests on by its very parts, and what it holds no proof of.
 
-Beliefs are in somebody's own words, and no list knows them. These lines follow from what runs: one release; no noise;
-normal vectors, declared exactly normal where noise lets a direction through; exact translates where noise lies along
-their differences alone; real numbers that no computer draws; draws of records inside the release."""
+Beliefs are in somebody's own words, and no list knows them. These lines, which none may leave out, follow from what
+runs: one release; no noise; normal vectors, declared exactly normal where noise lets a direction through; exact
+translates where noise lies along their differences alone; real numbers that no computer draws; draws of records inside
+the release."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fugu.documents.swap import SWAP
+from fugu.documents.swap import SWAP, WORD
 from fugu.errors import CertificateError
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.directed import DirectedLaplace
@@ -58,3 +59,20 @@ def check_assumed(certificate: Certificate) -> None:
     for line in needed(certificate):
         if line not in certificate.assumptions:
             raise CertificateError(f"the certificate leaves out what its proof rests on: {line!r}")
+
+
+def on_their_word(certificate: Certificate) -> Iterator[tuple[str, str]]:
+    """What a certificate with laws holds no proof of, by name, and why: draws of records, and how far one record moves
+    a statistic that has no ends. Where there are ends, `documents.shares` holds the shift against them."""
+    if SWAP in certificate.body:
+        yield "draws", WORD
+    stated = certificate.body.get("property")
+    if stated is None or certificate.runs == "correlated":  # laws of the statistics are in it
+        return
+    free = [name for name, ends in zip(stated["statistics"], stated["limits"], strict=True) if ends is None]
+    if free:
+        why = (
+            f"how far one record moves {', '.join(free)} is the range of its column in the reference, by the "
+            "publisher's word: no bounds were declared, to which records are clipped and shifts are held against"
+        )
+        yield "reach of a record", why

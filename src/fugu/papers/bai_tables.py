@@ -184,10 +184,10 @@ _CHOSEN = (
     "The number of repetitions is not stated: values are expectations over the noise, without draws.",
     "The start of the chain is not stated: stationary. One chain for all people.",
     "All neighbouring entries are transitions, also from a state to itself, whatever the time between them.",
-    "The length of a sequence is not stated: the longest one. Sequences are independent in the prior, so that group "
-    + "privacy covers one of them; the paper may have meant the whole table.",
-    "How far the curve is followed is not stated: to its end. The largest of its budgets is taken, as the text says; "
-    + "Algorithms 1 and 2 take the least (fugu errata C-algorithms-1-2).",
+    "The length of a sequence is not stated: the longest one. Sequences are independent in the prior.",
+    "Group privacy covers one sequence; the paper may have meant the whole table.",
+    "How far the curve is followed is not stated: to its end. The largest of its budgets is taken, as the text says.",
+    "(Algorithms 1 and 2 take the least: fugu errata C-algorithms-1-2, and 002-budget.)",
     "The split of MQM is at the level of an entry: m / e on every count, e from the same curve; Group DP-Lap alike.",
     "Laplace noise lives on the integers up to a scale of 60; the earlier state wins a tie, in truth and in reports.",
     "Groups have equal weight. Unseen transitions get 1e-5 (Appendix D.2): losses are those of that prior.",
@@ -195,8 +195,8 @@ _CHOSEN = (
     "fugu's best is its ranking of a noisy histogram; or a random order, without the data, where that misses less.",
 )
 _WHO = (
-    "New York: weeks of 193 people; ten roots, or the 77 most frequent categories and one for all others. The first "
-    + "four fifths of a person's weeks train; eight groups of people by number stand for countries.",
+    "New York: weeks of 193 people; ten roots, or the 77 most frequent categories and one for all others.",
+    "The first four fifths of a person's weeks train; eight groups of people by number stand for countries.",
     "The merging of labels by hand (Appendix D.4) is replaced: the 77 most frequent categories stay as they are.",
 )
 _DID = (

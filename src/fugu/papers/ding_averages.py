@@ -41,7 +41,7 @@ PURE_CASES = (
 )
 """For Corollary 2: the share that moves, how far, the standard deviation of all, epsilon."""
 RANDOM = 120
-_ERRATUM = "as printed, not a guarantee (fugu errata G-theorem-2): "
+ERRATUM = "as printed, not a guarantee (fugu errata G-theorem-2): "
 _CHOSEN = (
     "The paper has no such table: these are counterexamples to it.",
     "Both priors have two components, both at 0 given s_i; given s_j one of them is elsewhere.",
@@ -68,7 +68,7 @@ def theorem_2_refuted(setting: Setting) -> Outcome:
         spread = f"{before:g}" if before == after else f"{before:g}, then {after:g}"
         case = (f"{share:g}", f"{far:g}", spread, f"{epsilon:g}", f"{delta:g}")
         scale, sound = theorem_2(p, q, epsilon, delta), coupled_scale(p, q, epsilon, delta).scale
-        note = _ERRATUM + without_delta(scale, pair)
+        note = ERRATUM + without_delta(scale, pair)
         found.append(laplace_row(case, "Theorem 2", scale, pair, epsilon, delta, best, note))
         found.append(laplace_row(case, CORRECTED, sound, pair, epsilon, delta, best))
         if before >= 1:
@@ -93,7 +93,7 @@ def corollary_2_refuted(setting: Setting) -> Outcome:
         pair, best = LawPair(p, q), least(LawPair(p, q), epsilon, 0.0)
         case = (f"{share:g}", f"{far:g}", f"{std:g}", f"{epsilon:g}")
         scale, sound = corollary_2([1 - share, share], [0, 0], [0, far], epsilon), coupled_scale(p, q, epsilon, 0).scale
-        note = _ERRATUM + with_delta(scale, pair, epsilon)
+        note = ERRATUM + with_delta(scale, pair, epsilon)
         found.append(pure_row(case, "Corollary 2", scale, pair, epsilon, best, note))
         found.append(pure_row(case, "Corollary 2, corrected", sound, pair, epsilon, best))
     shares = np.linspace(0.02, 0.98, 9 if setting.short else 49).tolist()

@@ -5,7 +5,7 @@ The noise is that of Theorem 2, which is no guarantee (`ding_averages`): it is r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -21,7 +21,7 @@ from fugu.loss.smooth.noised import density
 from fugu.noise import Laplace
 from fugu.papers.charts import Series, lines
 from fugu.papers.counted import Counts, counted, counts, laws, table_rows, tally
-from fugu.papers.ding_averages import CORRECTED
+from fugu.papers.ding_averages import CORRECTED, ERRATUM
 from fugu.papers.ding_fit import GAIN, fit
 from fugu.papers.ding_rules import gaussian_row, laplace_row, least, theorem_2, without_delta
 from fugu.papers.experiment import Outcome, Own, Row, Setting, experiment
@@ -58,7 +58,7 @@ _DATA: Mapping[int, tuple[str, str, str, str]] = MappingProxyType(
 _CHOSEN = (
     "The fits of the paper are not given. Here: three components by expectation maximisation from the best 3 clusters.",
     "It ends once a round adds less than 0.001 to the mean log likelihood, as in scikit-learn.",
-    "The paper draws delta 0.5 and 0.3, at which these priors need no noise at all; 0.05 and 0.001 are added.",
+    "The paper draws delta 0.5 and 0.3, at which its own priors need no noise at all; 0.05 and 0.001 are added.",
     "A promise for the fit says nothing of the frequencies it was fitted to: their rows hold the same noise to them.",
     "Their limit is the expected absolute error of the best channel; for mixtures none is known.",
 )
@@ -115,7 +115,8 @@ def data_rows(found: Found, deltas: Sequence[float]) -> Iterator[Row]:
     for delta in deltas:
         case = (found.name, FIT, f"{delta:g}")
         scale, best = theorem_2(p, q, 1.0, delta), least(belief, 1.0, delta)
-        yield laplace_row(case, "Theorem 2", scale, belief, 1.0, delta, best, without_delta(scale, belief))
+        printed = laplace_row(case, "Theorem 2", scale, belief, 1.0, delta, best, without_delta(scale, belief))
+        yield printed if printed.sound else replace(printed, note=ERRATUM + printed.note)
         sound = coupled_scale(p, q, 1.0, delta).scale
         yield laplace_row(case, CORRECTED, sound, belief, 1.0, delta, best)
         yield gaussian_row(case, p, q, 1.0, delta)

@@ -9,6 +9,7 @@ from fugu.auditing.outside.answers import answers_checks
 from fugu.auditing.outside.books import ledger_checks
 from fugu.auditing.outside.files import data_checks, published_checks
 from fugu.auditing.outside.found import Found, find, private_part
+from fugu.auditing.outside.lengths import length_checks
 from fugu.auditing.outside.reference import reference_checks
 from fugu.documents.document import Document
 from fugu.documents.release import PrivatePart, ReleaseDocument
@@ -39,7 +40,8 @@ def examine(
     - `published`: the published file; by default the file of that name beside the document.
     - `reference`: the table that beliefs were fitted on: it must be the file that is named, and give the laws proved.
     - `ledger`: the ledger that was charged: it must be whole, and hold the entry that is named.
-    - `data`: the private table; checked against the salted commitment, which needs the private part.
+    - `data`: the private table; checked against the salted commitment, which needs the private part. Of sequences
+      also the lengths, which are public, against the prior.
     - `private`: the private part; by default the one beside the document that belongs to it.
     - `twice`: True to prove everything a second time, by a proof that shares no code with the first.
 
@@ -77,8 +79,10 @@ def _outside(
     given = (None if path is None else str(path) for path in (published, ledger))
     yield from answers_checks(found, bodies, *given)
     release = found.release
+    certificates = None if bodies is None else _certificates(found, bodies)
     if release is not None:
         yield from data_checks(release, private, None if data is None else str(data))
+        yield from length_checks(release, certificates, None if data is None else str(data))
         yield from ledger_checks(release, bodies, None if ledger is None else str(ledger))
         yield "date", "not checked", f"{release['date']}, as the document says; a file cannot prove a date"
     else:
@@ -89,7 +93,6 @@ def _outside(
             f"there is none: this is a bare certificate of fugu {version}; it names no data, published file or ledger",
         )
     if reference is not None:
-        certificates = None if bodies is None else _certificates(found, bodies)
         yield from reference_checks(found, certificates, private, str(reference))
     elif release is not None and release["beliefs"]["name"] is not None:
         why = "the reference was not given (--reference): that its laws, of this secret, are those proved is not shown"

@@ -55,6 +55,8 @@ def log_delta(d: Array, a: Array, b: Array, epsilon: float, bend: bool = False) 
     if not squares[~apart].any() and (mu[apart] < 0).all() and kappa <= 0:
         return nothing
     c, width = _saddle(mu, squares, epsilon)
+    if c <= 1:  # the cut is within a rounding of 1: one law has next to no variance where the other has some
+        return Local(0.0, nothing.slope, nothing.bend)
     tilt = -_TILT * math.copysign(1.0, kappa) if apart.any() else 0.0
     peak = float(np.real(_log_integrand(mu, squares, np.array([c + 0j]), epsilon))[0])
 

@@ -21,9 +21,10 @@ _MEANING = {
     "sound": "true as printed, for what the paper assumes",
     "sound with correction": "true once a slip or a missing condition is mended; the table has the mended statement",
     "unsound": "false as printed, or a guarantee that does not hold; an erratum has a counterexample that runs",
-    "reproduced": "printed numbers or drawings that come out again, apart from those that an erratum names",
+    "reproduced": "printed numbers that come out again, apart from those that an erratum names",
+    "drawn": "a figure without printed numbers: its values are computed here, and there is nothing to compare them with",
     "not reproducible": "the paper leaves out what is needed, or nothing gives the printed values",
-    "definition": "nothing to prove",
+    "definition": "nothing to prove: definitions, notation, illustrations, inputs",
 }
 
 

@@ -13,14 +13,14 @@ from fugu.errors import UnknownName
 
 FILES = ("pierquin", "ding", "bai", "yang", "chen")
 """The files, in the order of the numbers of the papers; pages of docs/papers/ and docs/errata/ have the same names."""
-VERDICTS = ("sound", "sound with correction", "unsound", "reproduced", "not reproducible", "definition")
-"""What is said of a printed result. The first three are of statements, the next two of numbers and figures."""
+VERDICTS = ("sound", "sound with correction", "unsound", "reproduced", "drawn", "not reproducible", "definition")
+"""What is said of a printed result. The first three are of statements, the next three of numbers and figures."""
 KINDS = (
     "Definition", "Assumption", "Theorem", "Proposition", "Lemma", "Corollary", "Remark", "Algorithm", "Example",
     "Table", "Figure",
 )  # fmt: skip
 """What the papers number; other statements with a claim are of the kind "other"."""
-_RUNS = ("Table", "Figure", "Example")
+_PROOFS = ("docs", "proofs")
 
 
 @final
@@ -30,8 +30,8 @@ class Result:
 
     `paper`: its number; `label`: "Theorem 3.3"; `name`: what it is called; `verdict`: one of `VERDICTS`; `says`: what
     is true, in our words; `functions`: dotted names of fugu; `command`: how it is asked for on the command line;
-    `tests`: files; `proof`: a page of docs/proofs/, with an anchor; `errata`: ids of `fugu errata`; `runs`: the
-    experiment of `fugu reproduce`, where its name is not that of the table, figure or example."""
+    `tests`: files; `proof`: a page of proofs, with an anchor; `errata`: ids of `fugu errata`; `runs`: the
+    experiment of `fugu reproduce`, where its name is not that of the label."""
 
     paper: str
     label: str
@@ -55,15 +55,20 @@ class Result:
     def experiment(self) -> str:
         """The name of its experiment, "003-table4", if there is one that runs; else empty.
 
-        >>> find_one("003", "Table 4").experiment, find_one("003", "Theorem 4.1").experiment
+        >>> find_one("003", "Table 4").experiment, find_one("003", "Lemma 4.2").experiment
         ('003-table4', '')
         """
         from fugu.papers.reproduce import experiments
 
         number = re.search(r"[\d.]+$", self.label)
-        by_label = f"{self.paper}-{self.kind.lower()}{number[0]}" if self.kind in _RUNS and number else ""
+        by_label = f"{self.paper}-{self.kind.lower()}{number[0]}" if number else ""
         known = {each.name for each in experiments()}
         return next((name for name in (self.runs, by_label) if name in known), "")
+
+    @property
+    def proof_page(self) -> str:
+        """The page of its proof, from the root of the repository; empty if there is none."""
+        return "/".join((*_PROOFS, self.proof)) if self.proof else ""
 
     @property
     def place(self) -> str:
@@ -73,7 +78,7 @@ class Result:
     def to_dict(self) -> dict[str, object]:
         """Plain content for JSON."""
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
-        return {**content, "proof": f"docs/proofs/{self.proof}" if self.proof else "", "experiment": self.experiment}
+        return {**content, "proof": self.proof_page, "experiment": self.experiment}
 
 
 @final

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import final
 
 from fugu.data.schema import Schema
+from fugu.documents.assumed import on_their_word
 from fugu.documents.certificate import Certificate
 from fugu.documents.confidence import check_sampled, speaks_of_confidence
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.remap import Remap
-from fugu.documents.swap import SWAP, WORD, proof_of
+from fugu.documents.swap import proof_of
 from fugu.errors import BadNoise, CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.noise.kind import OBJECTIVES
@@ -58,8 +59,7 @@ class LawBased(Kind):
         if REMAP in certificate.body:
             least = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
             yield checked(REMAP, least, lambda: is_least(certificate))
-        if SWAP in certificate.body:
-            yield "draws", "not checked", WORD
+        yield from ((name, "not checked", why) for name, why in on_their_word(certificate))
         yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
         yield assumed(certificate)
 
