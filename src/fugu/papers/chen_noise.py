@@ -33,7 +33,8 @@ class Added:
     def covariance(self) -> Floats:
         """That of z."""
         variances = (2 if self.laplace else 1) * self.scales**2
-        return np.asarray((self.directions.T * variances) @ self.directions)
+        found = (self.directions.T * variances) @ self.directions
+        return np.asarray((found + found.T) / 2)
 
     @property
     def error(self) -> float:

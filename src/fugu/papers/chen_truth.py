@@ -29,6 +29,9 @@ _FAR = 4.0
 """The decoder looks for statistics within so many deviations of their means."""
 _READ = 0.9
 """Noise of which so large a share is decoded counts for nothing."""
+_GRID = 2_000_000
+"""The most points of a product grid."""
+_SAME = 1e-6
 
 
 def normal_delta(question: Question, covariance: Floats, epsilon: float) -> float:
@@ -93,6 +96,40 @@ def corner_epsilon(question: Question, scale: float) -> float:
     return model.swapped * float(np.abs(logs(model.having) - logs(model.lacking)).max())
 
 
+def swap_epsilon(question: Question, scale: float) -> float:
+    """An upper bound on the same epsilon, often the same number; inf where the grid below is too large.
+
+    Exchange the k records one after the other. Each step changes the density of F + z at y from E g_1(y - R) to
+    E g_0(y - R), R the rest of the records, g_1 and g_0 the densities of one record's part plus z: by a factor of at
+    most sup_w g_1(w) / g_0(w), either way. Between the records' values that ratio is monotone in each coordinate, and
+    beyond them constant, so its extremes are on the product grid of these values. For records drawn independently."""
+    model = question.model
+    factors = [float(a) for a in model.factors]
+    axes = [np.unique(column) for column in np.concatenate([model.having, model.lacking]).T]
+    if math.prod(map(len, axes)) > _GRID:
+        return math.inf
+
+    def log_density(records: Floats) -> Floats:
+        spread = np.zeros([len(axis) for axis in axes])
+        places = tuple(np.searchsorted(axis, column) for axis, column in zip(axes, records.T, strict=True))
+        np.add.at(spread, places, 1 / len(records))
+        for at, (axis, factor) in enumerate(zip(axes, factors, strict=True)):
+            kernel = np.exp(-np.abs(axis[:, None] - axis[None, :]) * factor / scale)
+            spread = np.moveaxis(np.tensordot(kernel, spread, axes=(1, at)), 0, at)
+        return np.asarray(np.log(spread))
+
+    return model.swapped * float(np.abs(log_density(model.having) - log_density(model.lacking)).max())
+
+
+def swap_scale(question: Question, epsilon: float) -> float:
+    """The least scale, to 1e-9, of Laplace noise on every statistic at which `swap_epsilon` is at most epsilon."""
+    low, high = 0.0, question.model.swapped * sum(float(x) for x in question.model.reach) / epsilon
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if swap_epsilon(question, middle) > epsilon else (low, middle)
+    return high
+
+
 def decoded_share(question: Question, noise: Added, rng: np.random.Generator, outputs: int = 40) -> float:
     """Which share of outputs the lattice decoder reads exactly; 0 if there is noise in every direction.
 
@@ -131,9 +168,8 @@ def true_loss(
     """The epsilon that a mechanism really has: at delta for normal noise, the pure one for Laplace noise.
 
     Noise that leaves a direction out and is decoded counts for nothing: what is left is the loss of the statistics
-    themselves. Laplace noise for two means: the bound of `corner_epsilon`, if it refutes the claim. For a group:
-    `model.swapped` records are exchanged, not all."""
-    model = question.model
+    themselves. Laplace noise for two means: between `corner_epsilon` and `swap_epsilon`; None if the claim lies
+    between them. For a group: `model.swapped` records are exchanged, not all."""
     if noise.deficient:
         read = decoded_share(question, noise, rng)
         if read >= _READ:
@@ -143,13 +179,24 @@ def true_loss(
             "noise leaves a direction out, and was not decoded; true: in the Gaussian model" if noise.deficient else ""
         )
         return Truth(normal_epsilon(question, noise.covariance, delta), left)
+    return _laplace(question, method, noise, claim)
+
+
+def _laplace(question: Question, method: str, noise: Added, claim: float) -> Truth:
+    """The pure epsilon of Laplace noise, from the records themselves."""
+    model = question.model
     scale = float(noise.scales[0])
-    most = model.swapped * sum(float(x) for x in model.reach) / scale
+    group = model.swapped * sum(float(x) for x in model.reach) / scale
     if method == "GDP (L)":
-        return Truth(most, f"true: at most this, as {model.swapped} records are exchanged, not all {model.size}")
-    least = 0.0 if noise.deficient else corner_epsilon(question, scale)
+        return Truth(group, f"true: at most this, as {model.swapped} records are exchanged, not all {model.size}")
+    if noise.deficient:
+        return Truth(None, "noise leaves a direction out, and was not decoded")
+    least, most = corner_epsilon(question, scale), min(group, swap_epsilon(question, scale))
     if least > claim:
-        return Truth(least, "true: at least this, as the two laws are not translates (their ratio far out)")
+        known = "exactly this" if most <= least * (1 + _SAME) else "at least this"
+        return Truth(least, f"true: {known}, from the records themselves: the two laws are not translates")
+    if most <= claim:
+        return Truth(most, "true: at most this, from the records themselves")
     return Truth(None, f"not settled: the true epsilon is at least {least:.3g} and at most {most:.3g}")
 
 
