@@ -75,8 +75,8 @@ def after_corollary_1() -> Finding:
     where="Figure 1, the caption",
     verdict="the two noises have different variances",
     printed="Laplace noise L(4) and Gaussian noise G(0, 8) have the same variance.",
-    corrected="L(4) has variance 32. The largest log-ratio under Gaussian noise is not 0.0156 but infinite, unless the two "
-    "laws are equal.",
+    corrected="L(4) has variance 32. The largest log-ratio under Gaussian noise is not 0.0156 but infinite, unless the "
+    "two laws are equal.",
     section="g-figure-1-which-noise-has-which-variance",
 )
 def figure_1() -> Finding:
