@@ -65,6 +65,7 @@ _AT_LENGTH = (
     "test_property_command.py::test_one_statistic_is_enough",
     "test_property_page.py::test_one_statistic_has_its_own_methods",
     "test_custom.py::test_a_skewed_noise_counts_both_signs",
+    "test_chen.py::test_all_of_it_comes_out",
     "test_conversion.py::test_no_random_pair_leaks_more_than_the_conversion_says",
     "test_tapes.py::test_digits_cut_and_widths_never_change_the_law",
     "test_discrete_gaussian.py::test_cut_and_widths_never_change_the_law",
