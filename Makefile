@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
 
-.PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench docs clean
+.PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -57,8 +57,8 @@ hunt-report: install
 	@$(BIN)/python tests/hunt.py --report $(if $(ONLY),--only '$(ONLY)')
 
 check: install
-	@$(BIN)/ruff check src tests benchmarks examples
-	@$(BIN)/ruff format --check --quiet src tests benchmarks examples
+	@$(BIN)/ruff check src tests benchmarks examples site_hooks
+	@$(BIN)/ruff format --check --quiet src tests benchmarks examples site_hooks
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
 	@$(BIN)/python tests/mutants.py --stale
@@ -70,12 +70,30 @@ mutants: install
 trust: install
 	@$(BIN)/python tests/trust.py
 
+# Every experiment of the papers in full: tables and figures in reproduced/, and docs/results.md from them.
+reproduce: install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	@$(BIN)/python examples/results.py
+
 bench: install
 	@$(BIN)/python -m benchmarks
 
-docs: install
+growth: install
 	@$(BIN)/python -m benchmarks growth
 	@$(BIN)/python -m pytest tests/test_docs.py -p no:cacheprovider
 
+# The site in site/, from nothing but files: generated pages are written anew, a warning is an error, then it is read in
+# headless Chromium. Opens from the folder: site/index.html.
+docs: install $(VENV)/.docs
+	@$(BIN)/python -m site_hooks
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
+	@FUGU_SITE=1 $(BIN)/python -m pytest -rs tests/site -p no:cacheprovider
+	@echo "open site/index.html"
+
+$(VENV)/.docs: pyproject.toml | $(STAMP)
+	@echo "installing what builds the site into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $(VENV)/.docs
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .hunt demo-output
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .hunt demo-output

@@ -1,7 +1,7 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topics `growth`, `channel-growth`, `dimensions`, `figure` and `limits` run only if named; they write docs/scaling.*,
-channel-growth.*, growth.*, training.svg and limits.*."""
+The topics `growth`, `channel-growth`, `dimensions`, `figure`, `limits` and `pictures` run only if named; they write
+docs/scaling.*, channel-growth.*, growth.*, training.svg, limits.* and concepts/*.svg."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from benchmarks import (
     calibration,
     channels,
     charges,
+    concepts,
     covariance,
     fields,
     gaussian,
@@ -79,10 +80,11 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "dimensions": (growth_dimensions.dimensions,),
     "figure": (training_figure.figure,),
     "limits": (limits.figure,),
+    "pictures": (concepts.pictures,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-_WRITING = ("growth", "channel-growth", "dimensions", "figure", "limits")
+_WRITING = ("growth", "channel-growth", "dimensions", "figure", "limits", "pictures")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 

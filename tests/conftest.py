@@ -22,7 +22,10 @@ def own_ledger(tmp_path_factory, monkeypatch):
 
 
 _LONG = (
-    "docs/guide.md]",
+    "docs/tour.md]",
+    "docs/tutorials/command-line.md]",
+    "docs/tutorials/property.md]",
+    "docs/tutorials/training.md]",
     "test_hunting.py",
     "test_golden_record.py",
     "examples/",
@@ -34,10 +37,13 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_ding.py::test_the_whole_paper_at_length",
+    "test_bai_tables.py::test_synthetic_at_length",
+    "test_bai_tables.py::test_tables_at_length",
     "test_the_code_of_a_document_runs_and_prints_what_it_says[README.md]",
     "examples/table.py]",
     "examples/contacts.py]",
-    "docs/sequences.md]",
+    "runs_and_prints_what_it_says[docs/sequences.md]",
     "test_chain_forgets.py::test_a_given_start_of_many_states_loses_nothing",
     "test_property_command.py::test_a_column_of_two_values_hides_the_rarer_one",
     "test_property_command.py::test_statistics_may_be_one_text",
@@ -104,11 +110,24 @@ _AT_LENGTH = (
     "test_errata_registry.py::test_the_order_does_not_depend_on_what_was_imported_first",
     "runs_and_prints_what_it_says[docs/scenario-files.md]",
     "runs_and_prints_what_it_says[docs/record-certificates.md]",
-    "runs_and_prints_what_it_says[docs/guide.md]",
+    "runs_and_prints_what_it_says[docs/sequence-queries.md]",
+    "runs_and_prints_what_it_says[docs/tour.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/beliefs.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/column.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/command-line.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/officer.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/property.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/renyi.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/researcher.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/sequences.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/statistics.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/training-accounting.md]",
+    "runs_and_prints_what_it_says[docs/tutorials/training.md]",
     "test_errata_registry.py::test_a_counterexample_refutes_what_is_printed_and_the_correction_stands[trap-stationary",
     "test_smooth.py::test_page_is_whole[coin]",
     "test_property_calibrate.py::test_certificates_verify_and_the_true_loss_is_within_the_budget[2-2-False",
     "test_second_agrees.py::test_both_proofs_agree[smooth]",
+    "test_pierquin.py::test_every_pair_at_length",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
 

@@ -80,6 +80,8 @@ FRAMES, FRAME_DOORS, SHOWN = "data/test_frames.py", "doors/test_frame_doors.py",
 STEPS, STEP_DOORS = "training/test_transformers.py", "doors/test_transformer_doors.py"
 ASSESSED, TRAINED = "training/test_assessment.py", "ledger/test_training_charges.py"
 BOOKED = "cli/test_train_ledger.py"
+NAMED = "papers/test_paper_names.py"
+SAME = f"{NAMED}::test_an_accepted_name_finds_the_same_noise_and_the_certificate_has_the_name_of_fugu"
 
 LIST: list[list[str] | tuple[str, ...]] = [
     ["numbers/exact.py", "test_rounding_mutants.py test_guarantee.py"],
@@ -1669,4 +1671,28 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("intervals whose ends are public", "    if secret and layout.inside != SECRET:", "    if False:"),
     ["data/plan.py", "data/test_layouts.py"],
     ("a row without times is refused", "    whole = [(0, 0) if a is None or b is None else (a, b) for a, b in pairs]", "    whole = [(int(a), int(b)) for a, b in pairs]"),
+    ["papers/experiment.py", "papers/test_yang.py"],
+    ("a loss above the claim passes", "_SLACK = 1e-9", "_SLACK = 0.05"),
+    ("a digit off counts as printed", "near = 0.5 * 10.0 **", "near = 1.5 * 10.0 **"),
+    ("an unsound method has a ratio", " or self.sound is False:", ":"),
+    ["papers/shelf.py", "papers/test_shelf.py"],
+    ("any content will do", "if found != wanted.sha256:", NO),
+    ("half a download is kept", "if length and len(parts) != length:", NO),
+    ("fetched without being asked", "if not self.download or not wanted.url:", "if not wanted.url:"),
+    ("the cache before the folder", "named = [self.folder, Path(own) if own else None, cache_folder()]", "named = [cache_folder(), Path(own) if own else None, self.folder]"),
+    ["papers/yang.py", "papers/test_yang.py"],
+    ("missing work classes of both files", 'if row["workclass"] != "?"', "if True"),
+    ("the loop as printed is safe", "LOOP, None, scale, epsilon, true_epsilon(Laplace(scale), pair),", "LOOP, None, scale, epsilon, epsilon,"),
+    ["aliases.py", f"{SAME} {NAMED}::test_a_refused_name_says_why_and_what_was_perhaps_meant"],
+    ("GWM finds other noise", 'Alias("GWM", ("wasserstein",)', 'Alias("GWM", ("exact",)'),
+    ("what is unsound is taken", "    if not found.accepted:\n", "    if False:\n"),
+    ("only as the papers spell it", "name.casefold())", "name)"),
+    ["calibration/offer.py", SAME],
+    ("certificates carry the papers' names", "named = own_method(method), own_noise(noise)", "named = method, noise"),
+    ["papers/catalogue/finding.py", "papers/test_catalogue.py::test_results_are_found_by_label_name_erratum_and_function"],
+    ("parts of names before labels", "(_is_label, _is_word, _is_part)", "(_is_part, _is_word, _is_label)"),
+    ["papers/catalogue/pages.py", "papers/test_catalogue.py::test_no_page_is_too_large_and_no_bar_breaks_a_table"],
+    ("bars break tables", 'cell.replace("|", r"\\|")', "cell"),
+    ["papers/errata/registry.py", "cli/test_errata_command.py::test_one_shows_both_statements_both_numbers_and_the_page"],
+    ("errata of the wrong page", "docs/errata/{PAGES[self.label]}.md", "docs/errata/traps.md"),
 ]  # fmt: skip

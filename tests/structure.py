@@ -8,7 +8,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "fugu"
 ROOMS = [
-    "_version", "lazily", "errors", "second", "visible", "fixed", "files", "progress", "numbers", "drawing",
+    "_version", "lazily", "errors", "aliases", "second", "visible", "fixed", "files", "progress", "numbers", "drawing",
     "guarantee", "noise", "laws", "transport", "loss", "channels", "data", "priors", "translation", "documents",
     "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate", "telling",
     "verifier", "ledger", "session", "publication", "auditing", "papers", "report", "examples", "cli",

@@ -33,7 +33,7 @@ NEEDED = {
     *("IndependentBlocks", "InfluenceCurve", "JointTable", "Release", "answer", "decode", "guarantee_within"),
     *("property_attack", "read_table", "release_column", "swap_counts", "swap_shift", "swap_sigma"),
 }
-"""Names that the guide uses and that are easily forgotten at the front door."""
+"""Names that the tutorials use and that are easily forgotten at the front door."""
 
 
 @pytest.mark.parametrize("name", sorted(set(fugu.__all__) - {"__version__"}))
@@ -42,7 +42,7 @@ def test_a_public_name_exists_and_says_what_it_is(name):
     assert name in dir(fugu)
 
 
-def test_the_front_door_has_what_the_guide_uses():
+def test_the_front_door_has_what_the_tutorials_use():
     assert set(fugu.__all__) >= NEEDED
 
 
@@ -56,9 +56,12 @@ def test_a_type_checker_sees_the_names_that_there_are_and_no_others():
         assert getattr(importlib.import_module(module), attribute) is getattr(fugu, name)
 
 
-def test_names_of_inner_modules_are_imported_in_the_guide_only_where_the_door_lacks_them():
-    guide = (DOOR.parents[2] / "docs" / "guide.md").read_text()
-    inner = re.findall(r"^from (fugu\.[a-z_.]+) import (.+)$", guide, re.MULTILINE)
+def test_names_of_inner_modules_are_imported_in_tutorials_only_where_the_door_lacks_them():
+    docs = DOOR.parents[2] / "docs"
+    pages = "\n".join(
+        path.read_text() for room in ("tutorials", "concepts") for path in sorted(docs.glob(f"{room}/*.md"))
+    )
+    inner = re.findall(r"^from (fugu\.[a-z_.]+) import (.+)$", pages, re.MULTILINE)
     known = {name for module, names in inner if module.split(".")[1] not in MODULES for name in names.split(", ")}
     assert known and not known & set(fugu.__all__)
 

@@ -15,7 +15,7 @@ import pytest
 import fugu
 from fugu.data import write_csv
 from fugu.errors import UsageError
-from fugu.files import check_apart, write_text, writing
+from fugu.files import check_apart, write_bytes, write_text, writing
 from fugu.ledger.books import save
 from fugu.report import write
 from structure import SRC
@@ -24,6 +24,7 @@ PAIR = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3])
 CERTIFICATE = fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate
 WRITERS = {
     "text": lambda path: write_text(path, "new"),
+    "bytes": lambda path: write_bytes(path, b"new"),
     "csv": lambda path: write_csv(path, {"a": [1]}),
     "certificate": CERTIFICATE.save,
     "page": lambda path: write(path, "new"),

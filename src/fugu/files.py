@@ -31,6 +31,12 @@ def write_text(path: PathLike, text: str) -> None:
         out.write(text)
 
 
+def write_bytes(path: PathLike, raw: bytes) -> None:
+    """The same for bytes."""
+    with writing(path) as out:
+        out.buffer.write(raw)
+
+
 @contextmanager
 def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
     """A file to be written that takes its name once it is complete and on disk; an error leaves what was there.

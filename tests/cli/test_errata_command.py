@@ -44,14 +44,24 @@ def test_the_list_names_every_entry_and_runs_nothing(monkeypatch):
     assert [entry.id for entry in errata() if entry.id not in shown or entry.verdict not in shown] == []
     assert "Chen, Ohrimenko 2023" in shown and f"{len(errata())} entries" in shown
     code, shown, _ = fugu("--json")
-    assert code == 0 and json.loads(shown) == [entry.to_dict() for entry in errata()]
+    told = json.loads(shown)
+    assert code == 0
+    assert all(said | entry.to_dict() == said for entry, said in zip(errata(), told, strict=True))
+    assert all(said["papers"] for said in told if not said["id"].startswith("trap")), "each stands in a table of papers"
+
+
+def test_an_entry_names_its_place_in_the_papers_and_the_experiment_that_shows_it():
+    code, shown, _ = fugu("R-table-4")
+    assert code == 0 and "003 Table 4" in shown and "fugu reproduce 003-table4" in shown
+    told = json.loads(fugu("trap-continuous-delta", "--json")[1])
+    assert told["papers"] == [] and told["experiments"] == []
 
 
 def test_one_shows_both_statements_both_numbers_and_the_page():
     code, shown, _ = fugu("c-theorem-9")
     assert code == 0
     for part in ("C-theorem-9: Theorem 9, Bai", "at most 4.70659", "8.90133: refuted", "8.90133: holds",
-                 "docs/errata.md#c-theorem-9-truncated-gaussian-fields"):  # fmt: skip
+                 "docs/errata/bai.md#c-theorem-9-truncated-gaussian-fields"):  # fmt: skip
         assert part in shown
     code, shown, _ = fugu("C-theorem-9", "--json")
     told = json.loads(shown)

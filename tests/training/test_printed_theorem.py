@@ -2,7 +2,7 @@
 
 Truths are computed here from the definition: exact mixtures of normal laws, summed on a fine grid in logarithms. Each
 case asserts that the printed rule lies below the truth and fugu's bound does not. (Pierquin et al. 2024, Lemma 5.1,
-Theorem 5.2, Section 6.4, Proposition F.2; docs/errata.md.)
+Theorem 5.2, Section 6.4, Proposition F.2; docs/errata/pierquin.md.)
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ MethodName = Literal[
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
     "record-swap", "anisotropic-laplace", "several-directions",
     "optimal-channel", "robust-channel",
+    "GWM", "W1", "AWM", "GAWM", "DAGWM", "ExpM", "DirM", "EigM", "DauM", "GDP",
 ]  # fmt: skip
+"""The last line has names of the papers that are accepted (`fugu.aliases`)."""
 
 
 def calibrate(
@@ -48,9 +50,10 @@ def calibrate(
     - `noise`: "best" (all that is added and can be released, so without bias), "laplace", "gaussian", "atoms" (Laplace
       noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), or "cauchy"
       (analysis only).
-    - `method`: "best", or one of the names that `compare` lists; "optimal-channel" publishes through the channel of
-      least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself unless
-      values are categories without an order. For sets of laws "robust-channel" is among the best.
+    - `method`: "best", or one of the names that `compare` lists, or what the papers call one of them ("GWM" is
+      "wasserstein", docs/glossary.md): the certificate carries fugu's name. "optimal-channel" publishes through the
+      channel of least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself
+      unless values are categories without an order. For sets of laws "robust-channel" is among the best.
     - `grid`: the lattice step as a number, a Fraction or a text such as "0.1"; "auto" chooses it.
     - `objective`: "absolute" or "squared", the error that is made least.
     - `declared_exact`, `floor`, `weight`: for MultivariateNormal laws only, whose statistics are each measured by their

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fugu.aliases import own_method, own_noise
 from fugu.calibration.comparison import Row
 from fugu.errors import UsageError
 from fugu.guarantee.asks import Ask
@@ -62,14 +63,15 @@ class Wishes:
         model: object | None = None,
         noise: str = "best",
     ) -> Wishes:
-        """Wishes as a user states them, checked."""
+        """Wishes as a user states them, checked; what the papers call a method or a noise becomes fugu's name."""
         if floor is not None and not 0 <= floor < float("inf"):
             raise UsageError(f"floor must be a finite variance >= 0, got {floor!r}")
         matrix = None if weight is None else np.asarray(weight, dtype=np.float64)
         if matrix is not None and (matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]):
             raise UsageError(f"weight must be a square matrix, got shape {matrix.shape}")
         step = None if grid == "auto" else as_grid(grid)
-        return Wishes(method, step, declared_exact, floor, matrix, objective, model, noise)
+        named = own_method(method), own_noise(noise)
+        return Wishes(named[0], step, declared_exact, floor, matrix, objective, model, named[1])
 
     @property
     def only_normal(self) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from fugu.aliases import accepted
 from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee.asks import Ask
 from fugu.laws.items import Shape
@@ -133,8 +134,8 @@ def suited(items: Sequence[Shape], ask: Ask, kind: Kind) -> tuple[Method, ...]:
 
 
 def named(name: str, others: Sequence[str] = ()) -> tuple[Method, ...]:
-    """The rules of that name, or an error that lists the names there are."""
+    """The rules of that name, or an error that suggests names there are, the papers' among them."""
     listed = tuple(dict.fromkeys((*(m.name for m in methods()), *others)))
     if name not in listed:
-        raise UnknownName("method", name, ("best", *listed))
+        raise UnknownName("method", name, ("best", *listed, *accepted()))
     return tuple(m for m in methods() if m.name == name)

@@ -18,9 +18,11 @@ from fugu.cli import (
     field,
     influence,
     ledger,
+    papers,
     property,
     releasing,
     reporting,
+    reproduce,
     starting,
     train,
     verifying,
@@ -51,6 +53,8 @@ for _name, _command in _WITH_SCENARIO.items():
     app.command(_name, cls=ScenarioCommand)(with_scenario(_command))
 app.command("field")(field.field)
 app.command("errata")(errata.errata)
+app.command("papers")(papers.papers)
+app.command("reproduce")(reproduce.reproduce)
 app.command("report")(reporting.report)
 app.command("verify")(verifying.verify)
 app.command("audit")(auditing.audit)

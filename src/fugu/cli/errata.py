@@ -33,7 +33,7 @@ def errata(
     if name is None and not everything:
         entries = known.errata()
         if as_json:
-            print_json([entry.to_dict() for entry in entries])
+            print_json([{**entry.to_dict(), **_places(entry)} for entry in entries])
         else:
             _list(entries)
         return
@@ -41,7 +41,7 @@ def errata(
         one = [] if name is None else [known.find(name)]
         found = tuple((entry, entry.run()) for entry in one) or known.run_all()
     if as_json:
-        told = [{**entry.to_dict(), **finding.to_dict()} for entry, finding in found]
+        told = [{**entry.to_dict(), **_places(entry), **finding.to_dict()} for entry, finding in found]
         print_json(told[0] if one else told)
     elif one:
         _show(*found[0])
@@ -52,6 +52,15 @@ def errata(
         raise NotProvable(f"not confirmed, {len(idle)} of {len(found)}: {', '.join(idle)}; see what was computed above")
 
 
+def _places(entry: Erratum) -> dict[str, list[str]]:
+    """Where it stands in the table of the papers, and the experiments of `fugu reproduce` that show it."""
+    from fugu.papers.catalogue import results
+
+    of = [result for result in results() if entry.id in result.errata]
+    runs = list(dict.fromkeys(result.experiment for result in of if result.experiment))
+    return {"papers": [result.place for result in of], "experiments": runs}
+
+
 def _list(entries: tuple[Erratum, ...]) -> None:
     """All of them, nothing run; the letters are explained below."""
     from fugu.papers.errata.registry import PAPERS
@@ -60,11 +69,13 @@ def _list(entries: tuple[Erratum, ...]) -> None:
     table.add_column("id", no_wrap=True)
     table.add_column("where")
     table.add_column("what is wrong")
+    table.add_column("experiment")
     for entry in entries:
-        table.add_row(*map(escape, (entry.id, entry.where, entry.verdict)))
+        runs = ", ".join(_places(entry)["experiments"])
+        table.add_row(*map(escape, (entry.id, entry.where, entry.verdict, runs)))
     table.caption = "\n".join(escape(f"{letter}: {paper}") for letter, paper in PAPERS.items())
     out.print(table)
-    say(f"{len(entries)} entries; fugu errata ID runs one, fugu errata --all runs all")
+    say(f"{len(entries)} entries; fugu errata ID runs one, fugu errata --all runs all; fugu papers has what stands")
 
 
 def _show(entry: Erratum, finding: Finding) -> None:
@@ -72,6 +83,7 @@ def _show(entry: Erratum, finding: Finding) -> None:
     out.print(
         f"[bold]{escape(entry.id)}[/]: {escape(entry.where)}, {escape(entry.paper)}", soft_wrap=not out.is_terminal
     )
+    places = _places(entry)
     for word, text in (
         ("printed", entry.printed),
         ("example", finding.example),
@@ -80,8 +92,12 @@ def _show(entry: Erratum, finding: Finding) -> None:
         ("instead", entry.corrected),
         ("it says", finding.corrected.stated),
         ("truth", _verdict(finding.corrected, "holds" if finding.stands else "FAILS")),
+        ("papers", ", ".join(places["papers"])),
+        ("run it", ", ".join(f"fugu reproduce {name}" for name in places["experiments"])),
         ("more", entry.link),
     ):
+        if not text:
+            continue
         out.print(f"  {word + ':':<9}{escape(text)}", soft_wrap=not out.is_terminal)
 
 

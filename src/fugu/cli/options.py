@@ -10,12 +10,22 @@ from typing import Annotated, cast
 
 import typer
 
+from fugu import aliases
+from fugu.cli.console import err, escape
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.scenario.scenario import PairsOfSecrets
+
+
+def own_method(name: str) -> str:
+    """fugu's name for what the papers call a method, which is said on stderr; any other name as it is."""
+    if (told := aliases.told(name)) is not None:
+        err.print(f"[bold yellow]note[/]: {escape(told)}", soft_wrap=True)
+    return aliases.own_method(name)
+
 
 TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
 Publish = Annotated[str, typer.Option(help="The column to publish.")]
@@ -50,7 +60,11 @@ Shift = Annotated[
 ]
 NoiseName = Annotated[
     str,
-    typer.Option("--noise", help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis)."),
+    typer.Option(
+        "--noise",
+        callback=aliases.own_noise,
+        help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis).",
+    ),
 ]
 Remap = Annotated[
     str | None,
@@ -80,7 +94,11 @@ Cap = Annotated[
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
     str,
-    typer.Option("--method", help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1, transport, ..."),
+    typer.Option(
+        "--method",
+        callback=own_method,
+        help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1, transport, ...",
+    ),
 ]
 Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
 User = Annotated[str, typer.Option("--by", help="The column that names the user of a row.")]

@@ -43,7 +43,9 @@ def property_(
     method: Annotated[
         str,
         typer.Option(
-            "--method", help="best, optimal, expected-value, directional, eigenvector, record-group, record-swap, ..."
+            "--method",
+            callback=options.own_method,
+            help="best, optimal, expected-value, directional, eigenvector, record-group, record-swap, ...",
         ),
     ] = "best",
     declared_exact: Annotated[

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from fugu.aliases import own_method
 from fugu.cli import options
 from fugu.cli.questions import split
 from fugu.data.field import Field
@@ -101,6 +102,7 @@ def weights_of(text: str | None, questions: list[str]) -> list[Fraction] | None:
 
 def method_of(name: str) -> str:
     """A way to choose the top ones, by name."""
+    name = own_method(name)
     if name not in WAYS:
         raise UnknownName("method for sequences", name, WAYS)
     return name

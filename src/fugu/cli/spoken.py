@@ -44,7 +44,8 @@ _PROMISES = _compiled(
         r"epsilon \2 and delta \3 at the Rényi order \1",
     ),
 )
-_PAGE = r"docs/[\w/.-]+\.md(?:#[\w-]+)?"
+_PAGE = r"docs/(?!glossary\.md)[\w/.-]+\.md(?:#[\w-]+)?"
+"""Pages of proofs; the glossary is for whoever types a name."""
 _PHRASES = _compiled(
     (r"allow_no_noise=True \(--allow-no-noise\)", "--allow-no-noise"),
     (r"public_prior=True \(--public-prior\)", "--public-prior"),

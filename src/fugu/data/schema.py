@@ -193,7 +193,7 @@ class Schema:
         try:
             found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            raise UsageError(f"{Path(path).name!r} is not a TOML file that can be read; see the guide") from None
+            raise UsageError(f"{Path(path).name!r} is not a TOML file that can be read; see the tutorials") from None
         if found.keys().isdisjoint(("schema", "sequence")):
             raise UsageError(f"{Path(path).name!r} has no [schema] part")
         schema = Schema.from_json(found.get("schema", {}))

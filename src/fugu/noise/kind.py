@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.aliases import own_noise
 from fugu.errors import CertificateError, UnknownName
 from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
@@ -126,10 +127,11 @@ def kinds() -> dict[str, Kind]:
 
 
 def kind_of(name: str) -> Kind:
-    """The noise of that name, or an error that lists the others."""
-    if name not in kinds():
+    """The noise of that name, or of the papers' name for it; or an error that lists the others."""
+    found = kinds().get(own_noise(name))
+    if found is None:
         raise UnknownName("noise", name, ("best", *kinds()))
-    return kinds()[name]
+    return found
 
 
 def noise_from(found: dict[str, Any]) -> Noise:

@@ -14,6 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
+from fugu.aliases import own_method
 from fugu.errors import UnknownName, UsageError
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import METHODS, peel
@@ -60,6 +61,7 @@ class TopK(SequenceQuery):
     method: str = "best"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "method", own_method(self.method))
         if self.method not in WAYS:
             raise UnknownName("selection method", self.method, WAYS)
         if not is_count(self.k) or self.k > len(self.domain):

@@ -83,25 +83,27 @@ def gradient_descent() -> Finding:
     section="p-section-64-the-projection-comes-first",
 )
 def projection() -> Finding:
+    return Finding(
+        "K = [-1, 1] and a loss that is flat on K, but not outside: the printed bound is 0",
+        at_most("D_2, noise carried out of K,", flat_inside(False), 0),
+        at_most("D_2, projected first,", flat_inside(True), 0),
+    )
+
+
+def flat_inside(first: bool) -> float:
+    """D_2 of the second iterate on K = [-1, 1]: X_1 = 0, the secret is X_2, 0 or 1, and the loss is flat on K.
+
+    `first`: projected before the gradient is taken."""
     import numpy as np
     from scipy.stats import norm
 
     w, y = np.linspace(-8, 8, 3201), np.linspace(-8, 8, 321)  # W_1 = noise, as X_1 = 0 and W_0 = 0
-
-    def divergence(first: bool) -> float:
-        """D_2 of the second iterate; the secret is X_2, 0 or 1. `first`: projected before the gradient is taken."""
-        at = np.clip(w, -1, 1) if first else w
-        slope = np.sign(at) * np.clip(abs(at) - 1, 0, 1)  # 1-Lipschitz, 0 on K = [-1, 1]; eta = 1.9
-        steps = [at - 1.9 * x * slope for x in (0, 1)]
-        moved = steps if first else [np.clip(step, -1, 1) for step in steps]
-        laws = [norm.pdf(y[:, None] - m) @ norm.pdf(w) * 0.005 for m in moved]
-        return math.log(np.sum(laws[0] ** 2 / laws[1]) / np.sum(laws[0]))
-
-    return Finding(
-        "K = [-1, 1] and a loss that is flat on K, but not outside: the printed bound is 0",
-        at_most("D_2, noise carried out of K,", divergence(False), 0),
-        at_most("D_2, projected first,", divergence(True), 0),
-    )
+    at = np.clip(w, -1, 1) if first else w
+    slope = np.sign(at) * np.clip(abs(at) - 1, 0, 1)  # 1-Lipschitz, 0 on K; eta = 1.9
+    steps = [at - 1.9 * x * slope for x in (0, 1)]
+    moved = steps if first else [np.clip(step, -1, 1) for step in steps]
+    laws = [norm.pdf(y[:, None] - m) @ norm.pdf(w) * 0.005 for m in moved]
+    return math.log(np.sum(laws[0] ** 2 / laws[1]) / np.sum(laws[0]))
 
 
 @erratum(
@@ -114,17 +116,21 @@ def projection() -> Finding:
 )
 def proposition_f_2() -> Finding:
     signs = 50
-    steps = 2 * signs + 1
-    sums = Discrete(
-        [2 * (2 * k - signs) + 1 for k in range(signs + 1)], [math.comb(signs, k) for k in range(signs + 1)]
-    )
-    truth = renyi(Gaussian(math.sqrt(steps)), LawPair(sums, Discrete([-1])), 2)
+    steps, truth = 2 * signs + 1, signs_and_products(signs)
     what = "D_2 of the last iterate"
     return Finding(
         "the secret +-1 first, then 50 fair signs, each followed by its product with the secret",
         at_most(what, truth, steps * (2 / steps) ** 2),
         at_most(what, truth, shift_bound([2] + [0, 2] * signs, 1, 2).epsilon),
     )
+
+
+def signs_and_products(signs: int) -> float:
+    """D_2 of the last iterate: the secret +-1, and fair signs, each with its product with the secret; noise 1 each."""
+    sums = Discrete(
+        [2 * (2 * k - signs) + 1 for k in range(signs + 1)], [math.comb(signs, k) for k in range(signs + 1)]
+    )
+    return renyi(Gaussian(math.sqrt(2 * signs + 1)), LawPair(sums, Discrete([-1])), 2)
 
 
 @erratum(

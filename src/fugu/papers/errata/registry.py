@@ -25,6 +25,11 @@ PAPERS: Mapping[str, str] = MappingProxyType(
 )
 """What an ID begins with, and the paper it stands for; docs/errata.md uses the same letters."""
 
+PAGES: Mapping[str, str] = MappingProxyType(
+    {"R": "yang", "G": "ding", "D": "chen", "P": "pierquin", "C": "bai", "trap": "traps"}
+)
+"""The page of docs/errata/ that holds the entries of each, without its ending."""
+
 TOPICS = (
     "noise_reduction",
     "gaussian_priors",
@@ -41,7 +46,7 @@ TOPICS = (
     "baselines",
     "traps",
 )
-"""The files that hold entries, in the order of docs/errata.md."""
+"""The files that hold entries, in the order of docs/errata.md and its pages."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Erratum:
     """A printed statement that is not true as it stands.
 
     `id` begins with the letter of the paper, `where` says where in it, `verdict` what is wrong in a few words,
-    `printed` and `corrected` are the two statements in our words, `section` is the anchor in docs/errata.md.
+    `printed` and `corrected` are the two statements in our words, `section` is the anchor in its page
+    of docs/errata/.
     """
 
     id: str
@@ -73,7 +79,7 @@ class Erratum:
     @property
     def link(self) -> str:
         """Where the statement, the verdict and the way out are explained."""
-        return f"docs/errata.md#{self.section}"
+        return f"docs/errata/{PAGES[self.label]}.md#{self.section}"
 
     def run(self) -> Finding:
         """Compute the counterexample; nothing is remembered."""
@@ -110,7 +116,7 @@ def errata() -> tuple[Erratum, ...]:
     """Every slip that is known, paper by paper, in the order of docs/errata.md.
 
     >>> [entry.id for entry in errata() if entry.label == "G"]
-    ['G-theorem-2', 'G-after-equation-11', 'G-equation-22', 'G-equation-34']
+    ['G-theorem-2', 'G-after-equation-11', 'G-after-corollary-1', 'G-figure-1', 'G-equation-22', 'G-equation-34']
     """
     modules = [importlib.import_module(f"fugu.papers.errata.{topic}").__name__ for topic in TOPICS]
     return tuple(sorted(_entries.values(), key=lambda entry: modules.index(entry.counterexample.__module__)))

@@ -1,0 +1,160 @@
+"""What the papers call things that fugu has: the one place for these names.
+
+A name is accepted where the papers' thing and fugu's are the same: one rule for where noise goes and how much of it.
+A constant that fugu proves, and the papers only bound, makes it no other thing. Certificates carry fugu's own name.
+Where what is printed is unsound, or is not a method, the name is refused with what was perhaps meant. docs/glossary.md
+has a section for each, under the same anchor."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import final
+
+from fugu.errors import UsageError
+
+PAGE = "docs/glossary.md"
+
+
+@final
+@dataclass(frozen=True)
+class Alias:
+    """A name of the papers.
+
+    `name`: as the papers write it; `ours`: fugu's names, the one that is taken first; `anchor`: its section of
+    docs/glossary.md; `why`: why it is refused, empty where it is accepted; `other`: other spellings."""
+
+    name: str
+    ours: tuple[str, ...]
+    anchor: str
+    why: str = ""
+    other: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the name may be given in place of fugu's."""
+        return not self.why
+
+    @property
+    def link(self) -> str:
+        """Where it is explained."""
+        return f"{PAGE}#{self.anchor}"
+
+    def refusal(self, kind: str, said: str) -> UsageError:
+        """The error for a name that is not accepted; `kind` is what was asked for, `said` how it was spelled."""
+        return UsageError(f"no {kind} {said!r}: {self.why}{'' if self.why.endswith('?') else '.'} See {self.link}")
+
+
+METHODS: tuple[Alias, ...] = (
+    Alias("GWM", ("wasserstein",), "gwm", other=("general Wasserstein mechanism", "Wasserstein mechanism", "W_inf")),
+    Alias("W1", ("wasserstein",), "w1-mechanism", other=("W1 mechanism", "Kantorovich", "Kantorovich mechanism")),
+    Alias("AWM", ("closeness",), "awm", other=("approximate Wasserstein mechanism",)),
+    Alias("GAWM", ("closeness",), "gawm", other=("general approximate Wasserstein mechanism",)),
+    Alias("DAGWM", ("transport",), "dagwm", other=("distribution aware general Wasserstein mechanism",)),
+    Alias("ExpM", ("expected-value",), "expm", other=("ExpM (G)", "expected value mechanism")),
+    Alias("DirM", ("directional",), "dirm", other=("directional expected value mechanism",)),
+    Alias("EigM", ("eigenvector",), "eigm", other=("EigM (G)", "eigenvector Gaussian mechanism")),
+    Alias("DauM", ("directional-uncertainty",), "daum", other=("DauM (G)",)),
+    Alias("GDP", ("group",), "gdp", other=("GDP (G)", "GroupDP")),
+    Alias("Ours-Exp", ("exponential",), "ours-exp", other=("Pufferfish exponential mechanism",)),
+    Alias(
+        "ExpM (L)", ("anisotropic-laplace",), "expm",
+        "Laplace noise goes with a budget without delta; did you mean 'anisotropic-laplace', which needs less?",
+        other=("DirM (L)", "GDP (L)"),
+    ),
+    Alias(
+        "Algorithm 1", ("relaxed-paper", "relaxed"), "relaxed-mechanism",
+        "the printed loop loses its bracket; did you mean 'relaxed-paper', its condition solved safely, or 'relaxed'?",
+        other=("practical relaxed mechanism", "relaxed mechanism"),
+    ),
+    Alias(
+        "Cauchy mechanism", ("cauchy-moments",), "cauchy-mechanism",
+        "the printed formula is unsound; did you mean 'cauchy-moments' with noise 'cauchy', corrected?",
+    ),
+    Alias(
+        "GMM", ("mixture-coupling",), "gaussian-mixture-rule",
+        "the printed rule for mixtures is unsound; did you mean 'mixture-coupling' or 'exact'?",
+        other=("Theorem 2", "Gaussian mixture mechanism"),
+    ),
+    Alias(
+        "MQM", (), "mqm",
+        "quilts say what an epsilon for each entry is worth, not how noise is drawn; `fugu influence` and "
+        "`fugu compare --state` have them, and fugu.translation.quilts_chain.mqm_exact",
+        other=("Markov quilt mechanism", "MQMExact", "MQMApprox"),
+    ),
+    Alias("PABI", (), "pabi", "it is about training; did you mean `fugu train`, or fugu.iterate.NoisySGD?"),
+    Alias(
+        "RPP", (), "rpp", "it is a guarantee; did you mean the budget fugu.Renyi(alpha, epsilon), or --alpha?",
+        other=("RDP", "Rényi Pufferfish privacy"),
+    ),
+    Alias("NfC", (), "nfc", "it is a condition; did you mean fugu.translation.compose.necessary?"),
+)  # fmt: skip
+
+NOISES: tuple[Alias, ...] = (
+    Alias("Lap", ("laplace",), "noises", other=("discrete Laplace", "geometric", "L")),
+    Alias("Gauss", ("gaussian",), "noises", other=("normal", "discrete Gaussian", "G")),
+    Alias("generalized Cauchy", ("cauchy",), "noises", other=("generalised Cauchy", "GCauchy")),
+)
+
+
+def key(name: str) -> str:
+    """What two spellings of one name have in common.
+
+    >>> key("W_1 mechanism") == key("w1 Mechanism")
+    True
+    """
+    return re.sub(r"[\W_]", "", name.casefold())
+
+
+def spellings(aliases: tuple[Alias, ...]) -> dict[str, Alias]:
+    """Every spelling by its key."""
+    return {key(name): alias for alias in aliases for name in (alias.name, *alias.other)}
+
+
+_METHODS, _NOISES = spellings(METHODS), spellings(NOISES)
+
+
+def own_method(name: str) -> str:
+    """fugu's name for a method of the papers; any other name as it is, to be judged by whoever knows the methods.
+
+    `name` is what a user wrote, in any case. UsageError for a name of the papers that is not accepted.
+
+    >>> own_method("gwm"), own_method("exact")
+    ('wasserstein', 'exact')
+    """
+    return _own(name, "method", _METHODS)
+
+
+def own_noise(name: str) -> str:
+    """fugu's name for a noise; the rest as for `own_method`.
+
+    >>> own_noise("Lap"), own_noise("laplace")
+    ('laplace', 'laplace')
+    """
+    return _own(name, "noise", _NOISES)
+
+
+def _own(name: str, kind: str, known: dict[str, Alias]) -> str:
+    found = known.get(key(name)) if isinstance(name, str) else None
+    if found is None or name in found.ours:
+        return name
+    if not found.accepted:
+        raise found.refusal(kind, name)
+    return found.ours[0]
+
+
+def accepted() -> tuple[str, ...]:
+    """The papers' names of methods that are accepted, for suggestions."""
+    return tuple(alias.name for alias in METHODS if alias.accepted)
+
+
+def told(name: str) -> str | None:
+    """A sentence about a name that was accepted in place of fugu's; None for any other.
+
+    >>> told("GWM")
+    "GWM is fugu's method 'wasserstein': docs/glossary.md#gwm"
+    """
+    found = _METHODS.get(key(name))
+    if found is None or not found.accepted or name in found.ours:
+        return None
+    return f"{found.name} is fugu's method {found.ours[0]!r}: {found.link}"

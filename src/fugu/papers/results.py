@@ -1,0 +1,120 @@
+"""The ratio table: each paper's best method that keeps its promise, over fugu at the same promise, over the limit."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fugu.papers.experiment import Experiment, Outcome, Row
+from fugu.papers.reproduce import PAPERS
+from fugu.papers.summary import summary
+
+Runs = Sequence[tuple[Experiment, Outcome]]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What fugu saves in the cases of an experiment that begin alike.
+
+    `ratios`: in each case the value of the paper's best sound method over fugu's best; `above`: fugu's best over the
+    limit, where one is known. `methods`: the paper's methods that were the best."""
+
+    experiment: Experiment
+    what: str
+    methods: tuple[str, ...]
+    ratios: tuple[float, ...]
+    above: tuple[float, ...]
+
+
+def gains(runs: Runs) -> Iterator[Gain]:
+    """One for every experiment and first part of a case, where some printed method can be compared."""
+    for experiment, outcome in runs:
+        for what in dict.fromkeys(row.case[0] if row.case else "" for row in outcome.rows):
+            mine = [row for row in outcome.rows if (row.case[0] if row.case else "") == what]
+            best = list(_best(mine))
+            if best:
+                above = [row.best / row.limit for row in best if row.best is not None and row.limit]
+                methods = tuple(dict.fromkeys(row.method for row in best))
+                yield Gain(experiment, what, methods, tuple(row.ratio or 0.0 for row in best), tuple(above))
+
+
+def _best(rows: Iterable[Row]) -> Iterator[Row]:
+    """In each case the printed method with the smallest ratio, of those that keep their promise.
+
+    What is called "corrected" is in no paper: it is a mend of ours."""
+    cases: dict[tuple[str, ...], Row] = {}
+    for row in (each for each in rows if not each.method.endswith("corrected")):
+        if row.ratio is not None and (row.case not in cases or _order(row) < _order(cases[row.case])):
+            cases[row.case] = row
+    yield from cases.values()
+
+
+def _order(row: Row) -> tuple[float, float]:
+    return row.ratio or 0.0, row.reproduced or 0.0
+
+
+def spread(numbers: Sequence[float]) -> str:
+    """The median, and the range if there is one.
+
+    >>> spread((1.0, 2.0, 40.0)), spread((2.0,)), spread((1.5, math.inf))
+    ('2.00 (1.00 to 40.0)', '2.00', 'no noise needed (from 1.50)')
+    """
+    if not numbers:
+        return ""
+    middle, low, high = statistics.median_high(numbers), min(numbers), max(numbers)
+    if math.isinf(middle):
+        return "no noise needed" + ("" if math.isinf(low) else f" (from {_short(low)})")
+    top = "no noise needed" if math.isinf(high) else _short(high)
+    return _short(middle) + ("" if low == high else f" ({_short(low)} to {top})")
+
+
+def _short(x: float) -> str:
+    return f"{x:.3g}" if x >= 100 or 0 < x < 0.01 else f"{x:#.3g}".rstrip(".")
+
+
+def ratio_table(runs: Runs) -> str:
+    """The table in Markdown, one line for each `Gain`."""
+    header = (
+        "| experiment | what | paper's best sound method | its noise or error / fugu's | fugu's / the limit | cases |"
+    )
+    lines = [header, "|---|---|---|---|---|---|"]
+    for gain in gains(runs):
+        cells = (f"`{gain.experiment.name}`", gain.what, ", ".join(gain.methods), spread(gain.ratios),
+                 spread(gain.above), str(len(gain.ratios)))  # fmt: skip
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def headline(runs: Runs) -> str:
+    """One line for each paper: what came out, what is no guarantee, and what fugu saves."""
+    header = "| paper | rows | came out as printed | not reproducible | no guarantee as printed | best sound / fugu's |"
+    lines = [header, "|---|---|---|---|---|---|"]
+    for number, (_, title) in PAPERS.items():
+        mine = [(e, o) for e, o in runs if e.name.startswith(f"{number}-")]
+        rows = [row for _, outcome in mine for row in outcome.rows]
+        if not rows:
+            continue
+        told, ratios = summary(rows), [ratio for gain in gains(mine) for ratio in gain.ratios]
+        printed = told.verdicts["reproduced"] + told.verdicts["differs"]
+        cells = (title, str(len(rows)), f"{told.verdicts['reproduced']} of {printed}",
+                 str(told.verdicts["not reproducible"]), str(told.unsound), spread(ratios))  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def brief(runs: Runs) -> str:
+    """The same in a few words for each paper: a table that fits a first page."""
+    lines = ["| paper | printed values that come out | best sound method / fugu | rows that keep no promise |"]
+    lines.append("|---|---:|---:|---:|")
+    for number, (_, title) in PAPERS.items():
+        mine = [(e, o) for e, o in runs if e.name.startswith(f"{number}-")]
+        rows = [row for _, outcome in mine for row in outcome.rows]
+        if rows:
+            told, ratios = summary(rows), [ratio for gain in gains(mine) for ratio in gain.ratios]
+            printed = told.verdicts["reproduced"] + told.verdicts["differs"]
+            cells = (title.partition(":")[0], f"{told.verdicts['reproduced']} of {printed}", spread(ratios),
+                     str(told.unsound))  # fmt: skip
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
