@@ -20,6 +20,7 @@ from fugu.loss import epsilon as true_epsilon
 from fugu.loss.search.continuous import least_continuous
 from fugu.loss.search.theorem1 import tau
 from fugu.noise import Gaussian, Laplace
+from fugu.papers.amount import amount
 from fugu.papers.experiment import Row
 
 NormalLike = Normal | NormalMixture
@@ -69,9 +70,9 @@ def equation_11(mean: float, std: float, users: int, epsilon: float, delta: floa
 
 
 def least(pair: LawPair, epsilon: float, delta: float, noise: Literal["laplace", "gaussian"] = "laplace") -> float:
-    """The least scale of this noise that fugu proves; 0 if the laws need none."""
+    """The least of this noise that fugu proves, as an `amount`; 0 if the laws need none."""
     budget = Approx(epsilon, delta) if delta else Pure(epsilon)
-    return float(getattr(calibrate(pair, budget, noise=noise).noise, "scale", 0.0))
+    return amount(calibrate(pair, budget, noise=noise).noise)
 
 
 def laplace_row(
