@@ -170,7 +170,9 @@ def drawn(name: str, rows: Sequence[Row]) -> Figure:
     def line(method: str, of: str) -> Series:
         points = [row for row in mine if row.method == method]
         heights = [getattr(row, of) for row in points]
-        return ("fugu, exact" if of == "best" else method, [float(row.case[1]) for row in points],
+        none = heights.count(0.0)
+        gone = "" if not none else ": no noise" if none == len(heights) else "; no noise where it ends"
+        return (f"fugu, exact{gone}" if of == "best" else method, [float(row.case[1]) for row in points],
                 [math.nan if height is None else height for height in heights])  # fmt: skip
 
     series = [*(line(method, "reproduced") for method in methods), line(METHODS[0], "best")]
