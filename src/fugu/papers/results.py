@@ -104,3 +104,19 @@ def headline(runs: Runs) -> str:
                  str(told.verdicts["not reproducible"]), str(told.unsound), spread(ratios))  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def brief(runs: Runs) -> str:
+    """The same in a few words for each paper: a table that fits a first page."""
+    lines = ["| paper | printed values that come out | best sound method / fugu | rows that keep no promise |"]
+    lines.append("|---|---:|---:|---:|")
+    for number, (_, title) in PAPERS.items():
+        mine = [(e, o) for e, o in runs if e.name.startswith(f"{number}-")]
+        rows = [row for _, outcome in mine for row in outcome.rows]
+        if rows:
+            told, ratios = summary(rows), [ratio for gain in gains(mine) for ratio in gain.ratios]
+            printed = told.verdicts["reproduced"] + told.verdicts["differs"]
+            cells = (title.partition(":")[0], f"{told.verdicts['reproduced']} of {printed}", spread(ratios),
+                     str(told.unsound))  # fmt: skip
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
