@@ -43,11 +43,13 @@ def gains(runs: Runs) -> Iterator[Gain]:
 def _best(rows: Iterable[Row]) -> Iterator[Row]:
     """In each case the printed method with the smallest ratio, of those that keep their promise.
 
-    What is called "corrected" is in no paper: it is a mend of ours."""
-    cases: dict[tuple[str, ...], Row] = {}
+    Rows of one case with different bests are about different noises or promises: each of them has a best method. What
+    is called "corrected" is in no paper: it is a mend of ours."""
+    cases: dict[tuple[tuple[str, ...], float | None], Row] = {}
     for row in (each for each in rows if not each.method.endswith("corrected")):
-        if row.ratio is not None and (row.case not in cases or _order(row) < _order(cases[row.case])):
-            cases[row.case] = row
+        case = row.case, row.best
+        if row.ratio is not None and (case not in cases or _order(row) < _order(cases[case])):
+            cases[case] = row
     yield from cases.values()
 
 
