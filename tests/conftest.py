@@ -37,6 +37,7 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_results.py::test_no_sound_printed_method_is_better_than_fugu",
     "test_ding.py::test_the_whole_paper_at_length",
     "test_bai_tables.py::test_synthetic_at_length",
     "test_bai_tables.py::test_tables_at_length",

@@ -28,8 +28,8 @@ def reproduce(
     table: Annotated[
         Path | None, typer.Option(help="A table of one's own, in place of the paper's; public, or a reference.")
     ] = None,
-    publish: Annotated[str | None, typer.Option(help="With --table: the column to publish.")] = None,
-    protect: Annotated[str | None, typer.Option(help="With --table: the secret column.")] = None,
+    publish: Annotated[str | None, typer.Option(help="With --table: the column to publish, or the statistics.")] = None,
+    protect: Annotated[str | None, typer.Option(help="With --table: the secret column, or the property.")] = None,
     folder: Annotated[
         Path | None, typer.Option(help="Where the data sets are; else FUGU_DATA, then the cache.")
     ] = None,
