@@ -267,7 +267,7 @@ def _register(number: int, names: tuple[str, ...], title: str) -> None:
         title=title,
         measure="scales in per cent of that of the other rule",
         columns=("data", "compared with", "epsilon"),
-        chosen=_CHOSEN[:1],
+        chosen=_CHOSEN[:1] if number == 4 else (),
     )
     def figure(setting: Setting) -> Outcome:
         return shares(setting, names)
