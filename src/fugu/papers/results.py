@@ -35,7 +35,7 @@ def gains(runs: Runs) -> Iterator[Gain]:
             mine = [row for row in outcome.rows if (row.case[0] if row.case else "") == what]
             best = list(_best(mine))
             if best:
-                above = [row.best / row.limit for row in best if row.best is not None and row.limit]
+                above = [row.above for row in best if row.above is not None]
                 methods = tuple(dict.fromkeys(row.method for row in best))
                 yield Gain(experiment, what, methods, tuple(row.ratio or 0.0 for row in best), tuple(above))
 
@@ -78,9 +78,7 @@ def _short(x: float) -> str:
 
 def ratio_table(runs: Runs) -> str:
     """The table in Markdown, one line for each `Gain`."""
-    header = (
-        "| experiment | what | paper's best sound method | its noise or error / fugu's | fugu's / the limit | cases |"
-    )
+    header = "| experiment | what | paper's best sound method | its value / fugu's | fugu's / the limit | cases |"
     lines = [header, "|---|---|---|---|---|---|"]
     for gain in gains(runs):
         cells = (f"`{gain.experiment.name}`", gain.what, ", ".join(gain.methods), spread(gain.ratios),

@@ -18,6 +18,7 @@ from fugu.guarantee import Pure
 from fugu.laws import Discrete, LawPair, families
 from fugu.loss import epsilon as true_epsilon
 from fugu.noise import Laplace
+from fugu.papers.amount import amount
 from fugu.papers.charts import Series, lines
 from fugu.papers.counted import Counts, counted, counts, laws, table_rows, tally
 from fugu.papers.errata.noise_reduction import printed_loop
@@ -122,7 +123,8 @@ def rows_of(name: str, pair: LawPair, epsilons: Sequence[float]) -> Iterator[Row
     """The three rules at each epsilon, their true losses, the exact scale, and the error of the best channel."""
     printed = [column.split() for column in _PRINTED[name]] if name in _PRINTED else None
     for epsilon in epsilons:
-        best = least(pair, epsilon)
+        noise = calibrate(pair, Pure(epsilon), noise="laplace").noise
+        best, error = float(getattr(noise, "scale", 0.0)), amount(noise)
         limit = optimal_channel(pair, Pure(epsilon)).optimum.lower
         place = EPSILONS.index(epsilon) if printed and epsilon in EPSILONS else None
         for k, (method, scale) in enumerate(zip(METHODS, scales(pair, epsilon), strict=True)):
@@ -130,13 +132,14 @@ def rows_of(name: str, pair: LawPair, epsilons: Sequence[float]) -> Iterator[Row
             slip = (name, method, epsilon) == ("Table 1", "Alg. 1", 0.2)
             yield Row(
                 (name, f"{epsilon:g}"), method, shown, scale, epsilon, true_epsilon(Laplace(scale), pair),
-                best, limit, note=_WRONG_DIGIT if slip else "",
+                best, limit, error, note=_WRONG_DIGIT if slip else "",
             )  # fmt: skip
 
 
 _CHOSEN = (
     "Codes of categories and the treatment of missing cells are not stated: they are those whose rows come out.",
-    "fugu's best is the exact optimum of Laplace noise; the limit is the expected absolute error of the best channel.",
+    "fugu's best is the least scale of Laplace noise, exactly; the limit is the expected absolute error of the best "
+    "channel, with which the expected error of that noise is compared.",
     "A best of 0 says that these beliefs need no noise for one release; fugu asks before it releases exact values.",
 )
 
