@@ -322,7 +322,7 @@ def own_table(path):
 def test_a_table_of_ones_own(tmp_path):
     path = own_table(tmp_path / "own.csv")
     outcome = run("004-table3", Setting(short=True, own=Own(path, "mean(age), count(rooms=2)", "rich=yes")))
-    assert all(row.printed is None and row.verdict == "drawn only" for row in outcome.rows)
+    assert all(row.printed is None and row.verdict == "not printed" for row in outcome.rows)
     assert {row.case[0] for row in outcome.rows} == {"rich=yes"} and "rich=yes" in outcome.remarks[0]
     one = run("004-table3", Setting(short=True, own=Own(path, "age", "rich=yes")))
     assert all(row.reproduced >= 0 for row in one.rows)
@@ -338,14 +338,14 @@ def test_a_table_of_ones_own(tmp_path):
 
 FULL = {
     "004-table3": {"reproduced": 21, "differs": 3},
-    "004-table4": {"reproduced": 27, "drawn only": 39},
+    "004-table4": {"reproduced": 27, "not printed": 39},
     "004-figure1": {"reproduced": 2},
-    "004-figure2": {"drawn only": 70},
-    "004-figure3": {"reproduced": 1, "drawn only": 75},
-    "004-figure4": {"reproduced": 10, "drawn only": 80},
+    "004-figure2": {"not printed": 70},
+    "004-figure3": {"reproduced": 1, "not printed": 75},
+    "004-figure4": {"reproduced": 10, "not printed": 80},
     "004-figure5": {"reproduced": 2},
-    "004-figure6": {"drawn only": 8},
-    "004-section5": {"reproduced": 3, "drawn only": 37},
+    "004-figure6": {"not printed": 8},
+    "004-section5": {"reproduced": 3, "not printed": 37},
 }
 
 

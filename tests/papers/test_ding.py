@@ -157,7 +157,7 @@ def test_the_values_under_figure_1_are_not_reproducible_and_one_cannot_be_a_loss
     outcome = find("001-figure1").run()
     first, second, *rest = outcome.rows
     assert (first.printed, second.printed) == ("0.2992", "0.0156")
-    assert [row.verdict for row in outcome.rows] == ["not reproducible"] * 2 + ["drawn only"] * 12
+    assert [row.verdict for row in outcome.rows] == ["not reproducible"] * 2 + ["not printed"] * 12
     assert second.sound is False and math.isinf(second.truth)
     laplace, gaussian = rest[:3], rest[3:]
     assert all(row.sound is None for row in rest)  # windows of our own promise nothing
@@ -243,8 +243,8 @@ def test_the_whole_paper_at_length() -> None:
     found = whole()
     rows = tuple(row for outcome in found.values() for row in outcome.rows)
     assert never_worse(rows)
-    verdicts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("not reproducible", "drawn only")}
-    assert verdicts == {"not reproducible": 2, "drawn only": len(rows) - 2}
+    verdicts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("not reproducible", "not printed")}
+    assert verdicts == {"not reproducible": 2, "not printed": len(rows) - 2}
     unsound = {name: sum(row.sound is False for row in outcome.rows) for name, outcome in found.items()}
     assert unsound == {
         "001-corollary1": 6, "001-corollary2": 6, "001-figure1": 1, "001-figure2": 0, "001-figure3": 0,

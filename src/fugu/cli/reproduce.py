@@ -168,13 +168,18 @@ def _show(experiment: Experiment, outcome: Outcome, own: bool) -> None:
     say(f"Values are {experiment.measure}; losses are {experiment.loss}. (=) came out as printed, (!) did not.")
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     shown = [n for n, column in enumerate(header) if column != "verdict"]
-    for n in shown:
+    marks = {"reproduced": " (=)", "differs": " (!)"}
+    rows = [
+        [line[n] + (marks.get(row.verdict, "") if header[n] == "printed" else "") for n in shown]
+        for row, line in zip(outcome.rows, lines, strict=True)
+    ]
+    for place, n in enumerate(shown):
         words = header[n] in (*experiment.columns, "method")
-        table.add_column(escape(header[n]), justify="left" if words else "right")
-    for row, line in zip(outcome.rows, lines, strict=True):
-        mark = {"reproduced": " (=)", "differs": " (!)"}.get(row.verdict, "")
-        cells = [line[n] + (mark if header[n] == "printed" else "") for n in shown]
-        table.add_row(*map(escape, cells))
+        widest = max(len(line[place]) for line in rows)  # no number is cut: what does not fit becomes a list
+        least = None if words else max(widest, *(len(word) for word in header[n].split()))
+        table.add_column(escape(header[n]), justify="left" if words else "right", min_width=least, overflow="fold")
+    for line in rows:
+        table.add_row(*map(escape, line))
     out.print(table)
     for note, number in notes(outcome.rows).items():
         say(f"({number}) {note}", soft_wrap=not out.is_terminal)

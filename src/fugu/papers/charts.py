@@ -18,7 +18,8 @@ Series = tuple[str, Sequence[float], Sequence[float]]
 def lines(
     title: str, across: str, upward: str, series: Sequence[Series], *, log_across: bool = False, log: bool = False
 ) -> Figure:
-    """Named lines, the first six of them, which the title then says: more nobody could tell apart. Points that are not finite, or not above 0 on a log axis, interrupt a line.
+    """Named lines, the first six of them, which the title then says: more nobody could tell apart. Points that
+    are not finite, or not above 0 on a log axis, interrupt a line.
 
     `title` says what is seen; `across` and `upward` name the axes, with units; `log`: heights on a log axis."""
 

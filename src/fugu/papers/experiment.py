@@ -18,7 +18,7 @@ from fugu.drawing.figure import Figure
 from fugu.errors import UsageError
 from fugu.papers.shelf import Shelf
 
-Verdict = Literal["reproduced", "differs", "not reproducible", "drawn only"]
+Verdict = Literal["reproduced", "differs", "not reproducible", "not printed"]
 _SLACK = 1e-9
 """What counts as equal to a claim: losses are rounded up."""
 
@@ -30,9 +30,9 @@ class Row:
     `case`: what the columns of the experiment say; `method`: the name in the paper; `printed`: the value in print, with
     its digits, None if the paper only draws it; `reproduced`: the same, computed; None if it cannot be. `claim` and
     `truth`: the loss that is promised, and the one that the method really has at the reproduced noise. `best`: fugu's
-    value at the claimed loss; `limit`: what nothing goes below (of an attack: above); `error`: what is compared with the
-    limit, if that is not `best` itself. `within`: how far, in relative terms, a value that
-    rests on random draws may be from print; `note`: why it differs, or what was chosen."""
+    value at the claimed loss; `limit`: what nothing goes below (of an attack: above); `error`: what is compared with
+    the limit, if that is not `best` itself. `within`: how far, in relative terms, a value that rests on random draws
+    may be from print; `note`: why it differs, or what was chosen."""
 
     case: tuple[str, ...]
     method: str
@@ -56,7 +56,7 @@ class Row:
         if self.reproduced is None:
             return "not reproducible"
         if self.printed is None:
-            return "drawn only"
+            return "not printed"
         near = 0.5 * 10.0 ** -len(self.printed.partition(".")[2]) * (1 + 1e-9)
         away = abs(self.reproduced - float(self.printed))
         return "reproduced" if away <= max(near, self.within * abs(float(self.printed))) else "differs"

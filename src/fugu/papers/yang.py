@@ -138,8 +138,7 @@ def rows_of(name: str, pair: LawPair, epsilons: Sequence[float]) -> Iterator[Row
 
 _CHOSEN = (
     "Codes of categories and the treatment of missing cells are not stated: they are those whose rows come out.",
-    "fugu's best is the least scale of Laplace noise, exactly; the limit is the expected absolute error of the best "
-    "channel, with which the expected error of that noise is compared.",
+    "fugu's best is the least scale, exactly. The limit is the error of the best channel, beside that of this noise.",
     "A best of 0 says that these beliefs need no noise for one release; fugu asks before it releases exact values.",
 )
 
