@@ -14,7 +14,7 @@ import peers
 
 from fugu.papers.experiment import Setting
 from fugu.papers.reproduce import experiments, write
-from fugu.papers.results import headline, ratio_table
+from fugu.papers.results import brief, headline, ratio_table
 from fugu.papers.shelf import DataMissing
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +63,14 @@ def main(folder: Path = ROOT / "reproduced") -> None:
         print(f"{experiment.name}: {len(runs[-1][1].rows)} rows")
     page = _PAGE.format(headline=headline(runs), ratios=ratio_table(runs), peers=peer_table())
     (ROOT / "docs" / "results.md").write_text(page, encoding="utf-8")
+    fill(ROOT / "README.md", brief(runs))
+
+
+def fill(path: Path, table: str) -> None:
+    """Put the table between the two marks of a page."""
+    before, _, rest = path.read_text(encoding="utf-8").partition("<!-- results -->\n")
+    after = rest.partition("<!-- /results -->")[2]
+    path.write_text(f"{before}<!-- results -->\n{table}<!-- /results -->{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_results.py::test_no_sound_printed_method_is_better_than_fugu",
     "test_ding.py::test_the_whole_paper_at_length",
     "test_bai_tables.py::test_synthetic_at_length",
     "test_bai_tables.py::test_tables_at_length",
@@ -65,6 +66,7 @@ _AT_LENGTH = (
     "test_property_command.py::test_one_statistic_is_enough",
     "test_property_page.py::test_one_statistic_has_its_own_methods",
     "test_custom.py::test_a_skewed_noise_counts_both_signs",
+    "test_chen.py::test_all_of_it_comes_out",
     "test_conversion.py::test_no_random_pair_leaks_more_than_the_conversion_says",
     "test_tapes.py::test_digits_cut_and_widths_never_change_the_law",
     "test_discrete_gaussian.py::test_cut_and_widths_never_change_the_law",
@@ -90,6 +92,7 @@ _AT_LENGTH = (
     "test_the_whole_sampler_decides_no_integer_on_more_than_its_mass[no digit]",
     "test_kinds.py::test_what_is_not_in_the_document_is_not_checked_and_does_not_hold",
     "test_one_row_of_a_file_moves_nothing_but_its_own_gradient[reference, labels]",
+    "test_one_row_of_a_file_moves_nothing_but_its_own_gradient[reference]",
     "test_one_row_of_a_file_moves_nothing_but_its_own_gradient[no header]",
     "test_one_row_of_a_file_moves_nothing_but_its_own_gradient[max-norm]",
     "test_one_row_of_a_file_moves_nothing_but_its_own_gradient[svc]",

@@ -74,3 +74,9 @@ def test_what_stands_in_a_state_does_not_matter(released, tmp_path):
     assert line(released, "plain", tmp_path / "t.csv")[NAME][0] == "holds"
     (tmp_path / "t.csv").write_text(lines(4, (1, 5)).replace("work", ""))
     assert line(released, "plain", tmp_path / "t.csv")[NAME][0] == "holds"  # fewer entries are covered
+
+
+def test_a_table_that_is_none_of_sequences_fails_and_says_no_cell(released, tmp_path):
+    (tmp_path / "t.csv").write_text(lines(4) + "u0,2024-01-01T00:00,SENTINEL\n")  # a time twice
+    outcome, said = line(released, "plain", tmp_path / "t.csv")[NAME]
+    assert outcome == "fails" and "repeats a time" in said and "SENTINEL" not in said and "2024" not in said

@@ -33,7 +33,7 @@ def test_one_is_a_table_with_notes_and_files(tmp_path):
     shown = run("003-figure2", "--short", "-o", str(tmp_path / "out"))
     assert "7.8 (=)" in shown and "26.5 (!)" in shown and "cut off" in shown and "wrote 3 files" in shown
     page = (tmp_path / "out" / "003-figure2.md").read_text()
-    assert "| Table 1 | 0.1 | Alg. 1 | 7.8 |" in page and "003-figure2.svg" in page
+    assert "| Table 1 | W1 | 0.1 | Alg. 1 | 7.8 |" in page and "003-figure2.svg" in page
     assert (tmp_path / "out" / "003-figure2.svg").read_text().startswith("<svg")
     told = json.loads(run("003-figure2", "--short", "--json"))
     assert [row["verdict"] for row in told["rows"]] == ["reproduced", "differs"]

@@ -54,6 +54,7 @@ OTHER_READERS = {
     "auditing/outside/files.py:_differences": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
+    "papers/chen_data.py:own_question": "a public or reference table: nothing of it is protected, which is said",
     "scenario/property.py:_needed": "a reference, which is public",
 }
 """Functions that read whole tables without a schema: of public data only."""

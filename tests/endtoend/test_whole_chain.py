@@ -25,6 +25,8 @@ from fugu.noise.laplace import Laplace
 from fugu.verifier.kinds import release as releases
 from hunting import note, search
 
+LONG = ("property", "training")
+"""Kinds whose cases take many seconds: one of them each in the suite."""
 GROUPED = 2
 """A seed whose statistic is one by groups, with noise."""
 PAIR = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]), "0 vs 1")
@@ -36,9 +38,14 @@ def told(kind, seed, folder) -> Story:
     return found
 
 
-@search("whole chain", each=[kind for kind in KINDS if kind != "training"], quick=2, limit=600)
+@search("whole chain", each=[kind for kind in KINDS if kind not in LONG], quick=2, limit=600)
 def test_a_random_release_holds_and_no_change_to_it_does(kind, seed, tmp_path):
     told(kind, seed, tmp_path)
+
+
+@search("whole chain: property", quick=1, limit=600)
+def test_a_random_property_holds_and_no_change_to_it_does(seed, tmp_path):
+    told("property", seed, tmp_path)
 
 
 @search("whole chain: training", limit=600)

@@ -98,10 +98,11 @@ def test_zcdp_without_a_prior_and_under_a_chain(tmp_path):
             ledger.spend("c", Charge.per_entry(RenyiCurve({2: 0.001, 100: 0.05})), lambda: 0)
         with pytest.raises(BudgetExceeded):
             ledger.spend("d", Charge.per_entry(0.3), lambda: 0)
-    with Ledger(tmp_path / "c.db", RenyiCurve({2: 3, 8: 20}), prior=CHAIN) as ledger:
+    chain = fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 2)
+    with Ledger(tmp_path / "c.db", RenyiCurve({2: 3, 8: 20}), prior=chain) as ledger:
         ledger.spend("a", Charge.per_entry(ZCDP(0.01)), lambda: 0, planned=True)
         ledger.spend("b", Charge.per_entry(ZCDP(0.01)), lambda: 0, planned=True)
-        assert ledger.spent() == fugu.translate(CHAIN, ZCDP(0.02))
+        assert ledger.spent() == fugu.translate(chain, ZCDP(0.02))
 
 
 def test_the_terms_know_a_field_among_several():

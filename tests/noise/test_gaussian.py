@@ -93,7 +93,7 @@ def test_tails_and_quantiles_are_those_of_fifty_digits(noise: Gaussian) -> None:
         assert noise.quantile(level) == float(exact.quantile(level))
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=20, deadline=None, database=None)
 @given(
     scale=st.floats(0.05, 30.0),
     grid=st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 3), Fraction(5)]),

@@ -44,7 +44,7 @@ def test_best_and_limit_are_those_of_the_notes(table):
 def test_every_rule_is_sound_and_none_is_better_than_the_best(table):
     assert all(row.sound for row in table)
     assert all(row.ratio >= 1 - 1e-9 for row in table)
-    assert all(row.limit <= row.best + 1e-12 for row in table)
+    assert all(row.limit <= row.error * (1 + 1e-9) + 1e-12 <= row.best + 1e-9 for row in table)
     tight = next(row for row in table if row.case == ("Student", "0.1"))
     assert not dataclasses.replace(tight, truth=tight.claim * 1.03).sound
     assert dataclasses.replace(tight, reproduced=tight.best * 0.97).ratio < 1
@@ -53,7 +53,7 @@ def test_every_rule_is_sound_and_none_is_better_than_the_best(table):
 def test_a_changed_digit_differs():
     assert Row((), "W1", "3.33", 10 / 3).verdict == "reproduced" and Row((), "W1", "3.34", 10 / 3).verdict == "differs"
     assert Row((), "W1", "3.34", 10 / 3, within=0.01).verdict == "reproduced"
-    assert Row((), "W1", "3.34").verdict == "not reproducible" and Row((), "W1", None, 1.0).verdict == "drawn only"
+    assert Row((), "W1", "3.34").verdict == "not reproducible" and Row((), "W1", None, 1.0).verdict == "not printed"
 
 
 @pytest.mark.parametrize("name", ["003-figure2", "003-figure3", "003-figure4"])

@@ -26,7 +26,7 @@ def papers(
     asked: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WHAT]", help='A paper ("000"), a label ("Theorem 4.5") or a name ("GWM").', show_default=False
+            metavar="WHAT", help='A paper ("000"), a label ("Theorem 4.5") or a name ("GWM").', show_default=False
         ),
     ] = None,
     as_json: options.AsJson = False,

@@ -29,8 +29,8 @@ def reproduce(
     table: Annotated[
         Path | None, typer.Option(help="A table of one's own, in place of the paper's; public, or a reference.")
     ] = None,
-    publish: Annotated[str | None, typer.Option(help="With --table: the column to publish.")] = None,
-    protect: Annotated[str | None, typer.Option(help="With --table: the secret column.")] = None,
+    publish: Annotated[str | None, typer.Option(help="With --table: the column to publish, or the statistics.")] = None,
+    protect: Annotated[str | None, typer.Option(help="With --table: the secret column, or the property.")] = None,
     folder: Annotated[
         Path | None,
         typer.Option(help="Where the data files are; else FUGU_DATA, the cache, and counts that come with fugu."),
@@ -186,13 +186,18 @@ def _show(experiment: Experiment, outcome: Outcome) -> None:
     say(f"Values are {experiment.measure}; losses are {experiment.loss}. (=) came out as printed, (!) did not.")
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     shown = [n for n, column in enumerate(header) if column != "verdict"]
-    for n in shown:
+    marks = {"reproduced": " (=)", "differs": " (!)"}
+    rows = [
+        [line[n] + (marks.get(row.verdict, "") if header[n] == "printed" else "") for n in shown]
+        for row, line in zip(outcome.rows, lines, strict=True)
+    ]
+    for place, n in enumerate(shown):
         words = header[n] in (*experiment.columns, "method")
-        table.add_column(escape(header[n]), justify="left" if words else "right")
-    for row, line in zip(outcome.rows, lines, strict=True):
-        mark = {"reproduced": " (=)", "differs": " (!)"}.get(row.verdict, "")
-        cells = [line[n] + (mark if header[n] == "printed" else "") for n in shown]
-        table.add_row(*map(escape, cells))
+        widest = max(len(line[place]) for line in rows)  # no number is cut: what does not fit becomes a list
+        least = None if words else max(widest, *(len(word) for word in header[n].split()))
+        table.add_column(escape(header[n]), justify="left" if words else "right", min_width=least, overflow="fold")
+    for line in rows:
+        table.add_row(*map(escape, line))
     out.print(table)
     for note, number in notes(outcome.rows).items():
         say(f"({number}) {note}", soft_wrap=not out.is_terminal)

@@ -101,7 +101,7 @@ class RecordSwap:
         return replace(self, step=step, blocks=tuple(blocks))
 
     def to_json(self) -> Json:
-        """Exact numbers as texts; what was drawn only where it was."""
+        """Exact numbers as texts; what was not printed where it was."""
         found: Json = {
             "beta": str(self.beta), "cap": str(self.cap), "draws": self.draws, "records": self.records,
             "unit": str(self.unit),

@@ -18,14 +18,16 @@ Series = tuple[str, Sequence[float], Sequence[float]]
 def lines(
     title: str, across: str, upward: str, series: Sequence[Series], *, log_across: bool = False, log: bool = False
 ) -> Figure:
-    """At most six named lines. Points that are not finite, or not above 0 on a log axis, interrupt a line.
+    """Named lines, the first six of them, which the title then says: more nobody could tell apart. Points that
+    are not finite, or not above 0 on a log axis, interrupt a line.
 
     `title` says what is seen; `across` and `upward` name the axes, with units; `log`: heights on a log axis."""
 
     def height(y: float) -> float:
         return float(y) if math.isfinite(y) and (y > 0 or not log) else math.nan
 
-    kept = [(name, tuple(map(float, xs)), tuple(map(height, ys))) for name, xs, ys in series][: len(_LOOKS)]
+    rest = f"; the first {len(_LOOKS)} of {len(series)}" if len(series) > len(_LOOKS) else ""
+    kept = [(name, tuple(map(float, xs)), tuple(map(height, ys))) for name, xs, ys in series[: len(_LOOKS)]]
     ys = [y for _, _, heights in kept for y in heights if not math.isnan(y)]
     xs = [x for _, places, _ in kept for x in places]
     if not ys:
@@ -38,4 +40,4 @@ def lines(
     high = (min(ys) / 1.5, max(ys) * 1.5) if log else (min(0.0, *ys), 1.06 * max(*ys, 1e-12))
     names = "; ".join(f"{name}: from {heights[0]:.4g} to {heights[-1]:.4g}" for name, _, heights in kept)
     axes = Axis(across, *wide, log=log_across), Axis(upward + (" (log scale)" if log else ""), *high, log=log)
-    return Figure(Chart("lines", title, names, (Panel(drawn, *axes, 300.0),)))
+    return Figure(Chart("lines", title + rest, names, (Panel(drawn, *axes, 300.0),)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
@@ -17,7 +17,8 @@ from fugu.laws import Law, MultivariateNormal, Normal
 from fugu.papers.counted import Counts, counted, counts, table_rows, tally
 from fugu.papers.experiment import Own
 from fugu.papers.shelf import Shelf
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property_model import PropertyModel, assumptions
+from fugu.scenario.property_shares import given_shares
 from fugu.scenario.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -110,22 +111,23 @@ class Question:
 
 
 @cache
-def _records(shelf: Shelf) -> dict[str, NDArray[np.generic]]:
-    return reference(shelf)
+def _model(shelf: Shelf, sensitive: Property) -> PropertyModel:
+    """The records, for the shares 0.45 and 0.55."""
+    made = Scenario.from_property(
+        reference(shelf), STATISTICS, _WORDS[sensitive], size=SIZE, values=_shares(0.1), tolerance=Fraction(1, 10)
+    )
+    found = made.property
+    assert found is not None
+    return found
 
 
 @cache
 def adult(shelf: Shelf, sensitive: Property, width: float) -> Question:
     """The paper's question: five statistics of 100 records, shares 1/2 -+ width/2; exact moments of all records."""
-    scenario = Scenario.from_property(
-        _records(shelf),
-        STATISTICS,
-        _WORDS[sensitive],
-        size=SIZE,
-        values=_shares(width),
-        tolerance=Fraction(str(width)),
-    )
-    return Question(sensitive, width, scenario)
+    near = Fraction(str(width))
+    model = replace(_model(shelf, sensitive), tolerance=near, proved=given_shares(_shares(width), near))
+    named = [(model.labels[i], model.labels[j]) for i, j in model.pairs]
+    return Question(sensitive, width, Scenario(model.laws(), named, assumptions=assumptions(model), property=model))
 
 
 def _shares(width: float) -> tuple[Fraction, Fraction]:

@@ -129,7 +129,7 @@ def figure_1(setting: Setting) -> Outcome:
         truth = true_epsilon(noise, pair)
         for window in WINDOWS:
             seen = max(log_ratio(noise, np.linspace(-window, window, 2001)))
-            found.append(Row((name, f"{window}"), "largest value seen", None, seen, seen, truth))
+            found.append(Row((name, f"{window}"), "largest value seen", None, seen, truth=truth))
     points = np.linspace(-20, 20, 81 if setting.short else 401)
     series = [(name, points.tolist(), log_ratio(noise, points)) for name, noise in _NOISES.items()]
     title = "The largest loss is bounded under Laplace noise, and grows with the window under Gaussian noise"

@@ -61,6 +61,7 @@ _CHOSEN = (
     "The paper draws delta 0.5 and 0.3, at which its own priors need no noise at all; 0.05 and 0.001 are added.",
     "A promise for the fit says nothing of the frequencies it was fitted to: their rows hold the same noise to them.",
     "Their limit is the expected absolute error of the best channel; for mixtures none is known.",
+    "On whole numbers fugu's noise is whole, and its best is given as the continuous noise that errs as much.",
 )
 
 

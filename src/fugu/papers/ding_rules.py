@@ -13,13 +13,14 @@ import numpy as np
 
 from fugu.calibration import calibrate
 from fugu.guarantee import Approx, Pure
-from fugu.laws import LawPair, Normal, NormalMixture
+from fugu.laws import Discrete, LawPair, Normal, NormalMixture
 from fugu.laws.components import Components
 from fugu.loss import delta as true_delta
 from fugu.loss import epsilon as true_epsilon
 from fugu.loss.search.continuous import least_continuous
 from fugu.loss.search.theorem1 import tau
 from fugu.noise import Gaussian, Laplace
+from fugu.papers.amount import amount
 from fugu.papers.experiment import Row
 
 NormalLike = Normal | NormalMixture
@@ -69,9 +70,10 @@ def equation_11(mean: float, std: float, users: int, epsilon: float, delta: floa
 
 
 def least(pair: LawPair, epsilon: float, delta: float, noise: Literal["laplace", "gaussian"] = "laplace") -> float:
-    """The least scale of this noise that fugu proves; 0 if the laws need none."""
+    """The least scale of this noise that fugu proves; 0 if the laws need none. For values with atoms: its `amount`."""
     budget = Approx(epsilon, delta) if delta else Pure(epsilon)
-    return float(getattr(calibrate(pair, budget, noise=noise).noise, "scale", 0.0))
+    found = calibrate(pair, budget, noise=noise).noise
+    return amount(found) if isinstance(pair.p, Discrete) else float(getattr(found, "scale", 0.0))
 
 
 def laplace_row(

@@ -18,7 +18,7 @@ from fugu.drawing.figure import Figure
 from fugu.errors import MissingValues, UsageError
 from fugu.papers.shelf import Shelf
 
-Verdict = Literal["reproduced", "differs", "not reproducible", "drawn only"]
+Verdict = Literal["reproduced", "differs", "not reproducible", "not printed"]
 NOT_PROTECTED = "the table was read as it is, and what is shown is not protected: use a public or a reference table"
 """Said of every run on a table of one's own: on screen, in JSON and in the files that are written."""
 _SLACK = 1e-9
@@ -32,8 +32,9 @@ class Row:
     `case`: what the columns of the experiment say; `method`: the name in the paper; `printed`: the value in print, with
     its digits, None if the paper only draws it; `reproduced`: the same, computed; None if it cannot be. `claim` and
     `truth`: the loss that is promised, and the one that the method really has at the reproduced noise. `best`: fugu's
-    value at the claimed loss; `limit`: what nothing goes below. `within`: how far, in relative terms, a value that
-    rests on random draws may be from print; `note`: why it differs, or what was chosen."""
+    value at the claimed loss; `limit`: what nothing goes below (of an attack: above); `error`: what is compared with
+    the limit, if that is not `best` itself. `within`: how far, in relative terms, a value that rests on random draws
+    may be from print; `note`: why it differs, or what was chosen."""
 
     case: tuple[str, ...]
     method: str
@@ -43,6 +44,7 @@ class Row:
     truth: float | None = None
     best: float | None = None
     limit: float | None = None
+    error: float | None = None
     within: float = 0.0
     note: str = ""
 
@@ -56,7 +58,7 @@ class Row:
         if self.reproduced is None:
             return "not reproducible"
         if self.printed is None:
-            return "drawn only"
+            return "not printed"
         near = 0.5 * 10.0 ** -len(self.printed.partition(".")[2]) * (1 + 1e-9)
         away = abs(self.reproduced - float(self.printed))
         return "reproduced" if away <= max(near, self.within * abs(float(self.printed))) else "differs"
@@ -81,9 +83,15 @@ class Row:
             return 1.0 if self.reproduced == 0 else math.inf
         return self.reproduced / self.best
 
+    @property
+    def above(self) -> float | None:
+        """fugu's value over the limit; None where no limit above 0 is known."""
+        reached = self.best if self.error is None else self.error
+        return None if reached is None or not self.limit else reached / self.limit
+
     def to_dict(self, columns: tuple[str, ...]) -> dict[str, object]:
         """Plain content for JSON; `columns` name the parts of the case."""
-        numbers = ("printed", "reproduced", "claim", "truth", "best", "limit", "ratio")
+        numbers = ("printed", "reproduced", "claim", "truth", "best", "limit", "error", "ratio")
         return {
             **dict(zip(columns, self.case, strict=True)),
             "method": self.method,

@@ -22,6 +22,7 @@ from fugu.laws import Discrete, LawPair
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.loss import delta, renyi
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
+from fugu.papers.amount import amount
 from fugu.papers.experiment import Row
 from fugu.transport.closeness import closeness
 from fugu.transport.wasserstein import wasserstein
@@ -37,7 +38,8 @@ CHOSEN = (
     (
         "Distances are compared at one promise: D_2 <= 0.1 with Gaussian noise for W_inf and the width, with Cauchy "
         "noise for W_2; (0.1 + log 1/(1 - delta), delta) with Laplace noise for closeness. fugu's best is the distance "
-        "that would ask for the least noise of the same kind that is proved to keep the promise."
+        "that would ask for as much of the same noise as it adds. On whole numbers it adds whole numbers: as much is "
+        "what errs as much."
     ),
     (
         "lambda of the Cauchy mechanism is read as a scale; as a rate, which its density says it is, it protects less "
@@ -74,8 +76,8 @@ def width(pairs: PairsLike) -> float:
 
 
 def least(pairs: PairsLike, budget: Guarantee, noise: NoiseName) -> float:
-    """The least scale of this noise that is proved to keep the budget; 0 if the laws alone do."""
-    return float(getattr(calibrate(pairs, budget, noise=noise).noise, "scale", 0.0))
+    """The least of this noise that is proved to keep the budget, as an `amount`; 0 if the laws alone do."""
+    return amount(calibrate(pairs, budget, noise=noise).noise)
 
 
 def wasserstein_row(

@@ -117,6 +117,7 @@ _register(6, ("0 (DP)", "0.1", "1/t", "1/t^2"),
 _PRODUCTS = "X_1 = B, X_2 = B X_3, secret X_3"
 _DEPENDENT = "records are not independent: the law of each of them alone says nothing (fugu errata P-theorem-5.2)"
 _FIRST = "the data remembers: equal shares need one coupling of all records (fugu errata P-proposition-F.2)"
+_FORGETS = "attained by a linear loss on K = {0}, projected before the gradient is taken: each step forgets the last"
 _GENERAL = "each record alone looks the same, all together do not (fugu errata P-section-6.4-bound)"
 
 
@@ -185,7 +186,7 @@ def sound_rows() -> Iterator[Row]:
         moved = [2.0 if t == i else 0.0 for t in range(1, steps + 1)]
         bound, noises = 2 * 2 / (steps - i + 1), (steps if i == 1 else 1)
         truth = renyi(Gaussian(math.sqrt(noises)), LawPair(Discrete([0]), Discrete([2])), 2)
-        note = "attained by a linear loss" if i == 1 else "attained by (w - x)^2 / 2, where each step forgets"
+        note = "attained by a linear loss" if i == 1 else _FORGETS
         yield Row(("independent records, L = sigma = 1", f"record {i} of {steps}"), "Lemma F.1", None, bound, bound,
                   truth, float(shift_bound(moved, 1, 2).epsilon), note=note)  # fmt: skip
     moved = [0.1 * min(2.0, 0.5 * x) for x in (0, 1, 3, 10)]

@@ -6,11 +6,13 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from fugu.papers.experiment import Experiment, Outcome, Row
 from fugu.papers.reproduce import PAPERS
 from fugu.papers.summary import summary
 
+_MANY = 10_000
 Runs = Sequence[tuple[Experiment, Outcome]]
 
 
@@ -35,7 +37,7 @@ def gains(runs: Runs) -> Iterator[Gain]:
             mine = [row for row in outcome.rows if (row.case[0] if row.case else "") == what]
             best = list(_best(mine))
             if best:
-                above = [row.best / row.limit for row in best if row.best is not None and row.limit]
+                above = [row.above for row in best if row.above is not None]
                 methods = tuple(dict.fromkeys(row.method for row in best))
                 yield Gain(experiment, what, methods, tuple(row.ratio or 0.0 for row in best), tuple(above))
 
@@ -43,11 +45,13 @@ def gains(runs: Runs) -> Iterator[Gain]:
 def _best(rows: Iterable[Row]) -> Iterator[Row]:
     """In each case the printed method with the smallest ratio, of those that keep their promise.
 
-    What is called "corrected" is in no paper: it is a mend of ours."""
-    cases: dict[tuple[str, ...], Row] = {}
+    Rows of one case with different bests are about different noises or promises: each of them has a best method. What
+    is called "corrected" is in no paper: it is a mend of ours."""
+    cases: dict[tuple[tuple[str, ...], float | None], Row] = {}
     for row in (each for each in rows if not each.method.endswith("corrected")):
-        if row.ratio is not None and (row.case not in cases or _order(row) < _order(cases[row.case])):
-            cases[row.case] = row
+        case = row.case, row.best
+        if row.ratio is not None and (case not in cases or _order(row) < _order(cases[case])):
+            cases[case] = row
     yield from cases.values()
 
 
@@ -71,34 +75,75 @@ def spread(numbers: Sequence[float]) -> str:
 
 
 def _short(x: float) -> str:
+    if x >= _MANY:
+        return "over 10,000"
     return f"{x:.3g}" if x >= 100 or 0 < x < 0.01 else f"{x:#.3g}".rstrip(".")
 
 
 def ratio_table(runs: Runs) -> str:
     """The table in Markdown, one line for each `Gain`."""
-    header = (
-        "| experiment | what | paper's best sound method | its noise or error / fugu's | fugu's / the limit | cases |"
-    )
-    lines = [header, "|---|---|---|---|---|---|"]
-    for gain in gains(runs):
-        cells = (f"`{gain.experiment.name}`", gain.what, ", ".join(gain.methods), spread(gain.ratios),
-                 spread(gain.above), str(len(gain.ratios)))  # fmt: skip
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    header = ("experiment", "what", "paper's best sound method", "its value / fugu's", "fugu's / the limit", "cases")
+    told = [
+        (f"`{a.experiment.name}`", a.what, ", ".join(a.methods), spread(a.ratios), spread(a.above), str(len(a.ratios)))
+        for a in gains(runs)
+    ]
+    return _table(header, told)
+
+
+HEADLINE = MappingProxyType(
+    {
+        "000": ("000-table1", "GWM, W_inf"),
+        "001": ("001-theorem1", "Theorem 1"),
+        "002": ("002-table3", "Ours-Exp"),
+        "003": ("003-table4", "Alg. 1"),
+        "004": ("004-table3", "ExpM (G)"),
+    }
+)
+"""For each paper an experiment, and the method of its own that keeps its promise there."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A paper in a line: how much came out, what keeps no promise, and its own method over fugu's best."""
+
+    title: str
+    rows: int
+    printed: str
+    lost: int
+    unsound: int
+    method: str
+    ratio: str
+
+
+def lines(runs: Runs) -> Iterator[Line]:
+    """One for every paper of which something was run."""
+    for number, (_, title) in PAPERS.items():
+        mine = [(e, o) for e, o in runs if e.name.startswith(f"{number}-")]
+        rows, (name, method) = [row for _, outcome in mine for row in outcome.rows], HEADLINE[number]
+        if rows:
+            told = summary(rows)
+            own = [row for e, o in mine if e.name == name for row in o.rows if row.method == method]
+            printed = told.verdicts["reproduced"] + told.verdicts["differs"]
+            ratios = [row.ratio for row in own if row.ratio is not None]
+            came, lost = f"{told.verdicts['reproduced']} of {printed}", told.verdicts["not reproducible"]
+            yield Line(title, len(rows), came, lost, told.unsound, f"{method} (`{name}`)", spread(ratios))
 
 
 def headline(runs: Runs) -> str:
     """One line for each paper: what came out, what is no guarantee, and what fugu saves."""
-    header = "| paper | rows | came out as printed | not reproducible | no guarantee as printed | best sound / fugu's |"
-    lines = [header, "|---|---|---|---|---|---|"]
-    for number, (_, title) in PAPERS.items():
-        mine = [(e, o) for e, o in runs if e.name.startswith(f"{number}-")]
-        rows = [row for _, outcome in mine for row in outcome.rows]
-        if not rows:
-            continue
-        told, ratios = summary(rows), [ratio for gain in gains(mine) for ratio in gain.ratios]
-        printed = told.verdicts["reproduced"] + told.verdicts["differs"]
-        cells = (title, str(len(rows)), f"{told.verdicts['reproduced']} of {printed}",
-                 str(told.verdicts["not reproducible"]), str(told.unsound), spread(ratios))  # fmt: skip
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    header = ("paper", "rows", "came out as printed", "not reproducible", "no guarantee as printed", "its own method",
+              "its value / fugu's")  # fmt: skip
+    told = [(a.title, str(a.rows), a.printed, str(a.lost), str(a.unsound), a.method, a.ratio) for a in lines(runs)]
+    return _table(header, told)
+
+
+def brief(runs: Runs) -> str:
+    """The same in a few words for each paper: a table that fits a first page."""
+    header = ("paper", "its own method", "its noise or error / fugu's", "printed values that come out")
+    told = [(a.title.partition(":")[0], a.method, a.ratio, a.printed) for a in lines(runs)]
+    return _table(header, told)
+
+
+def _table(header: Sequence[str], told: Iterable[Sequence[str]]) -> str:
+    rows = (header, ["---"] * len(header), *told)
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows) + "\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
+from pathlib import Path
 
 from fugu.data.layout import MODELLED
 from fugu.data.plan import Plan
@@ -14,7 +15,7 @@ from fugu.data.schema import Schema
 from fugu.data.sequences import open_timed
 from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument
-from fugu.errors import CertificateError
+from fugu.errors import CertificateError, FuguError
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.verifier.verdict import Checked, NotChecked, checked
 
@@ -36,7 +37,10 @@ def _covered(document: ReleaseDocument, certificate: SequenceCertificate, table:
     if recipe is None or recipe["what"] != "sequence":
         raise NotChecked("the document does not say which columns hold the users, times and states")
     schema = Schema.from_json(certificate["reading"])
-    plan = open_timed(table, recipe["by"], recipe["order"], recipe["state"], schema).plan
+    try:
+        plan = open_timed(table, recipe["by"], recipe["order"], recipe["state"], schema).plan
+    except FuguError as error:  # about the table, by the names of its columns
+        raise CertificateError(f"{Path(table).name!r} is not read as the table that was released: {error}") from None
     if "steps" in stated:
         _seen(plan, [frozenset(accumulate(steps, initial=0)) for steps in stated["steps"]])
         return

@@ -85,7 +85,8 @@ class FloatSpectrum:
         return 1 / math.sqrt(float(bend) + self.level + 1 / c**2 + 1 / (c - 1) ** 2)
 
     def hockey_stick(self, epsilon: float) -> float:
-        """delta(epsilon) of this order, relatively good to about 1e-8 or better."""
+        """delta(epsilon) of this order, relatively good to about 1e-8 or better; where the bent line runs uphill only a
+        bound from above, which may be a few times too large."""
         if (self.level == 0 and self.scales.size + self.shifts.size == 0) or self.vanishes(epsilon):
             return 0.0
         if self.scales.size == 0:

@@ -52,6 +52,46 @@ def after_equation_11() -> Finding:
 
 
 @erratum(
+    "G-after-corollary-1",
+    where="after Corollary 1, the spread that one user adds",
+    verdict="false: one user may dominate",
+    printed="What a user adds to the standard deviation of the sum vanishes as the number of users grows.",
+    corrected="It is at most the user's variance over twice the standard deviation of the others.",
+    section="g-after-corollary-1-a-user-who-dominates",
+)
+def after_corollary_1() -> Finding:
+    added = [math.sqrt(4 ** (k + 1) - 4) / math.sqrt(3) - math.sqrt(4**k - 4) / math.sqrt(3) for k in (2, 20)]
+    others = math.sqrt((4**20 - 4) / 3)
+    what = "what the last of 20 users adds to the standard deviation"
+    return Finding(
+        "user k has variance 4^k",
+        at_most(what, added[1], added[0]),
+        at_most(what, added[1], 4**20 / (2 * others)),
+    )
+
+
+@erratum(
+    "G-figure-1",
+    where="Figure 1, the caption",
+    verdict="the two noises have different variances",
+    printed="Laplace noise L(4) and Gaussian noise G(0, 8) have the same variance.",
+    corrected="L(4) has variance 32. The largest log-ratio under Gaussian noise is not 0.0156 but infinite, unless the "
+    "two laws are equal.",
+    section="g-figure-1-which-noise-has-which-variance",
+)
+def figure_1() -> Finding:
+    from scipy.integrate import quad
+
+    variance = 2 * float(quad(lambda x: x * x * math.exp(-x / 4) / 8, 0, math.inf)[0])
+    what = "the variance of Laplace noise of scale 4, as a multiple of 8,"
+    return Finding(
+        "Laplace noise of scale 4 beside Gaussian noise of variance 8 (or of standard deviation 8)",
+        at_most(what, variance / 8, 1),
+        at_most(what, variance / 8, 4 * (1 + 1e-9)),
+    )
+
+
+@erratum(
     "G-equation-22",
     where="equation (22)",
     verdict="as printed its answer is 0",

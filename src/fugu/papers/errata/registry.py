@@ -116,7 +116,7 @@ def errata() -> tuple[Erratum, ...]:
     """Every slip that is known, paper by paper, in the order of docs/errata.md.
 
     >>> [entry.id for entry in errata() if entry.label == "G"]
-    ['G-theorem-2', 'G-after-equation-11', 'G-equation-22', 'G-equation-34']
+    ['G-theorem-2', 'G-after-equation-11', 'G-after-corollary-1', 'G-figure-1', 'G-equation-22', 'G-equation-34']
     """
     modules = [importlib.import_module(f"fugu.papers.errata.{topic}").__name__ for topic in TOPICS]
     return tuple(sorted(_entries.values(), key=lambda entry: modules.index(entry.counterexample.__module__)))

@@ -14,7 +14,7 @@ from fugu.errors import CertificateError
 from fugu.guarantee.weaker import join
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_number
-from fugu.verifier.kinds.laws import is_schema, not_below
+from fugu.verifier.kinds.laws import FIGURES, is_schema, not_below
 from fugu.verifier.kinds.registry import Kind, assumed, judge, kind, parsed
 from fugu.verifier.verdict import Checked, Outcome, Proved, checked
 
@@ -42,8 +42,7 @@ class Mixtures(Kind):
         yield checked("coin", "it is a probability", lambda: is_share(certificate))
         yield checked("one problem", "both halves are for the laws of the mixture", lambda: belong(certificate))
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
-        says = "what is stated as proved is not below what is proved now"
-        yield checked("stated figures", says, lambda: not_below(certificate, proved, other_laws))
+        yield checked("stated figures", FIGURES, lambda: not_below(certificate, proved, other_laws))
         yield assumed(certificate)
 
 
