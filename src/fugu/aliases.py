@@ -135,10 +135,7 @@ def own_noise(name: str) -> str:
 
 
 def _own(name: str, kind: str, known: dict[str, Alias]) -> str:
-    if not isinstance(name, str):
-        raise UsageError(f"{kind} must be a name, a text such as {next(iter(known.values())).ours[0]!r}; got a "
-                         f"{type(name).__name__}")  # fmt: skip
-    found = known.get(key(name))
+    found = known.get(key(name)) if isinstance(name, str) else None
     if found is None or name in found.ours:
         return name
     if not found.accepted:

@@ -10,11 +10,11 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from fugu import Scenario
+from fugu import Pure, Scenario, calibrate
 from fugu.cli.app import app
 from fugu.data import dialect
 from fugu.data.sequences import read_sequences
-from fugu.errors import BadTable, FuguError, MissingValues, UsageError
+from fugu.errors import BadTable, FuguError, MissingValues, UsageError, did_you_mean
 from fugu.papers import counted
 from fugu.papers import shelf as shelves
 from fugu.papers.experiment import NOT_PROTECTED
@@ -134,3 +134,17 @@ def test_a_spread_beyond_the_doubles_is_refused_where_it_arises():
 def test_the_package_itself_can_be_run():
     done = subprocess.run([sys.executable, "-m", "fugu", "--version"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.startswith("fugu ")
+
+
+@pytest.mark.parametrize("what", ["method", "noise"])
+def test_what_is_no_name_is_said_to_be_none(what):
+    beliefs = Scenario.from_table({"v": [0, 1, 2, 0], "s": ["a", "a", "b", "b"]}, publish="v", protect="s")
+    for said in (["GWM"], None, 3):
+        with pytest.raises(UsageError, match="method must be a name" if what == "method" else "no noise"):
+            calibrate(beliefs, Pure(1), **{what: said})
+
+
+def test_a_name_in_capitals_is_recognised_in_what_is_suggested():
+    assert did_you_mean("WASSERSTEIN", ("best", "l1", "wasserstein")) == "; did you mean 'wasserstein'?"
+    assert did_you_mean("L1 ", ("best", "l1", "wasserstein")) == "; did you mean 'l1'?"
+    assert did_you_mean("zz", ("best", "l1")) == "; there are 'best', 'l1'"
