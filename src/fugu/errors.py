@@ -152,8 +152,10 @@ class LedgerBroken(NotProvable):
 
 
 def did_you_mean(name: str, available: tuple[str, ...]) -> str:
-    """A tail for "no such name" messages: the closest names, else the first few there are."""
-    close = difflib.get_close_matches(name, available, n=2, cutoff=0.6)
+    """A tail for "no such name" messages: the closest names, else the closest in any case, else the first few."""
+    spelt = dict(zip(map(str.casefold, available), available, strict=True))
+    near = [spelt[found] for found in difflib.get_close_matches(name.strip().casefold(), spelt, n=2, cutoff=0.6)]
+    close = difflib.get_close_matches(name, available, n=2, cutoff=0.6) or near
     if close:
         return "; did you mean " + " or ".join(repr(c) for c in close) + "?"
     shown = ", ".join(repr(a) for a in available[:8])

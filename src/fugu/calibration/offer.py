@@ -64,6 +64,8 @@ class Wishes:
         noise: str = "best",
     ) -> Wishes:
         """Wishes as a user states them, checked; what the papers call a method or a noise becomes fugu's name."""
+        if not isinstance(method, str):
+            raise UsageError(f"method must be a name such as 'best', got a {type(method).__name__}")
         if floor is not None and not 0 <= floor < float("inf"):
             raise UsageError(f"floor must be a finite variance >= 0, got {floor!r}")
         matrix = None if weight is None else np.asarray(weight, dtype=np.float64)

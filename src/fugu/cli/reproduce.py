@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +32,8 @@ def reproduce(
     publish: Annotated[str | None, typer.Option(help="With --table: the column to publish, or the statistics.")] = None,
     protect: Annotated[str | None, typer.Option(help="With --table: the secret column, or the property.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the data sets are; else FUGU_DATA, then the cache.")
+        Path | None,
+        typer.Option(help="Where the data files are; else FUGU_DATA, the cache, and counts that come with fugu."),
     ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Fetch files that are nowhere from their source, and check them.")
@@ -47,7 +49,7 @@ def reproduce(
     Nothing is released: what a paper prints is computed, with the loss that it really has. A method that does not keep
     its promise is shown as such. With `all`, tables and figures go into the folder reproduced, or that of -o.
     """
-    from fugu.papers.experiment import Setting
+    from fugu.papers.experiment import NOT_PROTECTED, Setting
     from fugu.papers.reproduce import experiments
     from fugu.papers.shelf import Shelf
 
@@ -60,6 +62,8 @@ def reproduce(
     wanted, setting = _wanted(name, own), Setting(shelf, short, own)
     many = len(wanted) > 1
     target = output if output is not None or name.strip().lower() != "all" else Path(_FOLDER)
+    if target is not None:
+        _prepare(target)
     found, missing = _run(wanted, setting, many)
     if target is not None:
         written = _write(found, target)
@@ -68,11 +72,11 @@ def reproduce(
         return
     for experiment, outcome in found:
         if not many:
-            _show(experiment, outcome, own is not None)
+            _show(experiment, outcome)
     if many:
         _summary(found, missing)
     if own is not None:
-        warn(("the table was read as it is, and what is shown is not protected: use a public or a reference table",))
+        warn((NOT_PROTECTED,))
     if target is not None:
         say(f"wrote {written} files into {target}")
 
@@ -102,6 +106,7 @@ def _wanted(name: str, own: Own | None) -> tuple[Experiment, ...]:
         several = [each for each in several if each.table] if len(several) > 1 else several
         if not several:
             raise UsageError(f"no experiment of {name!r} runs on a table of one's own; fugu reproduce says which do")
+        several = [each.on(own) for each in several]
     return tuple(several)
 
 
@@ -125,6 +130,16 @@ def _run(
                     raise
                 missing.append((experiment, str(error)))
     return found, missing
+
+
+def _prepare(target: Path) -> None:
+    """Make the folder before anything runs: some runs take minutes, and should not end in a folder that is none."""
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise UsageError(f"--output: {str(target)!r} is not a folder; name one to write into") from None
+    if not os.access(target, os.W_OK | os.X_OK):
+        raise UsageError(f"--output: the folder {str(target)!r} cannot be written into; name another one")
 
 
 def _write(found: list[tuple[Experiment, Outcome]], target: Path) -> int:
@@ -156,13 +171,16 @@ def _ready(experiment: Experiment, shelf: Shelf) -> bool:
     return all(shelf.find(path) is not None for path in experiment.files)
 
 
-def _show(experiment: Experiment, outcome: Outcome, own: bool) -> None:
+def _show(experiment: Experiment, outcome: Outcome) -> None:
     """One experiment: what was chosen for the paper's data, the table, its remarks."""
+    from fugu.papers.experiment import NOT_PROTECTED
     from fugu.papers.reproduce import notes
     from fugu.papers.reproduce import table as told
 
     say(f"{experiment.name}: {experiment.title}")
-    for sentence in (*(() if own else experiment.chosen), *outcome.remarks):
+    for sentence in (*experiment.chosen, *outcome.remarks):
+        if sentence == NOT_PROTECTED:
+            continue  # told at the end, as a warning
         say(f"- {sentence}", soft_wrap=not out.is_terminal)
     header, lines = told(experiment, outcome)
     say(f"Values are {experiment.measure}; losses are {experiment.loss}. (=) came out as printed, (!) did not.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from fugu.errors import UsageError
+from fugu.errors import BadTable, UsageError
 
 
 @final
@@ -29,3 +30,15 @@ class Dialect:
             raise UsageError(f"no encoding {self.encoding!r}; the usual ones are utf-8, latin-1 and cp1252") from None
         if self.names is not None and (len(set(self.names)) < len(self.names) or not all(self.names)):
             raise UsageError("the names of a file without a header line must all be different, and none empty")
+
+
+def require_decoded(column: str, texts: Iterable[object], what: str) -> None:
+    """`BadTable` if a text of a public column holds U+FFFD, which stands for bytes that did not decode.
+
+    Different bytes become the same U+FFFD: two secrets would be one, and nothing would hide which of them it is.
+    `column`: its name; `texts`: its different texts; `what`: what they are, "secrets" or "states"."""
+    if any("\ufffd" in text for text in texts if isinstance(text, str)):
+        raise BadTable(
+            f"column {column!r} holds {what} that do not decode, and different ones may look the same; save the table "
+            "as UTF-8, or declare its encoding in the schema"
+        )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.conditions import AnyOf, Mask, Test, called, read_test
+from fugu.data.dialect import require_decoded
 from fugu.data.frame import Table
 from fugu.data.spelt import spelt
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UnknownName, UsageError
@@ -205,6 +206,7 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
     parts: list[tuple[str, ...]] = [()]
     for name in columns:
         codes, distinct = table.exact(name).codes()
+        require_decoded(name, distinct.tolist(), "secrets")
         joint = np.where((total < 0) | (codes < 0), -1, total * len(distinct) + codes)
         keys, places = np.unique(joint, return_inverse=True)
         some = keys >= 0

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, text_of
 from fugu.data.column import Column
+from fugu.data.dialect import require_decoded
 from fugu.data.entries import EXACT, entries_of, flat, joined, spread, state_between
 from fugu.data.field import Field
 from fugu.data.frame import Table
@@ -125,6 +126,7 @@ def read_timed(table: TableLike, by: str | None, order: str | None, state: str, 
                 "as 'unknown', for a missing state)"
             )
     images = flat([entries_of(known.fields[state], found.exact(name), layout) for name in states])
+    require_decoded(state, set(images), "states")
     if OTHER in images and OTHER not in (known.fields[state].values or ()):
         raise BadTable(
             f"column {state!r} of the reference holds states that the schema does not list; list them, or say there "

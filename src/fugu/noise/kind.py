@@ -128,7 +128,7 @@ def kinds() -> dict[str, Kind]:
 
 def kind_of(name: str) -> Kind:
     """The noise of that name, or of the papers' name for it; or an error that lists the others."""
-    found = kinds().get(own_noise(name))
+    found = kinds().get(own_noise(name)) if isinstance(name, str) else None
     if found is None:
         raise UnknownName("noise", name, ("best", *kinds()))
     return found

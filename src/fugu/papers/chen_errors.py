@@ -155,6 +155,7 @@ def table_3(setting: Setting) -> Outcome:
             case = question.name, f"{epsilon:g}"
             found.append(row_of(question, method, case, epsilon, rng, printed=printed, within=within, note=slip))
     about = f"Shares of {question.model.name} among {question.model.size} records: 0.45 and 0.55."
+    about += "" if setting.own is None else " Rows with missing cells are left out."
     shown = (over(f"{question.name}: error of each mechanism", "epsilon", found, 1),) if len(epsilons) > 1 else ()
     pure = () if setting.short else tuple(_pure(question, epsilons))
     return Outcome(tuple(found), shown, (about, *pure))

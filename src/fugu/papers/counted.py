@@ -16,7 +16,7 @@ from importlib import resources
 
 from fugu.errors import UnknownName
 from fugu.laws import Discrete
-from fugu.papers.shelf import Shelf
+from fugu.papers.shelf import Shelf, known
 
 Counts = dict[str, dict[str, int]]
 """By secret, then by value."""
@@ -54,7 +54,7 @@ def registered() -> Mapping[str, Counted]:
 
 
 def counts(shelf: Shelf, name: str) -> Counts:
-    """The counts: from the files if the shelf has all of them, else those that are shipped.
+    """The counts: from the files if the shelf has all of them, or is to download them; else those that are shipped.
 
     >>> counts(Shelf(), "student-romantic-higher")["higher no"]
     {'no': 34, 'yes': 35}
@@ -62,7 +62,7 @@ def counts(shelf: Shelf, name: str) -> Counts:
     if name not in _known:
         raise UnknownName("table of counts", name, _known)
     wanted = _known[name]
-    if all(shelf.find(path) for path in wanted.files):
+    if all(shelf.find(path) or (shelf.download and known(path).url) for path in wanted.files):
         return wanted.count(shelf)
     return shipped(name)
 

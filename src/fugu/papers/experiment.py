@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from fugu.drawing.figure import Figure
-from fugu.errors import UsageError
+from fugu.errors import MissingValues, UsageError
 from fugu.papers.shelf import Shelf
 
 Verdict = Literal["reproduced", "differs", "not reproducible", "not printed"]
+NOT_PROTECTED = "the table was read as it is, and what is shown is not protected: use a public or a reference table"
+"""Said of every run on a table of one's own: on screen, in JSON and in the files that are written."""
 _SLACK = 1e-9
 """What counts as equal to a claim: losses are rounded up."""
 
@@ -150,11 +152,36 @@ class Experiment:
     table: bool = False
 
     def run(self, setting: Setting | None = None) -> Outcome:
-        """Run it; UsageError if it is given a table that it has no use for, or data is missing."""
+        """Run it; UsageError if it is given a table that it has no use for, or data is missing.
+
+        The remarks of a run on a table of one's own begin with `NOT_PROTECTED`."""
         how = Setting() if setting is None else setting
         if how.own is not None and not self.table:
             raise UsageError(f"{self.name} does not run on a table of one's own: it needs what the paper describes")
-        return self.runs(how)
+        if how.own is None:
+            return self.runs(how)
+        try:
+            with np.errstate(all="ignore"):  # what leaves the doubles is refused below, or seen in the table
+                found = self.runs(how)
+        except MissingValues as error:
+            told = str(error).partition(";")[0]
+            raise MissingValues(f"{told}; leave those rows out of the table, or fill the cells in, first") from error
+        except np.linalg.LinAlgError as error:
+            raise UsageError(
+                f"{self.name} cannot be computed from this table: given the secret something does not vary, or follows "
+                "from the rest, and what the paper prints divides by its spread"
+            ) from error
+        except ArithmeticError as error:
+            raise UsageError(
+                f"{self.name} cannot be computed from this table: its numbers are too large, or too near to 0 or to "
+                "each other, for doubles; rescale the column"
+            ) from error
+        return replace(found, remarks=(NOT_PROTECTED, *found.remarks))
+
+    def on(self, own: Own) -> Experiment:
+        """The same, described as what it is on a table of one's own: nothing of what was chosen for the paper's."""
+        title = f"{own.publish} given {own.protect} in {own.table.name}, in place of the paper's data ({self.title})"
+        return replace(self, title=title, chosen=())
 
 
 _known: dict[str, Experiment] = {}

@@ -12,6 +12,7 @@ import os
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +150,9 @@ class Shelf:
     def __post_init__(self) -> None:
         if self.folder is not None and not self.folder.is_dir():
             raise DataMissing(f"--folder: no folder {str(self.folder)!r}")
+        own = os.environ.get("FUGU_DATA")
+        if own and not Path(own).is_dir():
+            raise DataMissing(f"FUGU_DATA names no folder: {own!r}")
 
     def places(self) -> tuple[Path, ...]:
         """The folders, in the order in which they are looked in."""
@@ -239,7 +243,7 @@ def _check(inside: bytes, wanted: DataFile, where: str) -> None:
 def _inside(raw: bytes, where: str, compressed: bool) -> bytes:
     try:
         return gzip.decompress(raw) if compressed else raw
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise WrongData(f"{where} is not whole: {error}; remove it, or name another folder with --folder") from error
 
 
@@ -247,7 +251,7 @@ def _member(archive: bytes, wanted: DataFile) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             return opened.read(wanted.member)
-    except (zipfile.BadZipFile, KeyError) as error:
+    except (zipfile.BadZipFile, KeyError, zlib.error, EOFError) as error:
         raise WrongData(f"{wanted.url} is no archive with {wanted.member!r} in it: {error}") from error
 
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from fugu.calibration import calibrate
 from fugu.calibration.channel import optimal_channel
 from fugu.drawing.figure import Figure
+from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.laws import Discrete, LawPair, families
 from fugu.loss import epsilon as true_epsilon
@@ -218,6 +219,10 @@ def shares(setting: Setting, names: Sequence[str]) -> Outcome:
 def own_pairs(own: Own) -> Iterator[tuple[str, LawPair]]:
     """Every pair of secrets of a table of one's own, each order once."""
     scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
+    if scenario.report is not None and scenario.report.values == 1:
+        raise UsageError(
+            f"column {own.publish!r} has one value only: it says nothing of {own.protect!r}, and needs no noise"
+        )
     for pair in scenario.law_pairs():
         yield pair.label, pair
 

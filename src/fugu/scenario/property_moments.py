@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.errors import BadTable
 from fugu.laws.classes import RecordLaw
 from fugu.laws.multinormal import is_semidefinite
 from fugu.numbers.exact import as_fraction
@@ -106,6 +107,8 @@ def semidefinite(cov: Floats) -> Floats:
     [[1.0, 1.0], [1.0, 1.0]]
     """
     found = (cov + cov.T) / 2
+    if not np.isfinite(found).all():
+        raise BadTable("the spread of the statistics is beyond the range of doubles; rescale the columns")
     step = float(np.abs(found).max()) * 2.0**-60
     while not is_semidefinite(exact(found)):
         found = (cov + cov.T) / 2 + step * np.eye(len(cov))
