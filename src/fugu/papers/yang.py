@@ -139,6 +139,7 @@ def rows_of(name: str, pair: LawPair, epsilons: Sequence[float]) -> Iterator[Row
 
 _CHOSEN = (
     "Codes of categories and the treatment of missing cells are not stated: they are those whose rows come out.",
+    "Alg. 1 is its condition, solved safely: the printed loop may lose its bracket (fugu errata R-algorithm-1).",
     "fugu's best is the least scale, exactly. The limit is the error of the best channel, beside that of this noise.",
     "A best of 0 says that these beliefs need no noise for one release; fugu asks before it releases exact values.",
 )
@@ -274,7 +275,7 @@ def _register(number: int, names: tuple[str, ...], title: str) -> None:
         title=title,
         measure="scales in per cent of that of the other rule",
         columns=("data", "compared with", "epsilon"),
-        chosen=_CHOSEN[:1] if number == 4 else (),
+        chosen=_CHOSEN[:2] if number == 4 else _CHOSEN[1:2],
     )
     def figure(setting: Setting) -> Outcome:
         return shares(setting, names)
