@@ -65,7 +65,7 @@ METHODS: tuple[Alias, ...] = (
     Alias(
         "Algorithm 1", ("relaxed-paper", "relaxed"), "relaxed-mechanism",
         "the printed loop loses its bracket; did you mean 'relaxed-paper', its condition solved safely, or 'relaxed'?",
-        other=("practical relaxed mechanism", "relaxed mechanism"),
+        other=("Alg. 1", "practical relaxed mechanism", "relaxed mechanism"),
     ),
     Alias(
         "Cauchy mechanism", ("cauchy-moments",), "cauchy-mechanism",
