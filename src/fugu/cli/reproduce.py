@@ -113,8 +113,8 @@ def _wanted(name: str, own: Own | None) -> tuple[Experiment, ...]:
 def _run(
     wanted: tuple[Experiment, ...], setting: Setting, many: bool
 ) -> tuple[list[tuple[Experiment, Outcome]], list[tuple[Experiment, str]]]:
-    """Run them; of several, one whose data is not there is left out and said."""
-    from fugu.papers.shelf import DataMissing
+    """Run them; of several, one whose data is not there, or is not what it should be, is left out and said."""
+    from fugu.papers.shelf import DataMissing, WrongData
     from fugu.progress import report, stage
 
     found, missing = [], []
@@ -125,7 +125,7 @@ def _run(
             stage(experiment.name)
             try:
                 found.append((experiment, experiment.run(setting)))
-            except DataMissing as error:
+            except (DataMissing, WrongData) as error:
                 if not many:
                     raise
                 missing.append((experiment, str(error)))
