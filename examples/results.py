@@ -23,9 +23,10 @@ _PAGE = """# What fugu saves
 Written by `make reproduce`, which runs every experiment of the five papers behind fugu (`fugu reproduce` lists them).
 
 Each method of a paper is computed as it is printed, with the loss that it really has (of paper 003, Algorithm 1 stands
-for the condition that its loop looks for). Its noise, error or loss is divided by fugu's at the same proved promise, and fugu's by what nothing goes below, where that is known: the error of the best
-channel (which [`fugu.optimal_channel`](proofs/optimal-channels.md) attains), a linear program, a dual bound. "No noise
-needed" says that the beliefs alone keep the promise. Methods that do not keep their own are counted, and not compared.
+for the condition that its loop looks for). Its noise, error or loss is divided by fugu's at the same proved promise,
+and fugu's by what nothing goes below, where that is known: the error of the best channel (which
+[`fugu.optimal_channel`](proofs/optimal-channels.md) attains), a linear program, a dual bound. "No noise needed" says
+that the beliefs alone keep the promise. Methods that do not keep their own are counted, and not compared.
 
 {headline}
 ## Case by case
