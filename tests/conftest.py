@@ -37,6 +37,21 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "docs/fields.md]",
+    "docs/networks.md]",
+    "docs/tables.md]",
+    "test_oracle_hunt.py::test_loss_is_the_truth_from_above[many]",
+    "test_real_columns_with_boxes_at_95_percent[adult/adult.data.csv.gz-,-age-race",
+    "test_real_columns_with_boxes_at_95_percent[adult/adult.data.csv.gz-,-hours-sex",
+    "test_errata_command.py::test_progress_is_told_for_every_entry",
+    "test_release_attack.py::test_statistics_go_through_files[sum]",
+    "test_release_attack.py::test_statistics_go_through_files[mean]",
+    "test_release_attack.py::test_sequences_drawn_from_the_chain",
+    "test_property_optimum.py::test_optimal_is_never_worse_than_another_method_nor_than_itself_under_a_weaker_floor",
+    "test_second_agrees.py::test_both_proofs_agree[vectors]",
+    "test_out_of_reach.py::test_hostile_numbers_are_proved_or_refused[far]",
+    "test_renyi_numbers.py::test_commands_take_an_order",
+    "test_confident_scenario.py::test_how_many_rows_would_suffice",
     "test_results.py::test_no_sound_printed_method_is_better_than_fugu",
     "test_ding.py::test_the_whole_paper_at_length",
     "test_bai_tables.py::test_synthetic_at_length",

@@ -101,7 +101,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def notes(rows: Iterable[Row]) -> dict[str, int]:
-    """The notes of a table, numbered as they come."""
+    """What is remarked on the rows of a table, numbered as it comes."""
     found: dict[str, int] = {}
     for row in rows:
         if row.note:
