@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
@@ -38,7 +36,7 @@ def found(scenario):
     before, after = (property_attack(m, scenario, delta=1e-3, shadow=300, test=300, rng=source)
                      for m in (None, mechanism))  # fmt: skip
     swap = swap_figure(scenario, BUDGET, source, draws=20_000)
-    return mechanism, sweep(scenario, BUDGET, times=(Fraction(1, 2), Fraction(1))), before, after, swap
+    return mechanism, sweep(scenario, BUDGET), before, after, swap
 
 
 def test_lines_are_what_compare_and_calibrate_say(scenario, found):
