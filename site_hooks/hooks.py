@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT))
 from site_hooks import links  # noqa: E402
 from site_hooks.menu import menu  # noqa: E402
 
+_WIDE = ("results.md", "before-and-now.md")
+"""Pages that are mostly wide tables."""
 _KINDS = {".py": "python", ".toml": "toml", ".json": "json", ".yml": "yaml", "Makefile": "make"}
 
 
@@ -39,8 +41,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     place = page.file.src_uri
     if place.startswith("files/"):
         return markdown
-    if not re.search(r"^##+ |^::: ", links.FENCE.sub("", markdown), re.MULTILINE):
-        page.meta.setdefault("hide", ["toc"])  # nothing to list: the page may be wider
+    if place in _WIDE or not re.search(r"^##+ |^::: ", links.FENCE.sub("", markdown), re.MULTILINE):
+        page.meta.setdefault("hide", ["toc"])  # little to list: the page may be wider
     text = links.bracketed(links.titled(links.rewritten(markdown, place, _source(place))[0]))
     if place == "index.md":
         return links.with_results(text, (ROOT / "README.md").read_text(encoding="utf-8"))

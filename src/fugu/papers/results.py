@@ -125,7 +125,8 @@ def lines(runs: Runs) -> Iterator[Line]:
             own = [row for e, o in mine if e.name == name for row in o.rows if row.method == method]
             printed = told.verdicts["reproduced"] + told.verdicts["differs"]
             ratios = [row.ratio for row in own if row.ratio is not None]
-            came, lost = f"{told.verdicts['reproduced']} of {printed}", told.verdicts["not reproducible"]
+            came = f"{told.verdicts['reproduced']} of {printed}" if printed else "none to compare"
+            lost = told.verdicts["not reproducible"]
             yield Line(title, len(rows), came, lost, told.unsound, f"{method} (`{name}`)", spread(ratios))
 
 
