@@ -1,5 +1,5 @@
-"""Charges a second, by one process and by eight, beside bare SQLite transactions that write as often; and what it
-takes to compare the whole chain with the file at every charge, and to recognise a table."""
+"""Charges a second, by one process and by eight, beside bare SQLite transactions that write as often; what a
+request takes behind many others, and what it takes to recognise a table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import sqlite3
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -50,27 +51,45 @@ def _recognised(size: Size) -> Iterator[Row]:
 
 
 def _long(size: Size) -> Iterator[Row]:
-    """A request behind many others: the whole chain is compared with the file, and the charges are added up.
+    """A request, and an opening, behind many others beside the same behind few: checkpoints keep them from growing.
 
     In memory, if there is such a folder: the disk's part is measured above."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as folder, Ledger(Path(folder) / "l.db", Pure(10**6)) as ledger:
-        before, count = 0, size.of(10_000)
-        for many in (count // 10, count):
-            for k in range(before, many):
-                ledger.spend(f"{k}", _CHARGE, int)
-            start = time.perf_counter()
-            for k in range(20):
-                ledger.spend(f"{many} {k}", _CHARGE, int)
-            yield Row("ledger", f"a request behind {many} others", (time.perf_counter() - start) / 20 * 1e3, "ms")
-            before = many
-        ledger.close()
-        start = time.perf_counter()
-        ledger.spend("after opening", _CHARGE, int)
-        yield Row("ledger", f"the first request after opening, behind {count}", time.perf_counter() - start, "s")
-        start = time.perf_counter()
-        ledger.verify()
-        yield Row("ledger", f"verify {count} requests", time.perf_counter() - start, "s")
+    few, many = size.of(1_000), size.of(20_000)
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        path, took = Path(folder) / "l.db", {}
+        with Ledger(path, Pure(10**6)) as ledger:
+            for before, count in ((0, few), (few, many)):
+                for k in range(before, count):
+                    ledger.spend(f"{k}", _CHARGE, int)
+                took[count] = _after(path, count)
+        for what, unit, number in (
+            ("a request", "ms", 0),
+            ("the first request after opening", "ms", 1),
+            ("an opening's memory", "MB", 2),
+        ):
+            small, large = took[few][number], took[many][number]
+            yield Row("ledger", f"{what} behind {many} others", large, unit)
+            yield Row("ledger", f"{what}: behind {many} others beside {few}", large / small, "x", _MOST_TIMES)
+        start = time.process_time()
+        Ledger(path, Pure(10**6)).verify()
+        yield Row("ledger", f"verify {many} requests", time.process_time() - start, "s")
+
+
+def _after(path: Path, name: int) -> tuple[float, float, float]:
+    """CPU milliseconds of a request, of the first one after opening, and megabytes that an opening takes."""
+    tracemalloc.start()
+    ledger = Ledger(path, Pure(10**6))
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    ledger.close()
+    start = time.process_time()
+    ledger.spend(f"{name} first", _CHARGE, int)
+    first = time.process_time() - start
+    start = time.process_time()
+    for k in range(50):
+        ledger.spend(f"{name} {k}", _CHARGE, int)
+    return (time.process_time() - start) / 50 * 1e3, first * 1e3, peak
 
 
 def _ledger(path: Path, name: int, each: int, start: Barrier) -> None:

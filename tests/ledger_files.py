@@ -44,7 +44,7 @@ def hashed(seq, at, kind, body, previous):
 
 
 def base_of(content):
-    return int(re.match(rb"fugu ledger 3\nlog at byte (\d+)\n", content)[1])
+    return int(re.match(rb"fugu ledger [34]\nlog at byte (\d+)\n", content)[1])
 
 
 def records(path):
@@ -56,7 +56,7 @@ def records(path):
         _, length, text = content[place:end].rstrip().split(b" ", 2)
         after = end + (int(length) + 1 if int(length) else 0)
         _, at, kind, body, _ = json.loads(text)
-        attached = content[end : after - 1].decode() if int(length) else ""
+        attached = content[end : after - 1].decode(errors="surrogateescape") if int(length) else ""
         found.append({"kind": kind, "body": json.loads(body), "attached": attached, "at": at,
                       "bytes": content[place:after], "place": place})  # fmt: skip
         place = after
@@ -71,7 +71,7 @@ def forge(path, change):
     for seq, event in enumerate(events, start=1):
         body = json.dumps(event["body"], sort_keys=True, separators=(",", ":"))
         text, previous = hashed(seq, event["at"], event["kind"], body, previous)
-        more = event["attached"].encode()
+        more = event["attached"].encode(errors="surrogateescape")
         parts.append(f"{previous} {len(more)} {text}\n".encode() + (more + b"\n" if more else b""))
     told = f"{len(events)} {previous}"
     slot = f"{told} {sha(told)}".encode().ljust(BLOCK - 1) + b"\n"
@@ -94,6 +94,24 @@ def drop(path, *numbers):
     Path(path).write_bytes(content)
 
 
+def key_of(path):
+    """The key of a ledger, from the file beside it."""
+    return Path(f"{path}.key").read_text().split()[-1]
+
+
+def with_key_inside(path):
+    """Make of a new ledger one of version 0.3, which had its key inside; no file is left beside it. The key."""
+    key = key_of(path)
+
+    def put(events):
+        events[0] |= {"attached": key, "body": {"schema": 3, "key": sha(key)}}
+
+    forge(path, put)
+    edit(path, b"fugu ledger 4", b"fugu ledger 3")
+    Path(f"{path}.key").unlink()
+    return key
+
+
 def make_old(source, target, schema=2, *, open_after=0):
     """A ledger of version 0.1 with the events of a new one, in SQLite with a write-ahead log, closed.
 
@@ -105,7 +123,8 @@ def make_old(source, target, schema=2, *, open_after=0):
         db.execute(statement)
     db.execute("PRAGMA application_id = 1179993941")
     db.execute(f"PRAGMA user_version = {schema}")
-    db.execute("INSERT INTO meta VALUES ('key', ?)", (events[0]["attached"],))
+    db.execute("INSERT INTO meta VALUES ('key', ?)", (key_of(source),))
+    events[0]["body"] = {"schema": schema, "key": sha(key_of(source))}
     previous, seqs = "0" * 64, {}
     for seq, event in enumerate(events, start=1):
         if seq == len(events) - open_after + 1:

@@ -157,7 +157,7 @@ def number(told):
 def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_path, monkeypatch):
     from fugu.ledger import requests
 
-    def without(to, data, request, asked, refused, skipped=(), worth=None):
+    def without(to, data, request, asked, refused, skipped=(), worth=None, people=None):
         return enter(to, data, request, asked, refused, skipped)
 
     enter = requests.enter

@@ -19,10 +19,9 @@ import pytest
 import fugu
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprint, fingerprints, locks, log, store
-from fugu.ledger.fingerprint import keyed
+from fugu.ledger import Books, Charge, Ledger, beginnings, books, chain, fingerprint, fingerprints, locks, log, store
 from fugu.priors import MarkovChain
-from ledger_files import drop, edit, forge, make_old, records
+from ledger_files import drop, edit, forge, key_of, make_old, records
 
 TENTH = Charge.per_entry(0.1)
 
@@ -97,7 +96,7 @@ EDITS = {
     "a block": lambda p: changed(p, 2, b'blocks\\":[]', b'blocks\\":[1]'),
     "a time": lambda p: changed(p, 3, b"T", b"t"),
     "a length": lambda p: changed(p, 6, b" 1 [", b" 0 ["),
-    "the key": lambda p: edit(p, records(p)[0]["attached"].encode(), b"0" * 64),
+    "the commitment to the key": lambda p: edit(p, records(p)[0]["body"]["commitment"].encode(), b"0" * 64),
     "the key deleted": lambda p: edit(p, records(p)[0]["attached"].encode() + b"\n", b""),
     "both slots": lambda p: p.write_bytes(p.read_bytes()[:512] + b" " * 1024 + p.read_bytes()[1536:]),
     "the header": lambda p: edit(p, b"log at byte 512", b"log at byte 513"),
@@ -131,9 +130,8 @@ def test_a_large_value_that_was_edited_is_noticed_when_it_is_wanted(path, kept):
     """Values of more than 64 kB are not read at every charge; one that was edited never goes out."""
     with Ledger(path, Pure(1), data="d") as ledger:
         ledger.spend("large", TENTH, lambda: "x" * 200_000)
-        assert len(ledger._file._known._pieces) == 1
         ledger.spend("more", TENTH, lambda: 1)
-        assert len(ledger._file._known._pieces) == 2 and sum(len(p) for _, p in ledger._file._known._pieces) < 10_000
+        assert sum(len(p) for _, p in ledger._file._known.pieces) < 10_000
         edit(path, b"x" * 200_000, b"y" + b"x" * 199_999)
         assert ledger.spent() == Pure(0.5)
         for again in (ledger, Ledger(path, Pure(1), data="d")):
@@ -227,8 +225,9 @@ def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(p
         told = json.dumps(ledger.export())
         assert Books(path).read(books.datasets)[0].fingerprint in told and fingerprint(secret) not in told
         assert not any(digest in told for digest in fingerprints(secret).named)
-        key = late._read(lambda view: view.key)
+        key = key_of(path)
         assert len(key) == 64 and key not in told and chain.sha256(key) in told
+        assert key.encode() not in path.read_bytes() and late.data in told
     assert fingerprint(secret) not in json.dumps(told)
     with pytest.raises(DataKnown):  # the same data is still known
         Ledger(path, Pure(1), data="new", fingerprint=secret)
@@ -246,8 +245,13 @@ def test_a_file_made_without_a_key_still_knows_its_data(path):
 
     forge(path, without)
     Ledger(path, Pure(1), data="d", fingerprint=[1, 2]).close()
-    assert Books(path).read(books.datasets)[0].fingerprint in fingerprints([1, 2]).named
-    assert keyed(None, "x") == "x" != keyed("k", "x")
+    assert Books(path).read(books.datasets)[0].fingerprint not in fingerprints([1, 2]).named  # it has a key now
+
+    def plain(events):
+        events[1]["body"]["marks"] = list(fingerprints([1, 2]).named)
+        return events[:2]
+
+    forge(path, plain)
     with pytest.raises(DataKnown):
         Ledger(path, Pure(1), data="renamed", fingerprint=[2, 1])
 
@@ -274,12 +278,13 @@ def test_terms_are_fixed_and_known_data_gets_no_second_budget(path, kept):
 
 @contextmanager
 def locked(path):
-    fd = locks.opened(path, os.O_RDWR)
-    assert locks.whole(fd, 0)
+    held = locks.Held()
+    held.open(path, write=True)
+    assert held.take_whole(0)
     try:
         yield
     finally:
-        locks.closed(fd, locks.WHOLE)
+        held.release()
 
 
 def test_a_locked_ledger_times_out_and_charges_nothing(path, kept):
@@ -389,11 +394,8 @@ def test_there_is_one_file_and_it_is_for_its_owner_alone(tmp_path, monkeypatch):
         with Ledger(name, Pure(1), data="d") as ledger:
             ledger.spend("q", TENTH, lambda: 1)
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
-    Path("empty.db").touch(0o644)
-    Ledger("empty.db", Pure(1)).close()
-    assert stat.S_IMODE(Path("empty.db").stat().st_mode) == 0o600
     before = sorted(os.listdir())
-    assert len(before) == 6
+    assert len(before) == 10 and all(stat.S_IMODE(Path(name).stat().st_mode) == 0o600 for name in before)
     for name in ("file:m.db", "file:m.db?mode=memory", "file:///tmp/x.db", ":memory:"):
         with pytest.raises(BadLedger, match="URI"):
             Ledger(name, Pure(1))
@@ -401,6 +403,43 @@ def test_there_is_one_file_and_it_is_for_its_owner_alone(tmp_path, monkeypatch):
         with pytest.raises(BadLedger, match="device"):
             Ledger(name, Pure(1))
     assert sorted(os.listdir()) == before
+
+
+def test_an_emptied_ledger_is_no_new_one(path, kept):
+    """0 bytes where a ledger was, or where somebody made a file beforehand: nothing is granted, and it says why."""
+    alive = Ledger(path, Pure(1), data="d")
+    path.write_bytes(b"")
+    for again in (lambda: Ledger(path, Pure(1), data="d"), alive.spent, lambda: check(path)):
+        with pytest.raises(LedgerBroken, match=r"is empty.*truncated.*delete the file"):
+            again()
+    with pytest.raises(LedgerBroken, match="is empty"):
+        alive.spend("new", TENTH, lambda: pytest.fail("must not run"))
+    assert path.read_bytes() == b""
+    path.unlink()
+    Ledger(path, Pure(1), data="other").close()
+    assert check(path)
+
+
+def test_a_ledger_takes_its_name_when_it_is_whole(path, monkeypatch):
+    """Whoever dies while it is made leaves nothing; whoever comes second takes the first one's."""
+    seen, placed = [], beginnings.place_new
+
+    def dying(target, content):
+        seen.append(sorted(p.name for p in path.parent.iterdir()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(beginnings, "place_new", dying)
+    with pytest.raises(KeyboardInterrupt):
+        Ledger(path, Pure(1), data="d")
+    assert seen == [["ledger.db.key"]] and not path.exists()
+
+    def late(target, content):
+        monkeypatch.setattr(beginnings, "place_new", placed)
+        Ledger(path, Pure(1), data="d").spend("first", TENTH, lambda: 1)
+        placed(target, content)
+
+    monkeypatch.setattr(beginnings, "place_new", late)
+    assert Ledger(path, Pure(1), data="d").spent() == Pure(0.1)
 
 
 def test_a_read_only_copy_can_be_audited():

@@ -12,10 +12,11 @@ import tempfile
 import textwrap
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -146,9 +147,19 @@ def schedule(folder, seed, kind=Ledger):
             world.check()
 
 
+@contextmanager
 def in_memory():
+    """A folder, and one key for every name of a ledger in it: the file moves alone, its key stays where it is."""
     memory = Path("/dev/shm")
-    return tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
+    place = tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
+    with place as folder, mock.patch.dict(os.environ, FUGU_LEDGER_KEY=str(Path(folder) / "key")):
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def key(tmp_path_factory, monkeypatch):
+    """The same for the other tests: what becomes of a ledger without its key is in test_ledger_key.py."""
+    monkeypatch.setenv("FUGU_LEDGER_KEY", str(tmp_path_factory.mktemp("keys") / "key"))
 
 
 @search("one ledger under several names, moved, copied and cut short", quick=30)
@@ -175,31 +186,17 @@ class SlotFirst(Ledger):
 
     def __init__(self, *args, **more):
         super().__init__(*args, **more)
-        self._file.writing = self._writing_slot_first
+        self._file.write = self._write_slot_first
 
-    def _writing_slot_first(self, step=lambda _: None):
-        writing = store.File.writing(self._file, step)
-        enter = writing.__enter__
+    def _write_slot_first(self, work, step=lambda _: None):
+        def slot_first(to):
+            result = work(to)
+            if to._new is not None:
+                seq = to.log.seq + 1
+                log.put(to._fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
+            return result
 
-        def entered():
-            to = enter()
-
-            def commit(step):
-                if to._new is not None:
-                    seq = len(to.log.hashes) + 1
-                    log.put(to._fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
-                store.Writing.commit(to, step)
-
-            to.commit = commit
-            return to
-
-        writing.__enter__ = entered
-
-        class Wrapped:
-            __enter__ = staticmethod(entered)
-            __exit__ = staticmethod(writing.__exit__)
-
-        return Wrapped()
+        return store.File.write(self._file, slot_first, step)
 
 
 @pytest.mark.parametrize("kind", [Late, SlotFirst])
@@ -324,14 +321,17 @@ def test_two_live_names_never_grant_more_than_the_budget(tmp_path):
 
 def busy(paths):
     """Whether whoever comes by another name waits while the first one writes."""
-    with Ledger(paths[0], Pure(1), data="d")._file.writing():
+
+    def others(_):
         for path in paths[1:]:
             try:
                 Ledger(path, Pure(1), data="d", timeout=0.01)
             except LedgerBusy:
                 continue
             return False
-    return True
+        return True
+
+    return Ledger(paths[0], Pure(1), data="d")._file.write(others)
 
 
 def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
@@ -339,17 +339,18 @@ def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
     assert busy(paths)
     held = set()
 
-    def by_name(fd, *_, **__):  # wrong on purpose, as a lock file beside the ledger would be
-        name = os.readlink(f"/proc/self/fd/{fd}")
+    def by_name(self, *_, **__):  # wrong on purpose, as a lock file beside the ledger would be
+        name = os.readlink(f"/proc/self/fd/{self._file.fileno()}")
         return name not in held and not held.add(name)
 
-    def given_back(fd, place):
-        held.discard(os.readlink(f"/proc/self/fd/{fd}"))
-        closed(fd, place)
+    def given_back(self):
+        if self.opened:
+            held.discard(os.readlink(f"/proc/self/fd/{self._file.fileno()}"))
+        release(self)
 
-    closed = locks.closed
-    monkeypatch.setattr(locks, "whole", by_name)
-    monkeypatch.setattr(locks, "closed", given_back)
+    release = locks.Held.release
+    monkeypatch.setattr(locks.Held, "take_whole", by_name)
+    monkeypatch.setattr(locks.Held, "release", given_back)
     assert not busy(paths)
 
 
@@ -434,10 +435,13 @@ def test_a_charge_goes_into_the_file_that_has_the_name_when_its_turn_comes(tmp_p
     thread = threading.Thread(target=lambda: done.append(ledger.spend("q", TENTH, lambda: 7)))
     thread.start()
     assert looked.wait(30)
-    with Ledger(path, BUDGET, data="d")._file.writing():
+
+    def replace_it(_):
         locked.set()
         time.sleep(0.2)
         shutil.copy(path, copy)
         copy.rename(path)
+
+    Ledger(path, BUDGET, data="d")._file.write(replace_it)
     thread.join()
     assert done == [7] and Ledger(path, BUDGET, data="d").spent() == Pure(0.1)

@@ -125,9 +125,9 @@ def _commit_at_the_end(self, step):
             _, _, text = self._new[0].split(b" ", 2)
             _, _, kind, body, _ = json.loads(text.split(b"\n")[0])
             attached = self._new[0].split(b"\n")[1].decode()
-            new, head = log.record(len(now.hashes) + 1, now.head, kind, body, attached)
+            new, head = log.record(now.seq + 1, now.head, kind, body, attached)
             log.put(self._fd, now.end, new)
-            log.put(self._fd, now.base + (len(now.hashes) + 1) % 2 * log.BLOCK, log.slot(len(now.hashes) + 1, head))
+            log.put(self._fd, now.base + (now.seq + 1) % 2 * log.BLOCK, log.slot(now.seq + 1, head))
 
 
 def test_a_request_inside_itself_ends_with_a_clear_error(tmp_path):

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 
 from fugu.errors import NotProvable
 from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee.promises import both, promise
 from fugu.ledger import books
 from fugu.ledger.accountant import Terms, total
 from fugu.ledger.amounts import left
 from fugu.ledger.books import DataSet, Entry
 from fugu.ledger.charge import LAW
+from fugu.ledger.second_sum import against_anybody
 from fugu.ledger.state import CHARGED
 from fugu.ledger.store import View
 
@@ -35,6 +37,8 @@ class Account:
     worth: Guarantee | None
     left: Guarantee | None
     why: str = ""
+    anybody: Guarantee | None = None
+    """What the charges promise together against anybody; None where one of them promises nothing."""
 
     @property
     def translated(self) -> bool:
@@ -49,7 +53,15 @@ class Account:
         spent = self.why if self.spent is None else f"{self.spent!r}{self._as()}"
         lines = [("asked", asked), ("spent", spent)]
         lines += [("worth", self._worth())] if tied and self.spent is not None else []
-        return lines + ([("left", f"{self.left!r} of {self.known.budget!r}")] if self.left is not None else [])
+        lines += [("left", f"{self.left!r} of {self.known.budget!r}")] if self.left is not None else []
+        return [*lines, ("both", self._both())] if self.worth is not None else lines
+
+    def _both(self) -> str:
+        """Both promises of all releases so far, in one sentence."""
+        assert self.worth is not None
+        believes = "the stated beliefs" if self.known.prior is None else "its prior"
+        cap = "" if self.known.cap is None else f" (cap {promise(self.known.cap)})"
+        return both(self.worth, self.anybody, believes) + cap
 
     def _as(self) -> str:
         if self.known.prior is None:
@@ -72,6 +84,7 @@ def _account(view: View, known: DataSet, requests: list[Entry]) -> Account:
     charges = books.charges(view, known.name)
     if known.prior is not None:  # described, not held against anything: what was granted is granted
         charges = [replace(c, planned=True) for c in charges]
+    anybody = against_anybody(charges)
     asked = dict(Counter(entry.state for entry in requests))
     charged = [entry for entry in requests if entry.state in CHARGED]
     worth = charged[-1].worth if charged and known.prior is not None else None
@@ -79,8 +92,8 @@ def _account(view: View, known: DataSet, requests: list[Entry]) -> Account:
         spent = total(charges, Terms(known.budget, None, known.entries))
     except NotProvable as error:
         if worth is None:
-            return Account(known, asked, None, None, None, f"needs the data set's prior ({error})")
-        return Account(known, asked, None, worth, left(worth, known.budget), f"{worth!r} under its prior")
+            return Account(known, asked, None, None, None, f"needs the data set's prior ({error})", anybody)
+        return Account(known, asked, None, worth, left(worth, known.budget), f"{worth!r} under its prior", anybody)
     if known.prior is None or not charges or any(c.charge.kind == LAW for c in charges) or spent == Pure(0):
         worth = spent
-    return Account(known, asked, spent, worth, None if worth is None else left(worth, known.budget))
+    return Account(known, asked, spent, worth, None if worth is None else left(worth, known.budget), anybody=anybody)

@@ -57,11 +57,14 @@ _ADAPTIVE = (
 
 @dataclass(frozen=True)
 class Terms:
-    """What a data set was registered with: its budget, its prior (None: independent entries), how many entries."""
+    """What a data set was registered with: its budget, its prior (None: independent entries), how many entries.
+
+    `cap`: the most epsilon that all its releases together may have against anybody; None for no cap."""
 
     budget: Guarantee
     prior: Any = None
     entries: int | None = None
+    cap: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.entries is not None and self.entries < (least := _spoken_of(self.prior)):
@@ -83,6 +86,12 @@ class Counted:
     count: int = 1
     first: int = 0
     planned: bool = False
+
+
+def by_records(prior: Any) -> bool:
+    """Whether a prior is about independent records, each charged by itself: what is charged to a record elsewhere then
+    adds on top (docs/proofs/composition.md#one-person-in-several-tables)."""
+    return isinstance(prior, Recorded | Together)
 
 
 def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
@@ -169,7 +178,8 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     - the same for sums of (epsilon, delta) under independent records, whose columns are fixed with the belief: the sum
       is within the budget once translated iff it is within a cap for each record that the budget fixes beforehand,
       epsilon_0 = log(1 + (e^epsilon - 1) / HS) and delta / HS, and the filter spends that cap
-      (docs/proofs/records.md#the-ledger).
+      (docs/proofs/records.md#the-ledger). A session's belief takes the plain sums as soon as there is a delta
+      (docs/proofs/composition.md#a-delta-beside-questions-of-a-session).
     """
     both = [*laws, *entries]
     if sum(c.count for c in both) == 1 or all(_pure(c) for c in both):
@@ -179,7 +189,7 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
         return alone and all(_pure(c) for c in entries)
     if terms.tied and all(rho_of(c.charge.guarantee) is not None for c in entries):
         return terms.budget.renyi or not _pure(min(entries, key=lambda c: c.first))
-    if terms.prior is not None and not (isinstance(terms.prior, Recorded) and not terms.budget.renyi):
+    if terms.prior is not None and not (by_records(terms.prior) and not terms.budget.renyi):
         return False
     if terms.budget.renyi:
         return all(c.charge.guarantee.renyi or _pure(c) for c in entries)
@@ -198,7 +208,7 @@ def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
         return ZCDP(plain(rho))
     if not curves and (not rising or len(simple) == sum(k for _, k in simple) == 1):
         epsilon = sum((exact(g.epsilon) * k for g, k in simple), Fraction(0))
-        return _stated(epsilon, sum((exact(g.delta) * k for g, k in simple), Fraction(0)))
+        return stated(epsilon, sum((exact(g.delta) * k for g, k in simple), Fraction(0)))
     if len(curves) == 1 and not simple and curves[0][1] == 1:
         return curves[0][0]
     if any(g.delta for g, _ in [*simple, *curves]):
@@ -246,7 +256,7 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
             "convert the charges for each entry with to_approx",
         )
     epsilon = exact(law.epsilon) + n * exact(entries.epsilon)
-    return _stated(epsilon, exact(law.delta) + _group(exact(entries.epsilon), exact(entries.delta), n))
+    return stated(epsilon, exact(law.delta) + _group(exact(entries.epsilon), exact(entries.delta), n))
 
 
 def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
@@ -275,7 +285,7 @@ def _number_of_entries(terms: Terms) -> int:
     )
 
 
-def _stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
+def stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
     """Pure without a delta; a delta of 1 or more promises nothing."""
     if delta >= 1:
         return Pure(math.inf)

@@ -51,6 +51,19 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
 
 def table_digests(columns: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
     """The digest of the rows, None where there are none; and that of each column with more than 64 distinct values."""
+    rows, wide = table_bits(columns)
+    return rows_digest(rows), wide
+
+
+def rows_digest(rows: Bits | None) -> str | None:
+    """The digest of all rows together, in whatever order they are."""
+    if rows is None or not len(rows):
+        return None
+    return hashlib.sha256(b"fugu rows\n" + np.sort(rows).astype("<u8").tobytes()).hexdigest()
+
+
+def table_bits(columns: Mapping[str, Any]) -> tuple[Bits | None, dict[str, str]]:
+    """Each row as 64 bits; and the digest of each column with more than 64 distinct values."""
     rows: Bits | None = None
     wide: dict[str, str] = {}
     for name in sorted(columns):
@@ -61,9 +74,7 @@ def table_digests(columns: Mapping[str, Any]) -> tuple[str | None, dict[str, str
         ordered = np.sort(bits)
         if len(ordered) and 1 + np.count_nonzero(ordered[1:] != ordered[:-1]) > WIDE:
             wide[name] = hashlib.sha256(b"fugu column\n" + ordered.astype("<u8").tobytes()).hexdigest()
-    if rows is None or not len(rows):
-        return None, wide
-    return hashlib.sha256(b"fugu rows\n" + np.sort(rows).astype("<u8").tobytes()).hexdigest(), wide
+    return rows, wide
 
 
 def cells(column: Any) -> Bits:

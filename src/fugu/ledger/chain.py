@@ -16,13 +16,16 @@ START = "0" * 64
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the log; `attached` is where a text lies whose SHA-256 is in the body: (first byte, length)."""
+    """One line of the log, and where it begins; `attached` is where something lies whose SHA-256 is in the body: (first
+    byte, length)."""
 
     seq: int
     at: str
     kind: str
     body: dict[str, Any]
     hash: str
+    previous: str
+    place: int = 0
     attached: tuple[int, int] | None = None
 
 
@@ -46,18 +49,18 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def parsed(text: bytes, found: str, seq: int, previous: str) -> Event | None:
-    """The event that a text states, if it has this hash and follows (seq, previous); else None."""
-    if hashlib.sha256(text).hexdigest() != found:
+def parsed(text: bytes, stated: str) -> Event | None:
+    """The event that a text states, if it has this hash; else None."""
+    if hashlib.sha256(text).hexdigest() != stated:
         return None
     try:
-        number, at, kind, body, before = json.loads(text)
-        told = json.loads(body)
+        seq, at, kind, body, previous = json.loads(text)
+        content = json.loads(body)
     except (ValueError, TypeError, RecursionError):
         return None
-    if number != seq or before != previous or not isinstance(told, dict):
+    if type(seq) is not int or not isinstance(content, dict):
         return None
-    return Event(seq, str(at), str(kind), told, found)
+    return Event(seq, str(at), str(kind), content, stated, str(previous))
 
 
 def proof_of(body: dict[str, Any]) -> str | None:

@@ -10,7 +10,8 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Final, Literal, Protocol
 
 from fugu.documents.certificate import Certificate
@@ -19,6 +20,7 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import Guarantee, Pure, is_guarantee
 from fugu.guarantee.encoding import budget_from, budget_json
+from fugu.guarantee.numbers import exact
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
@@ -42,8 +44,13 @@ class Charge:
     whoever believes in a secret knows the whole data. `reads`: what a release private for each entry reads of an entry,
     as JSON text, for priors that price charges together (`fugu.priors.prior.Together`); None where nothing is said.
 
-    >>> Charge.per_entry(0.1).guarantee
-    Pure(epsilon=0.1)
+    `anybody`: the epsilon for each record against anybody, that is under any belief about independent records, outside
+    the delta of the guarantee; None where no finite one is known. Of a release private for each entry it is the
+    epsilon of its guarantee (docs/proofs/records.md#compose-first); of a law-based one it is the worst loss between any
+    two possible inputs, which whoever calibrates it works out.
+
+    >>> Charge.per_entry(0.1).guarantee, Charge.per_entry(0.1).anybody
+    (Pure(epsilon=0.1), Fraction(1, 10))
     """
 
     kind: Literal["per-entry", "law"]
@@ -52,6 +59,7 @@ class Charge:
     block: str | None = None
     points: tuple[str, ...] = ()
     reads: str | None = None
+    anybody: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in (PER_ENTRY, LAW):  # any other word would be added up as if it were for each entry
@@ -66,6 +74,15 @@ class Charge:
             raise UsageError(f"a charge is a guarantee, got {type(self.guarantee).__name__}")
         if not finite(self.guarantee):
             raise BadBudget("a release with an infinite epsilon promises nothing; it cannot be charged")
+        if self.anybody is not None and not (isinstance(self.anybody, Fraction) and self.anybody >= (self._own or 0)):
+            raise UsageError("anybody is a Fraction, for a charge for each entry not below its own epsilon; or None")
+        if self.anybody is None:
+            object.__setattr__(self, "anybody", self._own)
+
+    @property
+    def _own(self) -> Fraction | None:
+        """The epsilon of a charge for each entry, which holds against anybody; None for divergences and for laws."""
+        return None if self.kind == LAW or self.guarantee.renyi else exact(self.guarantee.epsilon)
 
     @staticmethod
     def per_entry(guarantee: Guarantee | Real, reads: Mapping[str, object] | None = None) -> Charge:
@@ -77,13 +94,17 @@ class Charge:
         return Charge(PER_ENTRY, stated, reads=None if reads is None else _plain_text(reads))
 
     @staticmethod
-    def of_certificate(certificate: Certificate, block: str | None = None, point_masses: bool = False) -> Charge:
+    def of_certificate(
+        certificate: Certificate, block: str | None = None, point_masses: bool = False, anybody: Fraction | None = None
+    ) -> Charge:
         """The charge of a law-based mechanism: what its `certificate` states, for the whole data or one `block`.
 
-        `point_masses` is the caller's word: a certificate shows translates of an unknown law as two point masses, so it
-        can contradict the word and cannot replace it."""
+        `anybody`: its epsilon against anybody, None for what follows from the certificate. `point_masses` is the
+        caller's word: a certificate shows translates of an unknown law as two point masses, so it can contradict the
+        word and cannot replace it."""
         points = _points(certificate) if point_masses else ()
-        return Charge(LAW, certificate.budget, certificate.fingerprint, block, points)
+        most = _anybody(certificate) if anybody is None else anybody
+        return Charge(LAW, certificate.budget, certificate.fingerprint, block, points, anybody=most)
 
     @staticmethod
     def of_training(certificate: TrainingCertificate) -> Charge:
@@ -112,11 +133,15 @@ class Charge:
         proofs = sorted((group, _asked(found), found.fingerprint, found.body["reading"])
                         for group, found in certificates.items())  # fmt: skip
         stated = json.dumps([by, proofs], sort_keys=True)
-        return Charge(LAW, budget, hashlib.sha256(stated.encode()).hexdigest())
+        each = [_anybody(found) for found in certificates.values()]
+        most = None if None in each else max((x for x in each if x is not None), default=None)
+        return Charge(LAW, budget, hashlib.sha256(stated.encode()).hexdigest(), anybody=most)
 
     def text(self) -> str:
         """The charge as JSON with exact numbers; equal charges have equal texts."""
-        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points), "reads": self.reads}
+        second = None if self.anybody is None or self.anybody == self._own else str(self.anybody)
+        more = {"beliefs": self.beliefs, "block": self.block, "points": list(self.points), "reads": self.reads,
+                "anybody": second}  # fmt: skip
         body = {"kind": self.kind, "guarantee": budget_json(self.guarantee), **{k: v for k, v in more.items() if v}}
         return canonical_json(body)
 
@@ -126,7 +151,8 @@ class Charge:
         try:
             body = json.loads(text)
             more = (body.get("beliefs", ""), body.get("block"), tuple(body.get("points", ())), body.get("reads"))
-            return Charge(body["kind"], budget_from(body["guarantee"]), *more)
+            second = None if "anybody" not in body else Fraction(body["anybody"])
+            return Charge(body["kind"], budget_from(body["guarantee"]), *more, second)
         except (UsageError, BadBudget, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise LedgerBroken("a stored charge cannot be read: the ledger was edited or damaged") from error
 
@@ -152,18 +178,18 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
     if isinstance(mechanism, Charge):
         if block is not None or point_masses:
             raise UsageError("a Charge states its own block and points; block and point_masses go with a certificate")
-        charge, asked = mechanism, mechanism.text()
+        charge, asked = mechanism, _question(mechanism)
     elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate):
         Certificate.parse(found.body)  # the digest shows edits: a smaller epsilon must not be charged
         charge = Charge.of_certificate(found, block, point_masses)
         body = {"schema": found.SCHEMA, **found.claims}
-        asked = json.dumps([charge.text(), body], sort_keys=True)
+        asked = json.dumps([_question(charge), body], sort_keys=True)
     elif isinstance(found, TrainingCertificate):
         if block is not None or point_masses:
             raise UsageError("a training is charged for the whole data: block and point_masses are not for it")
         TrainingCertificate.parse(found.body)
         charge = Charge.of_training(found)
-        asked = json.dumps([charge.text(), {"schema": found.SCHEMA, **found.claims}], sort_keys=True)
+        asked = json.dumps([_question(charge), {"schema": found.SCHEMA, **found.claims}], sort_keys=True)
     elif (guarantee := _per_entry(mechanism)) is not None:
         charge = Charge.per_entry(guarantee)
         asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=_stated)
@@ -176,6 +202,12 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
     if charge.kind != LAW and (block is not None or point_masses):
         raise UsageError("block and point_masses are about law-based releases; charges for each entry add without them")
     return charge, hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _question(charge: Charge) -> str:
+    """What a charge asks, for the name of its question: the second epsilon follows from the rest, and versions before
+    0.4 wrote none."""
+    return replace(charge, anybody=None).text()
 
 
 def _plain_text(reads: Mapping[str, object]) -> str:
@@ -200,6 +232,12 @@ def _per_entry(mechanism: Any) -> Any:
 def _stated(thing: Any) -> Any:
     """What a question says of itself: the claims of a document, which no version of fugu changes, or words."""
     return thing.claims if isinstance(thing, PerEntryCertificate) else str(thing)
+
+
+def _anybody(certificate: Certificate) -> Fraction | None:
+    """The epsilon of a release against anybody, without a delta; None where no finite one holds."""
+    found = certificate.anybody
+    return exact(found.epsilon) if isinstance(found, Pure) else None
 
 
 def _asked(certificate: Certificate) -> dict[str, Any]:

@@ -7,34 +7,29 @@ thrown away unseen."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from fugu.errors import LedgerBusy
-from fugu.ledger import locks
 from fugu.ledger.chain import sha256
+from fugu.ledger.locks import Held, holding
 
 _FROM = 1 << 61
+Result = TypeVar("Result")
 
 
-@contextmanager
-def claim(path: Path, name: str, timeout: float) -> Iterator[None]:
-    """Hold the request while the block runs, or raise `LedgerBusy` after the timeout."""
-    if sys.platform != "linux":
-        yield
-        return
-    try:
-        held = locks.opened(path, os.O_RDWR)
-    except OSError:  # read-only: nothing can be charged, and what is stored can be read by all
-        yield
-        return
-    place = _FROM + int(sha256(name)[:14], 16)
-    try:
-        if not locks.take(held, place, timeout):
+def claimed(path: Path, name: str, timeout: float, work: Callable[[], Result]) -> Result:
+    """Hold the request while `work` runs, or raise `LedgerBusy` after the timeout."""
+
+    def alone(held: Held) -> Result:
+        place = _FROM + int(sha256(name)[:14], 16)
+        with suppress(OSError):  # read-only: nothing can be charged, and what is stored can be read by all
+            held.open(path, write=True)
+        if held.opened and not held.take(place, timeout):
             raise LedgerBusy("another caller is evaluating this request; wait, and repeat with the same id")
-        yield
-    finally:
-        locks.closed(held, place)
+        return work()
+
+    return work() if sys.platform != "linux" else holding(alone)

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import Any
@@ -17,11 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.cells import is_missing
 from fugu.data.column import Column
 from fugu.data.digest import column_digest
 from fugu.data.sources import FrameLike
 from fugu.errors import UsageError
-from fugu.ledger.cells import columns_of, table_digests
+from fugu.ledger import chain
+from fugu.ledger.cells import Bits, columns_of, rows_digest, table_bits
+from fugu.ledger.people import FEWEST, Tokens, digested, encoded
+from fugu.scenario.units import person_of
 
 
 def fingerprint(data: Any) -> str:
@@ -47,12 +51,42 @@ def fingerprint(data: Any) -> str:
 class Marks:
     """What data is recognised by: digests, each with words for what it is a digest of; any one in common is enough.
 
-    `earlier` gives what version 0.1 would have stored for this data; it is asked only where such a ledger is met."""
+    `earlier` gives what version 0.1 would have stored for this data; it is asked only where such a ledger is met.
+    `persons`: who is in it, each in one spelling, None where no column says so. `rows`: 64 bits of each row."""
 
     named: Mapping[str, str]
     earlier: Callable[[], Mapping[str, str]] = dict
+    persons: tuple[str, ...] | None = field(default=None, repr=False)
+    rows: Bits | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Keyed:
+    """The same under the key of a ledger: what is stored. `who` and `what` are the digests of `people` and `rows`."""
+
+    marks: Mapping[str, str]
+    people: Tokens | None = None
+    rows: Tokens | None = None
+    who: str | None = None
+    what: str | None = None
+
+
+def keyed_marks(marks: Marks, key: str) -> Keyed:
+    """What is stored of data: marks, people and rows under the key; rows only where there are enough to tell."""
+    people = None if marks.persons is None else digested(key, (f"person {p}".encode() for p in set(marks.persons)))
+    few = marks.rows is None or len(marks.rows) < FEWEST
+    rows = None if few else digested(key, (b"row " + row for row in _parts(marks.rows)))
+    named = {keyed(key, digest): what for digest, what in marks.named.items()}
+    return Keyed(named, people, rows, *(None if x is None else chain.sha256(encoded(x)) for x in (people, rows)))
+
+
+def _parts(rows: Any) -> list[bytes]:
+    text = rows.astype("<u8").tobytes()
+    return [text[k : k + 8] for k in range(0, len(text), 8)]
+
+
+COLUMN = "its column"
+"""How the words for the mark of a column begin."""
 Recognised = str | Marks | Mapping[str, object] | FrameLike | Sequence[object] | NDArray[np.generic]
 """The data itself (a dict of columns, a frame, one column), what `fingerprints` makes of it, or a SHA-256."""
 
@@ -67,17 +101,35 @@ def marks_of(data: Recognised | None) -> Marks | None:
     return fingerprints({"": data} if columns is None else columns)
 
 
-def fingerprints(table: Any) -> Marks:
+def with_people(marks: Marks | None, people: Sequence[object] | None) -> Marks | None:
+    """Marks that also say who is in the data."""
+    if people is None:
+        return marks
+    return replace(marks or Marks({}), persons=spelled(people))
+
+
+def fingerprints(table: Any, persons: Sequence[object] | None = None) -> Marks:
     """The marks of a table, given as {name: column} or as a frame: one of its rows, one of each wide column.
 
-    A file under another name, in another order of rows or columns, with columns left out or added, or read with other
-    types is recognised. So is a table with some cells changed, by every wide column that has none of them."""
+    `persons`: the cells of the column that names the person. A file under another name, in another order of rows or
+    columns, with columns left out or added, or read with other types is recognised. So is a table with some cells
+    changed, by every wide column that has none of them."""
     found = columns_of(table)
     columns = {"": table} if found is None else found
-    rows, wide = table_digests(columns)
+    bits, wide = table_bits(columns)
+    rows = rows_digest(bits)
     named = {} if rows is None else {rows: "its rows are the same"}
-    named |= {digest: f"its column {name!r} is the same" if name else "it is the same" for name, digest in wide.items()}
-    return Marks(named, lambda: _earlier(columns))
+    named |= {digest: f"{COLUMN} {name!r} is the same" if name else "it is the same" for name, digest in wide.items()}
+    return Marks(named, lambda: _earlier(columns), spelled(persons), bits)
+
+
+def spelled(persons: Sequence[object] | None) -> tuple[str, ...] | None:
+    """Who is in the data, each in one spelling; a missing name is nobody's, and refused."""
+    if persons is None:
+        return None
+    if isinstance(persons, str | bytes) or any(is_missing(cell) for cell in persons):
+        raise UsageError("the column that names the person is a list of cells, none of them missing")
+    return tuple(map(person_of, persons))
 
 
 def _earlier(columns: Mapping[str, Any]) -> dict[str, str]:
@@ -86,18 +138,17 @@ def _earlier(columns: Mapping[str, Any]) -> dict[str, str]:
     for name, column in columns.items():
         with suppress(Exception):
             arrays[name] = Column.of(name, column).array()
-            found[_column(arrays[name])] = f"its column {name!r} is the same"
+            found[_column(arrays[name])] = f"{COLUMN} {name!r} is the same"
     if len(arrays) == len(columns):
         found[fingerprint(arrays)] = "its rows are the same"
     return found
 
 
-def keyed(key: str | None, digest: str) -> str:
-    """The digest under the secret key of this file (HMAC-SHA-256): what is stored, shown and exported.
+def keyed(key: str, digest: str) -> str:
+    """The digest under the secret key of this ledger (HMAC-SHA-256): what is stored, shown and exported.
 
-    A plain digest in an export would let whoever knows all rows but one try the values of that one. Files that were
-    made without a key keep plain digests."""
-    return digest if key is None else hmac.new(key.encode(), digest.encode(), "sha256").hexdigest()
+    A plain digest in an export would let whoever knows all rows but one try the values of that one."""
+    return hmac.digest(key.encode(), digest.encode(), "sha256").hex()
 
 
 def _column(values: Any) -> str:

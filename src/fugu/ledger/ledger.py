@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from fugu.errors import BadBudget, BudgetExceeded, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
+from fugu.errors import BadBudget, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Guarantee, is_guarantee
-from fugu.ledger import accountant, books, requests
+from fugu.ledger import accountant, books, requests, second_sum
 from fugu.ledger.accountant import Counted, Terms
 from fugu.ledger.amounts import fits
 from fugu.ledger.amounts import left as left_of
 from fugu.ledger.books import Entry
 from fugu.ledger.charge import LAW, Charge, Chargeable, finite, read_mechanism
-from fugu.ledger.claims import claim
-from fugu.ledger.fingerprint import Marks, Recognised, marks_of
-from fugu.ledger.names import checked, declared
-from fugu.ledger.registration import declared_block, known_already, register
+from fugu.ledger.claims import claimed
+from fugu.ledger.fingerprint import Marks, Recognised, marks_of, with_people
+from fugu.ledger.keys import key_of, secured
+from fugu.ledger.names import checked, declared, stated_others
+from fugu.ledger.refusals import over_budget, over_cap
+from fugu.ledger.registration import Opening, declared_block, known_already, register
+from fugu.ledger.sharing import Elsewhere, Shared, Standing, refusal
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
-from fugu.ledger.store import File, View
+from fugu.ledger.store import File, View, Writing
 from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
+from fugu.numbers.exact import Real, as_fraction, number
 from fugu.priors.prior import Believed, Together
 from fugu.priors.skipped import skipped
 
@@ -49,8 +56,14 @@ class Ledger:
     - `prior`: what adversaries believe about the whole table. Charges for each entry are added and translated with it
       once; without a prior the entries count as independent, and the sum itself is held against the budget.
     - `fingerprint`: the data itself, what `fugu.ledger.fingerprints` makes of it, or a SHA-256; known data gets no
-      second budget. The file holds it under a key of its own, and holds the key: it belongs with the data, an export
-      may go elsewhere.
+      second budget. The file holds it under a key, which is a file of its own (`<ledger>.key`, or `FUGU_LEDGER_KEY`).
+    - `people`: who is in the data, the cells of the column that names the person. The file holds them as digests under
+      its key. Whoever is in several data sets has one budget: all charges to a person add up, whatever the data sets
+      are called. Without it, tables that share rows beyond chance hold the same people.
+    - `other_people`: names of data sets whose people are others, whatever their ids or rows say: your word, which is
+      recorded, and printed in certificates.
+    - `cap`: the most epsilon that all releases of the data together may have against anybody, that is under any belief
+      about independent records; None leaves it as the data set has it. It is fixed once it is given.
     - `entries`: how many entries the data has, a whole number.
     - `blocks`: the names of its parts that are independent of each other, given every secret and under every belief;
       they are fixed when the data set is first opened.
@@ -85,6 +98,9 @@ class Ledger:
         prior: Believed | None = None,
         fingerprint: Recognised | None = None,
         *,
+        people: Sequence[object] | None = None,
+        other_people: Sequence[str] = (),
+        cap: Real | None = None,
         entries: int | None = None,
         blocks: Iterable[str] | None = None,
         head: str | None = None,
@@ -97,23 +113,30 @@ class Ledger:
         self.path = Path(path)
         self._file = File(self.path, float(timeout))
         self._timeout = float(timeout)
-        self.data, self._terms = checked(data, "data set"), Terms(budget, prior, entries)
+        most = None if cap is None else as_fraction(number(cap, "cap"))
+        if most is not None and most <= 0:
+            raise BadBudget("cap is an epsilon above 0: the most against anybody")
+        self.data, self._terms = checked(data, "data set"), Terms(budget, prior, entries, most)
         self._step: Callable[[str], None] = lambda _: None
         self._translated: dict[Guarantee, Guarantee] = {}
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
-        self._register(marks_of(fingerprint), declared(blocks), head)
+        self._shared = Shared(self.data)
+        marks = with_people(marks_of(fingerprint), people)
+        self._register(marks, declared(blocks), head, stated_others(other_people))
 
-    def _register(self, marks: Marks | None, blocks: tuple[str, ...] | None, head: str | None) -> None:
+    def _register(
+        self, marks: Marks | None, blocks: tuple[str, ...] | None, head: str | None, others: tuple[str, ...] = ()
+    ) -> None:
         """Find or enter the data set; a file in which nothing is to be written is only read."""
-        given = (self.data, self._terms, marks, blocks)
+        given = Opening(self.path, self.data, self._terms, marks, blocks, others)
         if head is not None:
             if not self.path.exists():
                 raise LedgerBroken("there is no ledger where one with this head was: it was rolled back or removed")
             self.verify(head)
-        if self._file.read_only() and self._read(known_already, *given):
+        if self._file.read_only() and self._read(known_already, given):
             return
-        with self._file.writing() as to:
-            register(to, *given)
+        while self._file.write(lambda to: secured(to, self.path) or register(to, given)):
+            pass
 
     def close(self) -> None:
         """Forget what was read of the file; the next call reads it again."""
@@ -158,17 +181,20 @@ class Ledger:
         if not isinstance(planned, bool):
             raise UsageError("planned is True or False")
         charge, question = read_mechanism(mechanism, block, point_masses)
-        with claim(self.path, json.dumps([self.data, name]), self._timeout):
+
+        def run() -> str:
             stored = self._reserve(name, charge, question, planned)
             if stored is None:
                 self._step("reserved")
                 if name not in self._pending:
                     self._pending[name] = self._evaluate(name, produce)
                 stored = self._settle(name, self._pending[name])
-                self._pending.pop(name, None)
+            self._pending.pop(name, None)
             self._step("settled")
-            value: Released = decode(stored)
-            return value
+            return stored
+
+        value: Released = decode(claimed(self.path, json.dumps([self.data, name]), self._timeout, run))
+        return value
 
     def recognise(self, data: Recognised) -> None:
         """Refuse `data`, given as `fingerprint` is, that is known under another name, or not what this set holds."""
@@ -179,11 +205,30 @@ class Ledger:
 
     def spent(self) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior."""
-        return self._total(self._read(books.charges, self.data))
+        return self._promise(self._read(Standing.of, self.data), [])
+
+    def elsewhere(self) -> Elsewhere:
+        """What was charged to people of this data in other data sets: of the person with the largest sum."""
+        return self._file.read(lambda view: Elsewhere.of(view, self.data, self._shared.groups(view)))
 
     def remaining(self) -> Guarantee:
         """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
         return left_of(self.spent(), self.budget)
+
+    def against_anybody(self) -> Guarantee | None:
+        """What all charged releases promise together for each record, whatever is believed of independent records; None
+        where some release promises nothing there."""
+        return second_sum.against_anybody(self.charges(), self._terms.prior)
+
+    @property
+    def cap(self) -> Fraction | None:
+        """The most epsilon against anybody that all releases of this data may have; None for no cap."""
+        return self._read(books.cap, self.data)  # type: ignore[no-any-return]
+
+    @property
+    def other_people(self) -> tuple[str, ...]:
+        """The data sets whose people are others than those of this one, by the word of who opened it."""
+        return self._file.read(lambda view: books.other_people(view, self.data))
 
     def charges(self) -> list[Counted]:
         """All charges that count against the budget, equal ones together, as they are on disk now."""
@@ -215,8 +260,7 @@ class Ledger:
         return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
 
     def _read(self, what: Callable[..., Any], *args: Any) -> Any:
-        with self._file.reading() as view:
-            return what(view, *args)
+        return self._file.read(lambda view: what(view, *args))
 
     def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
         """Put the charge on disk, or find it there; the stored value if the request is settled already.
@@ -231,24 +275,39 @@ class Ledger:
                 with suppress(NotProvable):
                     self._total([*before, Counted(charge, 1, 1 << 62, planned)])
             self._step("reserving")
-            refused: FuguError | None = None
-            with self._file.writing(lambda step: self._step(f"charge {step}")) as to:
-                found, now = self._find(to, request, question, charge.block)
-                if (self.data, request) in to.state.asked and to.state.asked[self.data, request].state in CHARGED:
-                    return None if found is None else str(found)
-                if self._terms.prior is not None and now != before and turn + 1 < _TURNS:
-                    continue  # another caller has charged the data between the look and the lock
-                refused, worth = self._refusal(now, charge, planned)
-                asked = (charge.text(), question, int(planned))
-                requests.enter(to, self.data, request, asked, refused, skipped(self._terms.prior), worth)
-            break
-        if refused is not None:
-            raise refused
-        return None
+            enter = partial(self._enter, request, charge, question, planned, before if turn + 1 < _TURNS else None)
+            done, stored, refused = self._file.write(enter, lambda step: self._step(f"charge {step}"))
+            if refused is not None:
+                raise refused
+            if done:
+                return stored
+        raise AssertionError("the last turn takes the charges as they are")
+
+    def _enter(
+        self, request: str, charge: Charge, question: str, planned: bool, before: list[Counted] | None, to: Writing
+    ) -> tuple[bool, str | None, FuguError | None]:
+        """Whether it is done, the stored value of a settled request, and why the charge was refused; it is not done
+        where another caller has charged the data between the look and the lock, and the prior has to be asked again."""
+        stored, now = self._find(to, request, question, charge.block)
+        known = to.request(self.data, request)
+        if known is not None and known.state in CHARGED:
+            return True, stored, None
+        if self._terms.prior is not None and before is not None and now != before:
+            return False, None, None
+        key_of(to, self.path)
+        own, new = Standing.of(to, self.data), Counted(charge, 1, 1 << 62, planned)
+        refused, worth = self._refusal(own, new)
+        if refused is None:
+            after = replace(own, charges=(*own.charges, new), worth=worth)
+            refused = refusal(to, after, self._shared.groups(to), new)
+        asked, people = (charge.text(), question, int(planned)), [digest for digest, *_ in own.known.people]
+        who = people[-1] if people else None
+        requests.enter(to, self.data, request, asked, refused, skipped(self._terms.prior), worth, who)
+        return True, None, refused
 
     def _find(self, view: View, request: str, question: str, block: str | None) -> tuple[str | None, list[Counted]]:
         """The stored value of a settled request, and all charges so far; one id asks one question."""
-        asked = view.state.asked.get((self.data, request))
+        asked = view.request(self.data, request)
         if asked is not None and asked.state in CHARGED:
             if asked.question != question:
                 raise RequestReused(
@@ -261,26 +320,24 @@ class Ledger:
             declared_block(view.state, self.data, block)
         return None, books.charges(view, self.data)
 
-    def _refusal(
-        self, before: list[Counted], charge: Charge, planned: bool
-    ) -> tuple[FuguError | None, Guarantee | None]:
+    def _refusal(self, own: Standing, new: Counted) -> tuple[FuguError | None, Guarantee | None]:
         """Why the charge cannot be taken, or None; and under a prior what all charges promise together after it."""
+        before, tied = list(own.charges), own.known.prior is not None
         try:
-            after = self._total([*before, Counted(charge, 1, 1 << 62, planned)])
+            after = self._promise(own, [new])
         except NotProvable as error:
             return error, None
-        tied = self._terms.prior is not None
-        if fits(after, self.budget):
-            return None, after if tied else None
-        spent = self._total(before)
-        left = left_of(spent, self.budget)
-        by = ", translated with the prior," if tied and charge.kind != LAW else ""
-        return BudgetExceeded(
-            f"the budget of data set {self.data!r} does not allow this: spent {spent!r}, asked {charge.guarantee!r} "
-            f"({charge.kind}), left {left!r} of {self.budget!r}; together they would be{by} {after!r}. Ask for less, "
-            "or repeat an earlier request by its id, which costs nothing",
-            spent=spent, asked=charge.guarantee, left=left, budget=self.budget,
-        ), None  # fmt: skip
+        if not fits(after, self.budget):
+            return over_budget(self.data, new.charge, self._promise(own, []), after, self.budget, tied), None
+        refused = over_cap(self.data, before, new, own.cap, self._terms.prior)
+        return refused, after if tied and refused is None else None
+
+    def _promise(self, own: Standing, new: list[Counted]) -> Guarantee:
+        """What all charges of the data set promise together with new ones. Whoever opened it without its prior, which
+        is about independent records, adds to what the file says that the others are worth."""
+        if self._terms.prior is None and own.known.prior is not None:
+            return own.promise(new)
+        return self._total([*own.charges, *new])
 
     def _evaluate(self, request: str, produce: Callable[[], Any]) -> str:
         """Run `produce()`; an error is noted by its type alone, for its message may hold a private value."""
@@ -298,8 +355,8 @@ class Ledger:
         return self._finish(request, SETTLED, text) or text
 
     def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
-        with self._file.writing(lambda step: self._step(f"{state} {step}")) as to:
-            return requests.finish(to, self.data, request, state, value, note)
+        finish = partial(requests.finish, data=self.data, request=request, state=state, value=value, note=note)
+        return self._file.write(finish, lambda step: self._step(f"{state} {step}"))
 
     def _total(self, charges: list[Counted]) -> Guarantee:
         """`accountant.total`, with translations remembered."""

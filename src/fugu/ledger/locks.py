@@ -1,8 +1,11 @@
 """Locks on the file itself: whoever reaches it, by whichever name, meets the same lock.
 
-A lock belongs to an open file (`F_OFD_SETLK` on Linux, `flock` on other Unix systems, a locked byte on Windows), so two
-threads exclude each other as two processes do, a hard link or a file mounted into a container shares the lock of the
-file, and the system drops it when its holder dies. Other programs that open and close the file drop nothing."""
+A lock belongs to an open file (`F_OFD_SETLK` on Linux, `flock` on other Unix systems), so two threads exclude each
+other as two processes do, a hard link or a file mounted into a container shares the lock of the file, and the system
+drops it when its holder dies. Other programs that open and close the file drop nothing.
+
+An exception may be raised between any two instructions: a keyboard interrupt, a worker's time limit. `holding` releases
+twice, one `finally` around the other, so one exception cannot keep a lock, wherever it strikes."""
 
 from __future__ import annotations
 
@@ -11,9 +14,15 @@ import os
 import struct
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from io import FileIO
+from typing import TypeVar
+from weakref import WeakSet
 
 from fugu.errors import BadLedger
+
+Result = TypeVar("Result")
 
 WHOLE = 1 << 62
 """The byte that stands for the whole file, far behind its end."""
@@ -23,30 +32,73 @@ _LAYOUT = "hhqqi4x"
 _TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
-def take(fd: int, place: int, timeout: float, *, shared: bool = False) -> bool:
-    """Lock one byte, waiting at most this long; whether it was got. `closed` gives it back."""
-    end = time.monotonic() + timeout
-    pause = 0.0002
-    while not _taken(fd, place, shared):
-        if time.monotonic() > end:
+class Held:
+    """A file that is open and perhaps locked, until `release`."""
+
+    def __init__(self) -> None:
+        self._file: FileIO | None = None
+        self._places: list[int] = []
+
+    def open(self, path: os.PathLike[str], *, write: bool) -> int:
+        """Open the file; its number. An interrupted call leaves nothing open: the object closes what it owns."""
+        self._file = FileIO(path, "rb+" if write else "rb")
+        _OPEN.add(self._file)
+        return self._file.fileno()
+
+    @property
+    def opened(self) -> bool:
+        """Whether there is an open file."""
+        return self._file is not None
+
+    def take(self, place: int, timeout: float, *, shared: bool = False) -> bool:
+        """Lock one byte, waiting at most this long; whether it was got."""
+        assert self._file is not None
+        self._places.append(place)  # before the lock: what was never taken can be given back, too
+        end = time.monotonic() + timeout
+        pause = 0.0002
+        while not _taken(self._file.fileno(), place, shared):
+            if time.monotonic() > end:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 0.004)
+        return True
+
+    def take_whole(self, timeout: float, *, shared: bool = False) -> bool:
+        """Lock the file for one writer, or for readers together; whoever waits to write comes before later readers."""
+        if sys.platform != "linux":  # pragma: no cover
+            return self.take(WHOLE, timeout, shared=shared)
+        end = time.monotonic() + timeout
+        if not self.take(_GATE, timeout, shared=shared):
             return False
-        time.sleep(pause)
-        pause = min(2 * pause, 0.004)
-    return True
-
-
-def whole(fd: int, timeout: float, *, shared: bool = False) -> bool:
-    """Lock the file for one writer, or for readers together; whoever waits to write comes before later readers."""
-    if sys.platform != "linux":  # pragma: no cover
-        return take(fd, WHOLE, timeout, shared=shared)
-    end = time.monotonic() + timeout
-    if not take(fd, _GATE, timeout, shared=shared):
-        return False
-    try:
-        return take(fd, WHOLE, end - time.monotonic(), shared=shared)
-    finally:
+        got = self.take(WHOLE, end - time.monotonic(), shared=shared)
+        assert self._file is not None
         with suppress(OSError):
-            _drop(fd, _GATE)
+            _drop(self._file.fileno(), _GATE)
+        return got
+
+    def release(self) -> None:
+        """Give the locks back and close the file; may be called again, also after a call that was cut short. A child
+        that was forked meanwhile has closed its copy, and drops nothing of its parent's."""
+        file = self._file
+        if file is not None and not file.closed:
+            for place in self._places:
+                with suppress(OSError):
+                    _drop(file.fileno(), place)
+            file.close()
+        self._file, self._places = None, []
+
+
+def holding(work: Callable[[Held], Result]) -> Result:
+    """What `work` returns; whatever it has opened and locked is released by then, whatever is raised at whichever line:
+    an exception in the first `release` meets the second, and one in the second finds nothing held."""
+    held = Held()
+    try:
+        try:
+            return work(held)
+        finally:
+            held.release()
+    finally:
+        held.release()
 
 
 def _taken(fd: int, place: int, shared: bool) -> bool:
@@ -56,11 +108,6 @@ def _taken(fd: int, place: int, shared: bool) -> bool:
 
             kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
             fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack(_LAYOUT, kind, os.SEEK_SET, place, 1, 0))
-        elif sys.platform == "win32":  # pragma: no cover
-            import msvcrt
-
-            os.lseek(fd, place & 0x7FFFFFFF, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         else:  # pragma: no cover
             import fcntl
 
@@ -80,42 +127,20 @@ def _drop(fd: int, place: int) -> None:
         import fcntl
 
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack(_LAYOUT, fcntl.F_UNLCK, os.SEEK_SET, place, 1, 0))
-    elif sys.platform == "win32":  # pragma: no cover
-        import msvcrt
-
-        os.lseek(fd, place & 0x7FFFFFFF, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
     else:  # pragma: no cover
         import fcntl
 
         fcntl.flock(fd, fcntl.LOCK_UN)
 
 
-_OPEN: set[int] = set()
+_OPEN: WeakSet[FileIO] = WeakSet()
 """Files that are open now: a child forked meanwhile closes its copies, or a lock could outlive its holder in it."""
 
 
-def opened(path: os.PathLike[str], how: int, mode: int = 0o600) -> int:
-    """Open a file to be locked; end it with `closed`."""
-    fd = os.open(path, how | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0), mode)
-    _OPEN.add(fd)
-    return fd
-
-
-def closed(fd: int, place: int) -> None:
-    """Give the lock back and close the file; nothing in a child, whose copy was closed when it was forked."""
-    if fd in _OPEN:
-        _OPEN.discard(fd)
-        with suppress(OSError):
-            _drop(fd, place)
-        os.close(fd)
-
-
 def _close_inherited() -> None:
-    for fd in _OPEN:
+    for file in list(_OPEN):
         with suppress(OSError):
-            os.close(fd)
-    _OPEN.clear()
+            file.close()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,16 +1,19 @@
 """The file: a text that only grows, one event in each line with its hash; the file alone is always whole.
 
     byte 0      header: what this is, and at which byte the log begins
-    log         two slots of 512 bytes, written in turn: how many events there are, and the last one's hash
+    log         two slots of 512 bytes, written in turn: how many events there are, the last one's hash, and where the
+                last checkpoint stands
     log + 1024  events:  HASH LENGTH [seq, at, kind, body, previous]  and then LENGTH bytes of attached text, if any
 
 An event is written behind the last one and synced, and then a slot is. So there is no journal beside the file that a
 copy, a second name or a move could leave behind or find again too late. What a reader takes:
 
-- every event that follows from the one before. One that was synced counts, also if the slot was never written: more may
-  be counted than was granted, never less.
+- the last checkpoint that a slot names, or the start; and every event that follows from it. One that was synced counts,
+  also if the slot was never written: more may be counted than was granted, never less.
 - as far as either slot says, at least. Where a line was edited or deleted the chain ends too early, and the ledger is
   broken. Behind that, what is no event is a write that was cut short, and nothing was granted for it.
+
+A slot that names another checkpoint gains nothing: the chain must lead from there to the head in the slots.
 """
 
 from __future__ import annotations
@@ -18,120 +21,266 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import BinaryIO
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, BinaryIO
 
 from fugu.errors import BadLedger, LedgerBroken
-from fugu.ledger import chain
+from fugu.ledger import chain, checkpoint
 from fugu.ledger.chain import Event
-from fugu.ledger.state import State
+from fugu.ledger.index import Table, key_of, lines_of
+from fugu.ledger.state import Asked, State, nowhere
 
-FORMAT = 3
+FORMAT = 4
+FORMATS = (3, 4)
+"""Those that are read: since 4 the key is a file of its own, and there are checkpoints. Version 0.3 must not take
+events in that it does not know, so a file that it wrote becomes one of 4 before the first such event."""
 BLOCK = 512
+BLANK = b"-"
+"""What is written over a key that was moved out of the file."""
 MAGIC = b"fugu ledger "
 _HEADER = re.compile(rb"fugu ledger (\d{1,9})\nlog at byte (\d{1,18})\n")
+_SLOT = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})(?: (\d{1,18}))? [0-9a-f]{64} +\n")
 _LINE = re.compile(rb"([0-9a-f]{64}) (\d{1,12}) (\[.*\])\n")
 _LONGEST_LINE = 1 << 24
 _LARGE = 1 << 16
 """Attached texts beyond this are read when they are asked for, and by `verify`; not at every charge."""
 
+Slot = tuple[int, str, int]
+_DIRECTORIES: dict[str, bytes] = {}
+"""Directories of tables that were read, by their digest: what has it is right, in whichever file it lay."""
 
+
+@dataclass(frozen=True)
 class Log:
-    """What was read of one file, held as bytes: at the next look any change of it is seen."""
+    """What was read of one file. It is never changed: reading on makes the next one, and an exception leaves this.
 
-    def __init__(self, base: int) -> None:
-        self.base, self.end = base, base + 2 * BLOCK
-        self.hashes: list[str] = []
-        self.state = State()
-        self._pieces: list[tuple[int, bytearray]] = []
+    `first` is the number of the event with the first of the `hashes`: the last checkpoint, or the first of all.
+    `pieces` are the lines as bytes, by where they stand: at the next look any change of them is seen. `tables`: where
+    requests from before the checkpoint are found; `place`, `weight`: where it stands, the length of its state."""
+
+    base: int
+    end: int
+    hashes: tuple[str, ...] = ()
+    state: State = field(default_factory=State)
+    pieces: tuple[tuple[int, bytes], ...] = ()
+    first: int = 1
+    before: str = chain.START
+    place: int = 0
+    weight: int = 0
+    tables: tuple[Table, ...] = ()
+
+    @staticmethod
+    def begun(base: int) -> Log:
+        """Nothing read yet."""
+        return Log(base, base + 2 * BLOCK)
+
+    @staticmethod
+    def at_checkpoint(base: int, place: int, fd: int) -> Log:
+        """The checkpoint at a place, read and nothing behind it."""
+        event, line = event_at(fd, place)
+        if event.kind != checkpoint.KIND:
+            raise LedgerBroken("the ledger names an event as checkpoint that is none: it was edited or damaged")
+        now = Log(base, 0)._from(event, line, *checkpoint.taken(event, partial(at, fd)))
+        if at(fd, now.end - 1, 1) != b"\n":
+            raise LedgerBroken("the last checkpoint is cut short: the ledger was edited, damaged or truncated")
+        return now
+
+    @property
+    def seq(self) -> int:
+        """How many events there are."""
+        return self.first + len(self.hashes) - 1
 
     @property
     def head(self) -> str:
         """The hash of the last event."""
-        return self.hashes[-1] if self.hashes else chain.START
+        return self.hashes[-1] if self.hashes else self.before
+
+    @property
+    def due(self) -> bool:
+        """Whether a checkpoint is due."""
+        return checkpoint.due(len(self.hashes), sum(len(seen) for _, seen in self.pieces), self.weight)
 
     def unchanged(self, fd: int) -> bool:
         """Whether every line that was read still stands where it stood."""
-        return all(at(fd, start, len(seen)) == seen for start, seen in self._pieces)
+        return all(at(fd, start, len(seen)) == seen for start, seen in self.pieces)
 
-    def read_on(self, fd: int, *, deep: bool = False) -> list[Event]:
-        """Take the events behind those already known; `LedgerBroken` if there are fewer than a slot says."""
-        slots = [slot for k in (0, 1) if (slot := _slot(at(fd, self.base + k * BLOCK, BLOCK))) is not None]
-        if not slots:
-            raise LedgerBroken("the ledger does not say how many events it has: it was edited, damaged or truncated")
-        vouched = max(seq for seq, _ in slots)
-        taken = []
+    def checkpoint(self, fd: int) -> tuple[dict[str, Any], bytes]:
+        """Body and attachment of a checkpoint of all that was read."""
+        return checkpoint.made(self.state, self.place, self.tables, partial(at, fd), _DIRECTORIES)
+
+    def request(self, fd: int, data: str, request: str) -> Asked | None:
+        """What is known of a request; None if it was never asked."""
+        return self.state.asked.get((data, request)) or earlier(fd, self.tables, data, request)
+
+    def read_on(
+        self,
+        fd: int,
+        *,
+        deep: bool = False,
+        every: bool = False,
+        doubtful: bool = False,
+        visit: Callable[[Event], None] = lambda _: None,
+    ) -> Log:
+        """With the events behind those already known; `LedgerBroken` if there are fewer than a slot says.
+
+        `deep` checks every attached text; `every` keeps all requests, also those from before a checkpoint; `doubtful`
+        takes events that repeat others, which a repair is to accept."""
+        slots = slots_of(fd, self.base)
+        vouched = max(seq for seq, _, _ in slots)
+        start, end = self, self.end
+        state = self.state.fork(lambda *name: earlier(fd, start.tables, *name))
+        hashes, pieces = list(self.hashes), list(self.pieces)
         with open(fd, "rb", closefd=False) as file:
-            file.seek(self.end)
-            while (event := self._next(file, deep or len(self.hashes) >= vouched)) is not None:
-                self.state.apply(event)
-                taken.append(event)
-        if len(self.hashes) < vouched:
+            file.seek(end)
+            head, seq = self.head, self.seq
+            while (read := _next(file, end, seq + 1, head, deep or seq >= vouched)) is not None:
+                event, seen, end = read
+                head, seq = event.hash, event.seq
+                state.apply(event)
+                visit(event)
+                if event.kind == checkpoint.KIND:
+                    tables = checkpoint.compare(event, state, start.place, start.tables, partial(at, fd), _DIRECTORIES)
+                    start = start._from(event, seen, state, tables)
+                    hashes, pieces = list(start.hashes), list(start.pieces)
+                    if not every:
+                        state.asked.clear()
+                else:
+                    hashes.append(head)
+                    _extend(pieces, event.place, seen)
+        state.earlier = nowhere  # or every state would hold on to the one before
+        _check_end(hashes, start.first, start.before, slots)
+        if state.doubtful and not doubtful:
             raise LedgerBroken(
-                f"event {len(self.hashes) + 1} of {vouched} is missing or does not follow from the one before: the "
-                "ledger was edited, damaged or truncated"
+                f"event {min(state.doubtful)} repeats what the ledger held already: a process of version 0.3 was "
+                "interrupted while it read, and wrote it twice. `fugu ledger repair` counts both, and goes on"
             )
-        if any(seq and self.hashes[seq - 1] != head for seq, head in slots):
-            raise LedgerBroken("the last event is not the one the ledger ended with: the ledger was edited")
-        return taken
+        same = end == self.end
+        return self if same else replace(start, end=end, hashes=tuple(hashes), state=state, pieces=tuple(pieces))
 
-    def _next(self, file: BinaryIO, deep: bool) -> Event | None:
-        """The next event; its attached text is checked if it is short, or if nobody has vouched for the event."""
-        line = file.readline(_LONGEST_LINE)
-        found = _LINE.fullmatch(line)
-        event = None if found is None else chain.parsed(found[3], found[1].decode(), len(self.hashes) + 1, self.head)
-        if found is None or event is None:
+    def _from(self, event: Event, line: bytes, state: State, tables: tuple[Table, ...]) -> Log:
+        """What is known at a checkpoint."""
+        assert event.attached is not None  # it would have been no event
+        end, weight = sum(event.attached) + 1, int(event.body["state"][0])
+        seen = ((event.place, line[: event.attached[0] - event.place]),)
+        return Log(self.base, end, (event.hash,), state, seen, event.seq, event.previous, event.place, weight, tables)
+
+
+def _check_end(hashes: list[str], first: int, before: str, slots: list[Slot]) -> None:
+    """LedgerBroken unless the chain goes as far as the slots say, and through the events that they name."""
+    seq, vouched = first + len(hashes) - 1, max(seq for seq, _, _ in slots)
+    if seq < vouched:
+        raise LedgerBroken(
+            f"event {seq + 1} of {vouched} is missing or does not follow from the one before: the ledger was edited, "
+            "damaged or truncated"
+        )
+    known = {first - 1 + k: hash for k, hash in enumerate([before, *hashes])}
+    if any(known.get(number, head) != head for number, head, _ in slots if number):
+        raise LedgerBroken("the last event is not the one the ledger ended with: the ledger was edited")
+
+
+def earlier(fd: int, tables: Sequence[Table], data: str, request: str) -> Asked | None:
+    """A request from before the last checkpoint, by its tables; None if none of them has it.
+
+    What is found is read at its place: the line has the hash that the table states, and is about this very request."""
+    key, read = key_of(data, request), partial(at, fd)
+    entry = next((e for table in reversed(tables) if (e := table.find(read, _DIRECTORIES, key)) is not None), None)
+    if entry is None:
+        return None
+    (place, start), last = lines_of(entry)
+    entered = event_at(fd, place, start)[0]
+    ended = None if last is None else event_at(fd, *last)[0]
+    for event in (entered,) if ended is None else (entered, ended):
+        if (event.body.get("dataset"), event.body.get("request")) != (data, request):
+            raise LedgerBroken("the index of a checkpoint leads to another request: the ledger was edited")
+    return Asked.of(entered) if ended is None else Asked.of(entered).after(ended)
+
+
+def event_at(fd: int, place: int, start: str = "") -> tuple[Event, bytes]:
+    """The event whose line begins at a place, and the line; its hash must begin with these digits."""
+    line = b""
+    for size in (1 << 12, 1 << 16, _LONGEST_LINE):
+        line, ended, _ = at(fd, place, size).partition(b"\n")
+        if ended:
+            break
+    line += b"\n"
+    parts = _LINE.fullmatch(line)
+    event = None if parts is None else chain.parsed(parts[3], parts[1].decode())
+    if parts is None or event is None or not event.hash.startswith(start):
+        raise LedgerBroken(
+            f"the line at byte {place} is not the one that was written: the ledger was edited or damaged"
+        )
+    length = int(parts[2])
+    return replace(event, place=place, attached=(place + len(line), length) if length else None), line
+
+
+def _next(file: BinaryIO, start: int, seq: int, previous: str, deep: bool) -> tuple[Event, bytes, int] | None:
+    """The next event, its bytes, and where it ends; its attached text is checked if it is short, or if nobody has
+    vouched for the event, and is part of the bytes if it is short."""
+    line = file.readline(_LONGEST_LINE)
+    parts = _LINE.fullmatch(line)
+    event = None if parts is None else chain.parsed(parts[3], parts[1].decode())
+    if parts is None or event is None or (event.seq, event.previous) != (seq, previous):
+        return None
+    event = replace(event, place=start)
+    length, after = int(parts[2]), start + len(line)
+    proof = chain.proof_of(event.body)
+    if (proof is not None) != bool(length):
+        return None
+    if not length:
+        return event, line, after
+    text = b""
+    if deep or length <= _LARGE:
+        text = file.read(length)
+        if hashlib.sha256(text).hexdigest() != proof and not (seq == 1 and BLANK in text):
             return None
-        start, length = self.end, int(found[2])
-        seen, after = bytearray(line), start + len(line)
-        proof = chain.proof_of(event.body)
-        if length:
-            if proof is None:
-                return None
-            if deep or length <= _LARGE:
-                text = file.read(length)
-                if file.read(1) != b"\n" or hashlib.sha256(text).hexdigest() != proof:
-                    return None
-                seen += text + b"\n" if length <= _LARGE else b""
-            else:
-                file.seek(length, os.SEEK_CUR)
-                if file.read(1) != b"\n":
-                    return None
-        elif proof is not None:
-            return None
-        self.end = after + (length + 1 if length else 0)
-        if self._pieces and self._pieces[-1][0] + len(self._pieces[-1][1]) == start:
-            self._pieces[-1][1].extend(seen)
-        else:
-            self._pieces.append((start, seen))
-        self.hashes.append(event.hash)
-        return Event(event.seq, event.at, event.kind, event.body, event.hash, (after, length) if length else None)
+    else:
+        file.seek(length, os.SEEK_CUR)
+    if file.read(1) != b"\n":
+        return None
+    seen = line + text + b"\n" if length <= _LARGE else line
+    return replace(event, attached=(after, length)), seen, after + length + 1
+
+
+def _extend(pieces: list[tuple[int, bytes]], start: int, seen: bytes) -> None:
+    """One more piece; neighbours are joined while the last is not the shorter one, so there are few and joining is
+    rare."""
+    pieces.append((start, seen))
+    while len(pieces) > 1 and pieces[-2][0] + len(pieces[-2][1]) == pieces[-1][0]:
+        if len(pieces[-2][1]) > len(pieces[-1][1]):
+            return
+        (start, first), (_, second) = pieces[-2:]
+        pieces[-2:] = [(start, first + second)]
 
 
 def opened(fd: int, known: Log | None = None) -> Log:
     """The log of an open file, read on from what is known of it; `LedgerBroken` if that is no longer in it."""
-    base = base_of(fd)
+    base, _ = start_of(fd)
     if known is not None and known.base == base and known.unchanged(fd):
-        known.read_on(fd)
-        return known
-    found = Log(base)
-    found.read_on(fd)
-    if known is not None and found.hashes[: len(known.hashes)] != known.hashes:
+        return known.read_on(fd)
+    if known is None:
+        place = max(slots_of(fd, base))[2]
+        return (Log.at_checkpoint(base, place, fd) if place else Log.begun(base)).read_on(fd)
+    passed = []
+    now = Log.begun(base).read_on(fd, visit=lambda event: passed.append(event.hash == known.head))
+    if known.seq and not any(passed):
         raise LedgerBroken(
             "the ledger no longer holds what this process read in it: it was rolled back to an older copy, or replaced"
         )
-    return found
+    return now
 
 
-def base_of(fd: int) -> int:
-    """The byte at which the log begins."""
-    found = _HEADER.match(at(fd, 0, BLOCK))
-    if found is not None and int(found[1]) > FORMAT:
+def start_of(fd: int) -> tuple[int, int]:
+    """The byte at which the log begins, and the format of the file."""
+    parts = _HEADER.match(at(fd, 0, BLOCK))
+    if parts is not None and int(parts[1]) > FORMAT:
         raise BadLedger(
-            f"the ledger has format {int(found[1])}, newer than {FORMAT}; install the newer fugu that wrote it"
+            f"the ledger has format {int(parts[1])}, newer than {FORMAT}; install the newer fugu that wrote it"
         )
-    if found is None or int(found[1]) != FORMAT:
+    if parts is None or int(parts[1]) not in FORMATS:
         raise LedgerBroken("the first lines of the ledger were edited or damaged")
-    return int(found[2])
+    return int(parts[2]), int(parts[1])
 
 
 def header(base: int) -> bytes:
@@ -144,40 +293,49 @@ def header(base: int) -> bytes:
     return told.encode().ljust(BLOCK - 1) + b"\n"
 
 
-def slot(seq: int, head: str) -> bytes:
-    """A slot: how many events there are, and the last one's hash."""
-    told = f"{seq} {head}"
+def slot(seq: int, head: str, place: int = 0) -> bytes:
+    """A slot: how many events there are, the last one's hash, and where the last checkpoint stands, if there is one."""
+    told = f"{seq} {head}" + (f" {place}" if place else "")
     return f"{told} {chain.sha256(told)}".encode().ljust(BLOCK - 1) + b"\n"
 
 
-def _slot(block: bytes) -> tuple[int, str] | None:
-    """What a slot says, or None for one that was cut short."""
-    parts = block.decode("latin-1").split()
-    if len(parts) != 3 or parts[2] != chain.sha256(f"{parts[0]} {parts[1]}") or slot(int(parts[0]), parts[1]) != block:
+def slots_of(fd: int, base: int) -> list[Slot]:
+    """What the two slots say, as far as they were not cut short."""
+    slots = [found for k in (0, 1) if (found := _slot(at(fd, base + k * BLOCK, BLOCK))) is not None]
+    if not slots:
+        raise LedgerBroken("the ledger does not say how many events it has: it was edited, damaged or truncated")
+    return slots
+
+
+def _slot(block: bytes) -> Slot | None:
+    parts = _SLOT.fullmatch(block)
+    if parts is None:
         return None
-    return int(parts[0]), parts[1]
+    said = (int(parts[1]), parts[2].decode(), int(parts[3] or 0))
+    return said if slot(*said) == block else None
 
 
-def record(seq: int, previous: str, kind: str, body: str, attached: str = "", when: str = "") -> tuple[bytes, str]:
+def record(
+    seq: int, previous: str, kind: str, body: str, attached: str | bytes = "", when: str = ""
+) -> tuple[bytes, str]:
     """The bytes of an event and its hash."""
     text = chain.stated(seq, when or chain.now(), kind, body, previous)
-    found, more = chain.sha256(text), attached.encode()
+    found, more = chain.sha256(text), attached if isinstance(attached, bytes) else attached.encode()
     return f"{found} {len(more)} {text}\n".encode() + (more + b"\n" if more else b""), found
 
 
 def at(fd: int, start: int, length: int) -> bytes:
-    """So many bytes of an open file from a place on; fewer at its end."""
-    os.lseek(fd, start, os.SEEK_SET)
+    """So many bytes of an open file from a place on; fewer at its end. Whoever reads it line by line is not moved."""
     parts, wanted = [], length
-    while wanted and (part := os.read(fd, wanted)):
+    while wanted and (part := os.pread(fd, wanted, start)):
         parts.append(part)
-        wanted -= len(part)
+        start, wanted = start + len(part), wanted - len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def put(fd: int, start: int, content: bytes) -> None:
     """Write all of this from a place on."""
-    os.lseek(fd, start, os.SEEK_SET)
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(fd, rest) :]
+        done = os.pwrite(fd, rest, start)
+        start, rest = start + done, rest[done:]

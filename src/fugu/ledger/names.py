@@ -48,3 +48,10 @@ def declared(blocks: Iterable[str] | None) -> tuple[str, ...] | None:
     if "" in forms or len(set(forms)) != len(forms):
         raise UsageError("two names of blocks look alike, or one shows nothing; give each block a name of its own")
     return tuple(sorted(names))
+
+
+def stated_others(names: Iterable[str]) -> tuple[str, ...]:
+    """The data sets whose people are stated to be others."""
+    if isinstance(names, str | bytes):
+        raise UsageError("other_people is a list of names of data sets, whose people are others than those of this one")
+    return tuple(checked(name, "data set") for name in names)

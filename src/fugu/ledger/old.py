@@ -20,7 +20,6 @@ from typing import Any
 
 from fugu.errors import BadLedger, LedgerBroken, LedgerBusy
 from fugu.ledger import chain, log
-from fugu.ledger.chain import Event
 from fugu.ledger.log import BLOCK
 from fugu.ledger.state import State
 
@@ -111,8 +110,8 @@ def _converted(db: sqlite3.Connection, *, moved: bool) -> bytes:
     rows = db.execute("SELECT seq, at, kind, body, previous, hash FROM events ORDER BY seq")
     for seq, (number, at, kind, body, before, found) in enumerate(rows, start=1):
         text = chain.stated(number, at, kind, body, before)
-        event = chain.parsed(text.encode(), found, seq, previous)
-        if event is None:
+        event = chain.parsed(text.encode(), found)
+        if event is None or (event.seq, event.previous) != (seq, previous):
             raise LedgerBroken(f"event {seq} does not follow from the one before: the ledger was edited")
         attached = key if kind == "open" else ""
         if kind == "settled":
@@ -121,7 +120,7 @@ def _converted(db: sqlite3.Connection, *, moved: bool) -> bytes:
             raise LedgerBroken(
                 "the key or a value of the ledger is not the one that was written: the ledger was edited"
             )
-        state.apply(Event(seq, at, kind, event.body, found))
+        state.apply(event)
         parts.append(log.record(seq, previous, kind, body, attached, at)[0])
         previous = found
     head = db.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()

@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
 from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.ledger.accountant import Terms
+from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.believed import believed
-from fugu.ledger.charge import Charge
-from fugu.ledger.fingerprint import Marks, keyed, prior_digest
+from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, keyed, keyed_marks, prior_digest
+from fugu.ledger.keys import key_of
 from fugu.ledger.names import canonical
+from fugu.ledger.people import Tokens, encoded, within
+from fugu.ledger.sets import stored
 from fugu.ledger.state import Registered, State
 from fugu.ledger.store import View, Writing
 
+_NOTHING = ("", None, None, (), None, False)
 
-def known_already(view: View, name: str, terms: Terms, marks: Marks | None, blocks: tuple[str, ...] | None) -> bool:
+
+@dataclass(frozen=True)
+class Opening:
+    """What a data set is opened with: its name and terms, what it is recognised by, its blocks, and the ledger's path,
+    beside which the key lies. `others`: data sets that hold other people, by the user's word."""
+
+    path: Path
+    name: str
+    terms: Terms
+    marks: Marks | None = None
+    blocks: tuple[str, ...] | None = None
+    others: tuple[str, ...] = ()
+    _keyed: dict[str, Keyed] = field(default_factory=dict, compare=False, repr=False)
+
+    def keyed(self, view: View) -> Keyed:
+        """What the data is recognised by, under the key of the ledger; worked out once."""
+        if self.marks is None:
+            return Keyed({})
+        key = key_of(view, self.path)
+        if key not in self._keyed:
+            self._keyed[key] = keyed_marks(self.marks, key)
+        return self._keyed[key]
+
+
+def known_already(view: View, given: Opening) -> bool:
     """Whether the data set is there with these terms and marks, so that nothing has to be written; errors as below."""
-    return name in view.state.sets and not _missing(view, name, terms, marks, blocks)
+    return given.name in view.state.sets and not _missing(view, given, given.keyed(view))
 
 
-def register(to: Writing, name: str, terms: Terms, marks: Marks | None, blocks: tuple[str, ...] | None) -> None:
-    """Find the data set or enter it; other terms, or known data under a new name, are refused."""
+def register(to: Writing, given: Opening) -> bool:
+    """Find the data set or enter it; other terms, or known data under a new name, are refused. Whether more is to be
+    written: one event at a time."""
+    name, terms, known = given.name, given.terms, given.keyed(to)
     if name in to.state.sets:
-        if more := _missing(to, name, terms, marks, blocks):
-            to.append("identify", {"dataset": name, "marks": more})
-        return
+        more = _missing(to, given, known)
+        if more:
+            text = _attached(to, more, known)
+            to.append("identify", {"dataset": name, "marks": [], **more}, text)
+        return bool(more)
     for other in to.state.sets:
         if canonical(other) == canonical(name):
             raise DataKnown(
@@ -34,16 +70,22 @@ def register(to: Writing, name: str, terms: Terms, marks: Marks | None, blocks: 
                 "name that differs in more than case, spacing and invisible characters"
             )
     told = dict(zip(("budget", "prior", "entries"), _stated(terms), strict=True))
-    words = {} if terms.prior is None else {"believed": believed(terms.prior)}
-    shown = list(_recognised(to, name, marks))
-    to.append("register", {"dataset": name, "marks": shown, "blocks": list(blocks or ()), **told, **words})
+    words = {} if terms.prior is None else _believed(terms)
+    cap = {} if terms.cap is None else {"cap": str(terms.cap)}
+    apart = _apart(to.state, given)
+    _require_new(to, given, known)
+    shown = {"marks": list(known.marks), "blocks": list(given.blocks or ())}
+    body = {"dataset": name, **shown, **told, **words, **cap, **apart, **_unknown(Registered(*_NOTHING), known)}
+    text = _attached(to, body, known)
+    to.append("register", body, text)
+    return known.people is not None
 
 
 def declared_block(state: State, name: str, block: str) -> None:
     """Refuse a block that was not declared with the data set; one of version 0.1 has those that it has used."""
     blocks = state.sets[name].blocks
     if blocks is None:
-        used = (Charge.parse(text).block for text in state.sums.get(name, {}))
+        used = (Charge.parse(text).block for text, _ in state.charges(name))
         blocks = tuple(sorted({b for b in used if b}))
     if canonical(block) not in map(canonical, blocks):
         raise UsageError(
@@ -52,49 +94,125 @@ def declared_block(state: State, name: str, block: str) -> None:
         )
 
 
-def _missing(view: View, name: str, terms: Terms, marks: Marks | None, blocks: tuple[str, ...] | None) -> list[str]:
-    """The marks that a known data set does not have yet, once its terms are found to be the same."""
+def _missing(view: View, given: Opening, fresh: Keyed) -> dict[str, Any]:
+    """What a known data set does not have yet, the body of one event; an error if its terms are others.
+
+    A cap may be added to a data set that has none, which only refuses more, and never changed. So may a belief about
+    independent records to one of which every charge is for each record."""
+    name, terms, blocks = given.name, given.terms, given.blocks
     known = view.state.sets[name]
-    told = (known.budget, known.prior, known.entries)
-    for what, have, given in zip(("budget", "prior", "number of entries"), told, _stated(terms), strict=True):
-        if have != given:
+    more: dict[str, Any] = _believed_later(view, name, terms)
+    told = (known.budget, None if more else known.prior, known.entries)
+    for what, have, now in zip(("budget", "prior", "number of entries"), told, _stated(terms), strict=True):
+        by_record = what == "prior" and (bool(more) or (now is None and known.records))
+        if have != now and not by_record:
             raise _other(name, what, _both(what, known, terms))
     if blocks is not None and {*map(canonical, blocks)} != {*map(canonical, known.blocks or ())}:
         raise _other(name, "list of blocks")
-    found = _recognised(view, name, marks)
-    return [mark for mark in found if mark not in known.marks]
+    if terms.cap is not None and known.cap is None:
+        more["cap"] = str(terms.cap)
+    elif terms.cap is not None and Fraction(known.cap or 0) != terms.cap:
+        raise _other(name, "cap", f": with epsilon {known.cap} against anybody, and now {terms.cap} is asked for")
+    more |= _apart(view.state, given)
+    _require_new(view, given, fresh)
+    if new := [mark for mark in fresh.marks if mark not in known.marks]:
+        more["marks"] = new
+    return more | _unknown(known, fresh)
 
 
-def _recognised(view: View, name: str, marks: Marks | None) -> Iterable[str]:
-    """The marks of the data under the key of the file; an error if the ledger knows it otherwise.
+def _unknown(known: Registered, fresh: Keyed) -> dict[str, str]:
+    """The first set, of people or of rows, that the data set does not name yet, by its digest."""
+    for kind, digest, held in (("people", fresh.who, known.people), ("rows", fresh.what, known.rows)):
+        if digest is not None and all(digest != stored for stored, *_ in held):
+            return {kind: digest}
+    return {}
 
-    Any one mark in common makes it the same data: its rows, or a column with many values."""
-    if marks is None:
-        return ()
-    key = view.key
-    found = {keyed(key, digest): what for digest, what in marks.named.items()}
-    early: Mapping[str, str] = {}
-    if any(known.early and known.marks for known in view.state.sets.values()):
+
+def _attached(to: Writing, body: dict[str, Any], fresh: Keyed) -> str:
+    """The text of the set that an event names, to be stored with it; none where it is stored already."""
+    tokens = fresh.people if "people" in body else fresh.rows if "rows" in body else None
+    digest = str(body.get("people", body.get("rows")))
+    if tokens is None or to.state.place(digest) is not None:
+        return ""
+    body["sha256"] = digest
+    return encoded(tokens)
+
+
+def _believed_later(view: View, name: str, terms: Terms) -> dict[str, Any]:
+    """The belief of a data set that was opened without one, if all its charges are for each record."""
+    known, digest = view.state.sets[name], prior_digest(terms.prior)
+    if known.prior is not None or digest is None or not by_records(terms.prior):
+        return {}
+    if any(Charge.parse(text).kind == LAW for text, _ in view.state.charges(name)):
+        return {}
+    return {"prior": digest, **_believed(terms)}
+
+
+def _believed(terms: Terms) -> dict[str, Any]:
+    return {"believed": believed(terms.prior), **({"records": True} if by_records(terms.prior) else {})}
+
+
+def _apart(state: State, given: Opening) -> dict[str, Any]:
+    """The data sets of other people that were not stated to be such before."""
+    for other in given.others:
+        if other not in state.sets or other == given.name:
+            raise UsageError(
+                f"no other data set {other!r} in the ledger{did_you_mean(other, tuple(state.sets))}: other people are "
+                "those of a data set that the ledger knows"
+            )
+    before = state.sets[given.name].apart if given.name in state.sets else ()
+    new = [other for other in dict.fromkeys(given.others) if other not in before]
+    return {"apart": new} if new else {}
+
+
+def _require_new(view: View, given: Opening, fresh: Keyed) -> None:
+    """An error if the ledger knows the data otherwise. Any one mark in common makes it the same data: its rows, or a
+    column with many values. Where the same people are in both, columns say nothing: tables of one panel have some in
+    common, and who is in them is what counts. Nor does any mark by the user's word that these are other people."""
+    name, marks, sets = given.name, given.marks, view.state.sets
+    if marks is None or not fresh.marks:
+        return
+    looked = {**fresh.marks, **marks.named} if view.state.plain else fresh.marks
+    early: dict[str, str] = {}
+    if any(known.early and known.marks for known in sets.values()):
+        key = key_of(view, given.path)
         early = {keyed(key, digest): what for digest, what in marks.earlier().items()}
-    for other, known in view.state.sets.items():
-        same = _common(known, found, early)
-        if other != name and same is not None:
+        early |= marks.earlier() if view.state.plain else {}
+    for other, known in sets.items():
+        same = _common(known, looked, early)
+        if other != name and same is not None and not _told_apart(view, given, other):
+            if same.startswith(COLUMN) and fresh.people is not None and _shares(view, fresh.people, known):
+                continue
             raise DataKnown(
                 f"this data is known to the ledger as {other!r}: {same}. A new name, another column or a part of the "
-                f"columns is no fresh budget; open it with data={other!r}"
+                f"columns is no fresh budget; open it with data={other!r}. If these are other people than those of "
+                f"{other!r}, say so: other_people=[{other!r}], --other-people on the command line; the certificate "
+                "says it too"
             )
-        if other == name and same is None and known.marks and found:
+        if other == name and same is None and known.marks:
             raise UsageError(
-                f"data set {name!r} was registered with other content; give new data a new name. Another column of the "
-                "same people is not new data: what two law-based releases of it promise together is not known"
+                f"data set {name!r} was registered with other content, and a name stands for one table; give this one "
+                "a name of its own. Whoever of its people the ledger knows keeps one budget, whatever the name: "
+                "charges add up for each person, and a law-based release beside another one of the same people is "
+                "refused"
             )
-    return found
+
+
+def _told_apart(view: View, given: Opening, other: str) -> bool:
+    sets = view.state.sets
+    before = sets[given.name].apart if given.name in sets else ()
+    return other in (*given.others, *before) or given.name in sets[other].apart
+
+
+def _shares(view: View, people: Tokens, known: Registered) -> bool:
+    return any(bool(within(people, stored(view, held)).any()) for held in known.people)
 
 
 def _common(known: Registered, found: Mapping[str, str], early: Mapping[str, str]) -> str | None:
-    """What of the data is that of a known data set, or None."""
+    """What of the data is that of a known data set, columns last; or None."""
     looked = {**found, **early} if known.early else found
-    return next((looked[mark] for mark in known.marks if mark in looked), None)
+    same = [looked[mark] for mark in known.marks if mark in looked]
+    return min(same, key=lambda what: what.startswith(COLUMN)) if same else None
 
 
 def _stated(terms: Terms) -> tuple[str, str | None, int | None]:

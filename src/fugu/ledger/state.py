@@ -1,18 +1,25 @@
-"""What the events of a ledger add up to: its data sets, its requests, and what counts against each budget."""
+"""What the events of a ledger add up to: its data sets, its requests, and what counts against each budget.
+
+A state is never changed once it has been read: `fork` makes the next one beside it, events go into that, and whoever
+holds the ledger swaps one for the other in one assignment. So an exception at any line leaves the old state, whole, and
+the same events are read again. What a table here maps to is replaced, never altered in place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fugu.errors import LedgerBroken
 from fugu.ledger.chain import Event
+from fugu.ledger.index import Line
 
 RESERVED, SETTLED, FAILED, REFUSED = "reserved", "settled", "failed", "refused"
 CHARGED = (RESERVED, SETTLED, FAILED)
 """States in which the charge counts: a failed or crashed evaluation may have shown something of the data."""
 _OPEN = "open"
+StoredSet = tuple[str, int, int]
+"""A stored set: its SHA-256, and where in the file it lies."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,17 @@ class Registered:
     early: bool
     believed: str | None = None
     """The prior in words; versions before 0.4 wrote none."""
+    cap: str | None = None
+    """The most epsilon against anybody, an exact number; None for no cap, as in versions before 0.4."""
+    people: tuple[StoredSet, ...] = ()
+    rows: tuple[StoredSet, ...] = ()
+    """Who is in it, and its rows: digests under the key (`fugu.ledger.people`), by their SHA-256 and where they lie."""
+    apart: tuple[str, ...] = ()
+    """Data sets of other people, as the user stated."""
+    records: bool = False
+    """Whether its prior is about independent records: charges of others then count for each record."""
+    worth: str | None = None
+    """What its own charges promise together, translated with its prior."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +65,91 @@ class Asked:
     """Secrets of probability 0 under the prior."""
     worth: str | None = None
     """What all charges up to this one promise together, translated with the prior; None without one."""
+    entered: Line = (0, "")
+    ended: Line | None = None
+    """Where the events that entered and ended it stand, with their hashes."""
+
+    @staticmethod
+    def of(event: Event) -> Asked:
+        """A request as it was entered: reserved or refused."""
+        body = event.body
+        told = (str(body["charge"]), str(body["question"]), int(body.get("planned", 0)), str(body.get("note", "")))
+        skipped = tuple(map(str, body.get("skipped", ())))
+        worth = None if body.get("worth") is None else str(body["worth"])
+        line = (event.place, event.hash)
+        return Asked(event.kind, *told, event.seq, event.at, skipped=skipped, worth=worth, entered=line)
+
+    def after(self, event: Event) -> Asked:
+        """The same request once it is settled or has failed."""
+        line = (event.place, event.hash)
+        if event.kind == SETTLED:
+            digest = str(event.body["sha256"])
+            return replace(self, state=SETTLED, note="", sha256=digest, value=event.attached, ended=line)
+        return replace(self, state=FAILED, note=str(event.body["note"]), ended=line)
+
+
+def nowhere(data: str, request: str) -> Asked | None:  # noqa: ARG001
+    """No request: there was no checkpoint."""
+    return None
 
 
 @dataclass
 class State:
-    """All data sets and requests of a file."""
+    """All data sets and requests of a file. What a checkpoint carries on is in `to_json` and `from_json`: all but the
+    requests, which are found by its tables; `asked` then holds those that came since."""
 
     sets: dict[str, Registered] = field(default_factory=dict)
     asked: dict[tuple[str, str], Asked] = field(default_factory=dict)
-    sums: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    """For each data set its charges: how many of each, the first one's number, whether all were planned."""
+    sums: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
+    """For each data set and charge: how many of it, the first one's number, whether all were planned."""
     key: tuple[int, int] | None = None
-    """Where the key of the file lies."""
+    """Where the first event's text lies, which was the key in versions before 0.4."""
+    commitment: str | None = None
+    """The SHA-256 of the key; None for a file that was made without one."""
+    plain: bool = False
+    """Whether it was made without a key: the marks of those days are plain digests."""
+    doubtful: dict[int, str] = field(default_factory=dict)
+    """Events that repeat what stands already, by number, until a `repair` accepts them: a process of version 0.3 that
+    was interrupted while it read wrote such. Each counts as much as it may have meant: a charge once more."""
+    earlier: Callable[[str, str], Asked | None] = field(default=nowhere, compare=False, repr=False)
+    """Finds a request from before the last checkpoint."""
+
+    def fork(self, earlier: Callable[[str, str], Asked | None] = nowhere) -> State:
+        """The same state, to be carried on: every table is a copy."""
+        tables: dict[str, Any] = {f.name: dict(t) for f in fields(self) if isinstance(t := getattr(self, f.name), dict)}
+        return replace(self, earlier=earlier, **tables)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a checkpoint holds; what is empty is left out, so a state says the same in every version."""
+        tables = {
+            "sets": {name: _stated(known) for name, known in self.sets.items()},
+            "sums": [[*name, *counted] for name, counted in self.sums.items()],
+            "key": self.key,
+            "commitment": self.commitment,
+            "plain": self.plain,
+            "doubtful": {str(seq): kind for seq, kind in self.doubtful.items()},
+        }
+        return {name: table for name, table in tables.items() if table}
+
+    @staticmethod
+    def from_json(body: dict[str, Any]) -> State:
+        """What `to_json` wrote."""
+        return State(
+            sets={name: Registered(**_tuples(known)) for name, known in body.get("sets", {}).items()},
+            sums={(data, text): (int(n), int(k), int(p)) for data, text, n, k, p in body.get("sums", ())},
+            key=_tuples(body.get("key")),
+            commitment=body.get("commitment"),
+            plain=bool(body.get("plain")),
+            doubtful={int(seq): str(kind) for seq, kind in body.get("doubtful", {}).items()},
+        )
+
+    def request(self, data: str, request: str) -> Asked | None:
+        """What is known of a request; None if it was never asked."""
+        return self.asked.get((data, request)) or self.earlier(data, request)
+
+    def charges(self, data: str) -> list[tuple[str, tuple[int, int, int]]]:
+        """The charges of a data set, in the order of their first."""
+        return [(text, counted) for (name, text), counted in self.sums.items() if name == data]
 
     def apply(self, event: Event) -> None:
         """Take one more event in; events that could not have come from fugu are an error."""
@@ -70,55 +161,94 @@ class State:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerBroken(f"event {event.seq} makes no sense where it stands: the ledger was edited") from error
 
-    def _open(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+    def _open(self, event: Event, body: dict[str, Any]) -> None:
         self.key = event.attached
+        known = body.get("commitment", body.get("key"))
+        self.commitment, self.plain = None if known is None else str(known), known is None
 
-    def _register(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+    def _key(self, event: Event, body: dict[str, Any]) -> None:
+        if self.commitment is not None:
+            raise ValueError(event.kind)
+        self.commitment = str(body["commitment"])
+
+    def _register(self, event: Event, body: dict[str, Any]) -> None:
         early = "marks" not in body
         marks = body["marks"] if not early else [m for m in (body["fingerprint"],) if m is not None]
         blocks = None if "blocks" not in body else tuple(body["blocks"])
         terms = (body["budget"], body["prior"], body.get("entries"))
         if body["dataset"] in self.sets:
-            raise KeyError(body["dataset"])
-        words = body.get("believed")
-        self.sets[body["dataset"]] = Registered(
-            *terms, tuple(marks), blocks, early, None if words is None else str(words)
-        )
+            self.doubtful[event.seq] = event.kind  # the first terms stay
+            return
+        entered = Registered(*terms, tuple(marks), blocks, early)
+        self.sets[body["dataset"]] = self._more(entered, event, body)
 
-    def _identify(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+    def _identify(self, event: Event, body: dict[str, Any]) -> None:
         old = self.sets[body["dataset"]]
         more = body["marks"] if "marks" in body else [body["fingerprint"]]
-        self.sets[body["dataset"]] = replace(old, marks=(*old.marks, *more))
+        self.sets[body["dataset"]] = self._more(replace(old, marks=(*old.marks, *more)), event, body)
+
+    def _more(self, known: Registered, event: Event, body: dict[str, Any]) -> Registered:
+        """With what versions since 0.4 write of a data set: cap, prior in words, people, rows, statements."""
+        told: dict[str, Any] = {key: str(body[key]) for key in ("believed", "cap") if body.get(key) is not None}
+        if body.get("prior") is not None:
+            told |= {"prior": str(body["prior"]), "records": bool(body.get("records", False))}
+        for kind in ("people", "rows"):
+            if kind in body:
+                place = event.attached or self.place(body[kind])
+                if place is None:
+                    raise KeyError(body[kind])
+                told[kind] = (*getattr(known, kind), (str(body[kind]), *place))
+        told["apart"] = (*known.apart, *map(str, body.get("apart", ())))
+        return replace(known, **told)
+
+    def place(self, digest: str) -> tuple[int, int] | None:
+        """Where a set of people or rows lies; None if it is not stored yet."""
+        held = (h for known in self.sets.values() for h in (*known.people, *known.rows))
+        return next(((start, length) for stored, start, length in held if stored == digest), None)
 
     def _nothing(self, event: Event, body: dict[str, Any]) -> None:
         """Of no consequence for what was spent."""
 
+    def _repair(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
+        for seq in body["events"]:
+            del self.doubtful[seq]
+
     def _request(self, event: Event, body: dict[str, Any]) -> None:
         name = (body["dataset"], body["request"])
-        before = self.asked.get(name)
+        before = self.request(*name)
         if name[0] not in self.sets:
             raise KeyError(name[0])
         if event.kind in (SETTLED, FAILED):
-            if before is None or before.state not in (RESERVED, FAILED):
+            if before is None or before.state == REFUSED:
                 raise ValueError(event.kind)
-            if event.kind == SETTLED:
-                self.asked[name] = replace(
-                    before, state=SETTLED, note="", sha256=str(body["sha256"]), value=event.attached
-                )
+            if before.state == SETTLED:
+                self.doubtful[event.seq] = event.kind  # the first value stays
             else:
-                self.asked[name] = replace(before, state=FAILED, note=str(body["note"]))
+                self.asked[name] = before.after(event)
             return
-        if before is not None and before.state != REFUSED:
-            raise ValueError(event.kind)
-        told = (str(body["charge"]), str(body["question"]), int(body.get("planned", 0)), str(body.get("note", "")))
-        self.asked.pop(name, None)  # a refused request that is asked again goes to the end of the history
-        skipped = tuple(map(str, body.get("skipped", ())))
-        worth = None if body.get("worth") is None else str(body["worth"])
-        self.asked[name] = Asked(event.kind, *told, event.seq, event.at, skipped=skipped, worth=worth)
+        entered = Asked.of(event)
         if event.kind == RESERVED:
-            counted = self.sums.setdefault(name[0], {}).setdefault(told[0], [0, event.seq, 1])
-            counted[0] += 1
-            counted[2] = min(counted[2], told[2])
+            if entered.worth is not None:
+                self.sets[name[0]] = replace(self.sets[name[0]], worth=entered.worth)
+            count, first, planned = self.sums.get((name[0], entered.charge), (0, event.seq, 1))
+            self.sums[name[0], entered.charge] = (count + 1, first, min(planned, entered.planned))
+        if before is not None and before.state in CHARGED:
+            self.doubtful[event.seq] = event.kind  # a second charge of one request: both count
+            return
+        self.asked.pop(name, None)  # a refused request that is asked again goes to the end of the history
+        self.asked[name] = entered
+
+
+def _stated(known: Registered) -> dict[str, Any]:
+    """The fields of a data set that are not what they are anyway."""
+    return {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
+
+
+def _tuples(found: Any) -> Any:
+    """JSON's lists as tuples."""
+    if isinstance(found, dict):
+        return {name: _tuples(value) for name, value in found.items()}
+    return tuple(map(_tuples, found)) if isinstance(found, list) else found
 
 
 _MEANT: dict[str, Callable[[State, Event, dict[str, Any]], None]] = {
@@ -126,6 +256,9 @@ _MEANT: dict[str, Callable[[State, Event, dict[str, Any]], None]] = {
     "migrate": State._nothing,
     "register": State._register,
     "identify": State._identify,
+    "key": State._key,
+    "repair": State._repair,
+    "checkpoint": State._nothing,
     **dict.fromkeys((*CHARGED, REFUSED), State._request),
 }
-"""What each kind of event does."""
+"""What each kind of event does; one that is not here is refused, every time the file is looked at."""

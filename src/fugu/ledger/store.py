@@ -1,30 +1,34 @@
 """Opening, locking and writing a ledger's file, with a name for every failure.
 
 The lock is taken before anything is read and kept until the event is on disk, so no other process can charge between
-the look at the budget and the charge. Every look compares the whole chain with the file. The file is opened anew each
-time and no lock is carried along, so a forked process starts clean."""
+the look at the budget and the charge. Every look compares the chain since the last checkpoint with the file, and every
+page and line that it uses of what lies before (`checkpoint`, `index`). The file is opened anew each
+time and no lock is carried along, so a forked process starts clean; threads exclude each other by the same lock.
+
+Every look makes what is known next beside what was known, and swaps the two in one assignment: an exception at any line
+leaves what was known before, and the next look reads the same events again."""
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
-import stat
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fugu.errors import BadLedger, LedgerBroken, LedgerBusy, Unstorable
-from fugu.ledger import chain, locks, log, old
+from fugu.ledger import beginnings, chain, checkpoint, log, old
+from fugu.ledger.locks import Held, holding
 from fugu.ledger.log import BLOCK, Log
 from fugu.ledger.state import Asked, State
 
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _LONGEST = 1 << 23
+_PIECE = 1 << 20
+Result = TypeVar("Result")
 
 
 class View:
@@ -40,8 +44,27 @@ class View:
 
     @property
     def key(self) -> str | None:
-        """The key of the file; it is part of no event, so an export does not hold it."""
+        """The text of the first event: in versions before 0.4 the key; it is part of no event."""
         return None if self.state.key is None else log.at(self._fd, *self.state.key).decode()
+
+    def request(self, data: str, request: str) -> Asked | None:
+        """What is known of a request; None if it was never asked."""
+        return self.log.request(self._fd, data, request)
+
+    def requests(self) -> dict[tuple[str, str], Asked]:
+        """Every request, in the order in which they came: where there is a checkpoint, by reading the whole file."""
+        if self.log.first == 1:
+            return self.state.asked
+        return Log.begun(self.log.base).read_on(self._fd, every=True).state.asked
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file as far as it was read, piece by piece: a write that was cut short is left out."""
+        for start in range(0, self.log.end, _PIECE):
+            yield log.at(self._fd, start, min(_PIECE, self.log.end - start))
+
+    def event(self, line: tuple[int, str]) -> chain.Event:
+        """The event that stands at a place, with the hash that is known of it."""
+        return log.event_at(self._fd, *line)[0]
 
     def attached(self, asked: Asked) -> str:
         """The stored value of a settled request."""
@@ -50,10 +73,13 @@ class View:
             raise LedgerBroken("a stored release is not the one that was charged: the ledger was edited or damaged")
         return text
 
-    def whole(self) -> tuple[Log, list[chain.Event]]:
-        """The file read again from its start, every attached text included; and all its events."""
-        found = Log(log.base_of(self._fd))
-        return found, found.read_on(self._fd, deep=True)
+    def at(self, start: int, length: int) -> bytes:
+        """What is attached to an event, as it stands."""
+        return log.at(self._fd, start, length)
+
+    def whole(self, visit: Callable[[chain.Event], None] = lambda _: None) -> Log:
+        """The file read again from its start, every attached text included; `visit` sees every event."""
+        return Log.begun(self.log.base).read_on(self._fd, deep=True, visit=visit)
 
 
 class Writing(View):
@@ -62,21 +88,32 @@ class Writing(View):
     def __init__(self, fd: int, read: Log) -> None:
         super().__init__(fd, read)
         self._new: tuple[bytes, str] | None = None
+        self._checkpoint = False
 
-    def append(self, kind: str, body: dict[str, Any], attached: str = "") -> None:
+    def append(self, kind: str, body: dict[str, Any], attached: str | bytes = "") -> None:
         """The event that the end of the block writes."""
         if self._new is not None:
             raise RuntimeError("one event in each transaction: only so a crash leaves all of it or nothing")
         text = chain.written(body)
         if len(text) > _LONGEST:
             raise Unstorable(f"a request takes more than {_LONGEST} characters; name fewer pairs of secrets in one")
-        self._new = log.record(len(self.log.hashes) + 1, self.log.head, kind, text, attached)
+        self._checkpoint = kind == checkpoint.KIND
+        self._new = log.record(self.log.seq + 1, self.log.head, kind, text, attached)
+
+    def overwrite(self, place: tuple[int, int], byte: bytes) -> None:
+        """Blank an attached text, on disk when this returns; the file is then of the present format."""
+        log.put(self._fd, 0, log.header(self.log.base))
+        log.put(self._fd, place[0], byte * place[1])
+        _sync(self._fd)
 
     def commit(self, step: Callable[[str], None]) -> None:
         """Write behind the last event what was appended, sync it, then say in a slot that it is there."""
         if self._new is None:
             return
         content, head = self._new
+        if log.start_of(self._fd)[1] != log.FORMAT:  # before an event that older versions do not know
+            log.put(self._fd, 0, log.header(self.log.base))
+            _sync(self._fd)
         step("written")
         try:
             os.ftruncate(self._fd, self.log.end)  # what a crash left there was never granted
@@ -87,23 +124,22 @@ class Writing(View):
                 os.ftruncate(self._fd, self.log.end)
             raise
         step("synced")
-        seq = len(self.log.hashes) + 1
-        log.put(self._fd, self.log.base + seq % 2 * BLOCK, log.slot(seq, head))
+        seq = self.log.seq + 1
+        place = self.log.end if self._checkpoint else self.log.place
+        log.put(self._fd, self.log.base + seq % 2 * BLOCK, log.slot(seq, head, place))
 
 
 class File:
-    """A ledger's file; its threads look at it one at a time."""
+    """A ledger's file, and what was read of it."""
 
     def __init__(self, path: Path, timeout: float) -> None:
-        _check_name(path)
+        beginnings.check_name(path)
         self.path, self._timeout = path, timeout
         self._known: Log | None = None
-        self._lock, self._pid = threading.RLock(), os.getpid()
 
     def close(self) -> None:
         """Forget what was read; the next call reads the file again."""
-        with self._mine():
-            self._known = None
+        self._known = None
 
     def read_only(self) -> bool:
         """Whether the file is there and may only be read: its mode, its folder's medium or its owner say so."""
@@ -113,58 +149,79 @@ class File:
             return error.errno in _CLOSED
         return False
 
-    @contextmanager
-    def reading(self) -> Iterator[View]:
-        """One state of the file, whatever other processes write meanwhile; nothing is written, nor created."""
-        with self._mine(), named_errors(self.path), self._locked(os.O_RDONLY) as fd:
+    def read(self, work: Callable[[View], Result]) -> Result:
+        """What `work` makes of one state of the file, whatever others write meanwhile; nothing is written or made."""
+
+        def look(held: Held) -> Result:
+            fd = self._locked(held, write=False)
             if log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 with old.copy_of(fd, self.path) as copy:
-                    yield View(copy, log.opened(copy))
-                return
-            if os.fstat(fd).st_size == 0 or _unfinished(fd):
-                raise BadLedger(f"{self.path.name!r} is empty: no ledger was kept in it")
-            _check_kind(fd, self.path)
-            self._known = log.opened(fd, self._known)
-            yield View(fd, self._known)
+                    return work(View(copy, log.opened(copy)))
+            if beginnings.unfinished(fd):
+                raise BadLedger(f"{self.path.name!r} was never finished: no ledger was kept in it")
+            return work(View(fd, self._look(fd)))
 
-    @contextmanager
-    def writing(self, step: Callable[[str], None] = lambda _: None) -> Iterator[Writing]:
-        """Alone from the first look to the last sync; an exception in the block writes nothing."""
-        create = os.O_CREAT if self._known is None else 0
-        with self._mine(), named_errors(self.path), self._locked(os.O_RDWR | create) as fd:
-            if self._known is None and (os.fstat(fd).st_size == 0 or _unfinished(fd)):
-                _begin(fd, self.path)
+        with named_errors(self.path):
+            return holding(look)
+
+    def write(self, work: Callable[[Writing], Result], step: Callable[[str], None] = lambda _: None) -> Result:
+        """The same, alone from the first look to the last sync; an exception in `work` writes nothing."""
+
+        def look(held: Held) -> Result:
+            fd = self._locked(held, write=True)
+            if self._known is None and beginnings.unfinished(fd):
+                beginnings.finish(fd, self.path)
             elif log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 old.migrate(fd, self.path, self._timeout)
-            _check_kind(fd, self.path)
-            self._known = log.opened(fd, self._known)
-            found = Writing(fd, self._known)
-            yield found
-            found.commit(step)
+            to = Writing(fd, self._look(fd))
+            if to.log.due:  # before the charge: where this fails, nothing was charged
+                to.append(checkpoint.KIND, *to.log.checkpoint(fd))
+                to.commit(lambda name: step(f"checkpoint {name}"))
+                to = Writing(fd, self._look(fd))
+            result = work(to)
+            to.commit(step)
+            return result
 
-    @contextmanager
-    def _mine(self) -> Iterator[None]:
-        """The lock among threads; in a forked child a new one, for a thread of the parent may hold the old."""
-        if self._pid != os.getpid():
-            self._lock, self._pid = threading.RLock(), os.getpid()
-        with self._lock:
-            yield
+        with named_errors(self.path):
+            return holding(look)
 
-    @contextmanager
-    def _locked(self, how: int) -> Iterator[int]:
+    def repair(self) -> dict[int, str]:
+        """Accept the events that an interrupted process of version 0.3 wrote twice, by one more event; what they were,
+        by number. Nothing is rewritten, so heads that were exported stay in the chain; every charge counts, also one
+        that was made twice, for two values may have gone out. Anything else that is wrong with the file is refused."""
+
+        def look(held: Held) -> dict[int, str]:
+            fd = self._locked(held, write=True)
+            beginnings.check_kind(fd, self.path)
+            now = Log.begun(log.start_of(fd)[0]).read_on(fd, deep=True, doubtful=True)
+            to = Writing(fd, now)
+            if now.state.doubtful:
+                to.append("repair", {"events": sorted(now.state.doubtful)})
+                to.commit(lambda _: None)
+            return now.state.doubtful
+
+        if not self.path.is_file():
+            raise BadLedger(f"no ledger file {self.path.name!r}")
+        with named_errors(self.path):
+            return holding(look)
+
+    def _look(self, fd: int) -> Log:
+        beginnings.check_kind(fd, self.path)
+        self._known = known = log.opened(fd, self._known)
+        return known
+
+    def _locked(self, held: Held, *, write: bool) -> int:
         """The file, open and locked; opened again if it was replaced by another one meanwhile."""
         while True:
-            fd = _open(self.path, how)
-            try:
-                if not locks.whole(fd, self._timeout, shared=how == os.O_RDONLY):
-                    raise LedgerBusy(
-                        f"another process holds the ledger {self.path.name!r}; nothing was charged, try again"
-                    )
-                if _still(fd, self.path):
-                    yield fd
-                    return
-            finally:
-                locks.closed(fd, locks.WHOLE)
+            if write and self._known is None:
+                beginnings.make(self.path)
+            fd = held.open(beginnings.checked(self.path), write=write)
+            if not held.take_whole(self._timeout, shared=not write):
+                raise LedgerBusy(f"another process holds the ledger {self.path.name!r}; nothing was charged, try again")
+            if _still(fd, self.path):
+                beginnings.check_content(fd, self.path)
+                return fd
+            held.release()
 
 
 @contextmanager
@@ -187,59 +244,12 @@ def named_errors(path: Path) -> Iterator[None]:
         raise BadLedger(f"the ledger {path.name!r} cannot be used: {error.strerror}") from error
 
 
-def _open(path: Path, how: int) -> int:
-    if not path.parent.is_dir():
-        raise BadLedger(f"the folder of the ledger {path.name!r} does not exist; create it first")
-    with suppress(FileNotFoundError):
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise BadLedger(f"no ledger file {path.name!r}: it is a folder or a device")
-    return locks.opened(path, how)
-
-
 def _still(fd: int, path: Path) -> bool:
     """Whether the path still leads to the open file."""
     try:
         return os.path.samestat(os.fstat(fd), os.stat(path))
     except FileNotFoundError:
         return False
-
-
-def _check_name(path: Path) -> None:
-    name = str(path)
-    if name.startswith("file:") or name == ":memory:" or "\0" in name:
-        raise BadLedger("a ledger is a file, given by its path, not a URI; leave out what stands before the path")
-
-
-def _check_kind(fd: int, path: Path) -> None:
-    if not log.at(fd, 0, BLOCK).startswith(log.MAGIC):
-        raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
-
-
-def _begin(fd: int, path: Path) -> None:
-    """A new ledger: the header comes last, so what has one is complete. For the owner alone, as the key lies in it."""
-    key = secrets.token_hex(32)
-    first, head = log.record(
-        1, chain.START, "open", chain.written({"schema": log.FORMAT, "key": chain.sha256(key)}), key
-    )
-    if hasattr(os, "fchmod"):
-        os.fchmod(fd, 0o600)
-    os.ftruncate(fd, 0)
-    log.put(fd, BLOCK, 2 * log.slot(1, head) + first)
-    _sync(fd)
-    log.put(fd, 0, log.header(BLOCK))
-    _sync(fd)
-    with suppress(OSError):  # the name of the file, too; some systems cannot sync a folder
-        folder = os.open(path.resolve().parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _unfinished(fd: int) -> bool:
-    """Whether the file is what a crash left of `_begin`: no header, and no room for anything but the first event."""
-    start = log.at(fd, 0, 4 * BLOCK)
-    return len(start) < 4 * BLOCK and start[: BLOCK + 2] == bytes(BLOCK) + b"1 " and b"register" not in start
 
 
 def _sync(fd: int) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
+from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.state import Registered
 from fugu.ledger.store import File
 
@@ -23,12 +25,22 @@ def known_prior(path: Path, data: str) -> bool | None:
     return None if known is None else known.prior is not None
 
 
-def _known(path: Path, data: str) -> Registered | None:
+def known_cap(path: Path, data: str) -> Fraction | None:
+    """The most epsilon against anybody that the data set of this name was opened with; None where there is no cap."""
+    known = _known(path, data)
+    return None if known is None or known.cap is None else Fraction(known.cap)
+
+
+def released_by_law(path: Path, data: str) -> bool:
+    """Whether the data set of this name has a law-based release, with which nothing charged to each record adds."""
     if not path.is_file() or path.stat().st_size == 0:
+        return False
+    return File(path, 30.0).read(
+        lambda view: any(Charge.parse(text).kind == LAW for text, _ in view.state.charges(data))
+    )
+
+
+def _known(path: Path, data: str) -> Registered | None:
+    if not path.is_file():
         return None
-    file = File(path, 30.0)
-    try:
-        with file.reading() as view:
-            return view.state.sets.get(data)
-    finally:
-        file.close()
+    return File(path, 30.0).read(lambda view: view.state.sets.get(data))

@@ -1,0 +1,110 @@
+"""The key of a ledger: a file of its own, for its owner alone, without which nothing is charged.
+
+Tables and persons are stored as digests under this key (HMAC-SHA-256). Whoever has the ledger alone cannot try out
+patient numbers on it; whoever has both can. So the key is never in a ledger, an export, a certificate or a database:
+the ledger holds its SHA-256, a commitment by which a wrong key is noticed.
+
+It lies where `FUGU_LEDGER_KEY` says, else beside the path that the ledger was opened by, as `<ledger>.key`; of a
+symbolic link also beside what the link leads to. Ledgers of versions before 0.4 have the key inside: the first opening
+that may write moves it out (`secured`)."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fugu.errors import BadLedger
+from fugu.files import write_new
+from fugu.ledger import chain, log
+
+if TYPE_CHECKING:
+    from fugu.ledger.store import View, Writing
+
+VARIABLE = "FUGU_LEDGER_KEY"
+_FILE = re.compile(r"fugu ledger key\n([0-9a-f]{64})\n")
+
+
+def places(path: Path) -> list[Path]:
+    """Where the key of the ledger at `path` may lie, the first place first."""
+    if named := os.environ.get(VARIABLE, "").strip():
+        return [Path(named)]
+    return list(dict.fromkeys(p.with_name(f"{p.name}.key") for p in (path, path.resolve())))
+
+
+def made(path: Path) -> str:
+    """The key for a new ledger: one that lies there already, else a new one."""
+    known = _read(path)
+    if known is not None:
+        return known
+    place, key = places(path)[0], secrets.token_hex(32)
+    if not place.parent.is_dir():
+        raise BadLedger(f"the folder of the ledger's key, {str(place.parent)!r}, does not exist; create it first")
+    _write(place, key)
+    return _read(path) or key
+
+
+def key_of(view: View, path: Path) -> str:
+    """The key of an open ledger, once it is found to be the right one; of an early one that was never written since,
+    the key inside."""
+    if view.key is not None and chain.sha256(view.key) == view.state.commitment:
+        return view.key
+    known = _read(path)
+    where = " or ".join(repr(str(place)) for place in places(path))
+    if known is None:
+        raise BadLedger(
+            f"the key of the ledger {path.name!r} is missing: it was looked for at {where}. Put the key file there, or "
+            f"say where it is with {VARIABLE}; a ledger that was moved, copied or linked elsewhere needs its key file "
+            "beside it too. Without its key a ledger can be shown and verified, and charges nothing"
+        )
+    if chain.sha256(known) != view.state.commitment:
+        raise BadLedger(
+            f"the key at {where} is not that of the ledger {path.name!r}; give this ledger's own key ({VARIABLE} says "
+            "where it is). Nothing was charged"
+        )
+    return known
+
+
+def secured(to: Writing, path: Path) -> bool:
+    """Give a ledger of an earlier version a key file; whether that took the one event of this transaction.
+
+    A key inside is written to its file and blanked in the ledger, in this order. The chain of hashes covers the key's
+    SHA-256 alone, so it stays whole; older copies and backups of the ledger hold the key still. A ledger that was made
+    without a key gets one by an event; marks that it has already stay plain digests."""
+    if to.state.commitment is None:
+        to.append("key", {"commitment": chain.sha256(made(path))})
+        return True
+    key = to.key
+    if key is None or chain.sha256(key) != to.state.commitment:
+        return False
+    if _read(path) is None:
+        _write(places(path)[0], key)
+    if _read(path) != key:
+        raise BadLedger(
+            f"the ledger {path.name!r} has its key inside, and another key lies at {str(places(path)[0])!r}; move that "
+            f"file away, or name another place with {VARIABLE}"
+        )
+    assert to.state.key is not None
+    to.overwrite(to.state.key, log.BLANK)
+    return False
+
+
+def _write(place: Path, key: str) -> None:
+    write_new(place, f"fugu ledger key\n{key}\n")
+
+
+def _read(path: Path) -> str | None:
+    for place in places(path):
+        try:
+            text = place.read_text(encoding="ascii")
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeError) as error:
+            raise BadLedger(f"the key of the ledger, {str(place)!r}, cannot be read; check its permissions") from error
+        found = _FILE.fullmatch(text)
+        if found is None:
+            raise BadLedger(f"{str(place)!r} is no key of a ledger; put the key file there, or move this file away")
+        return found[1]
+    return None

@@ -1,0 +1,198 @@
+"""One person, one budget, in however many tables: what all charges of the tables that hold a person promise together.
+
+A charge is granted if it fits for every person of its table (docs/proofs/composition.md#one-person-in-several-tables):
+
+- Charges for each record add for each person, whatever the tables are called: (epsilon, delta) by (epsilon, delta).
+- Of a data set with a belief about independent records, the promise is what its own charges are worth under that belief
+  plus the plain epsilons of all others: what its record says of those of other tables is nothing that the belief
+  knows. With a delta among them, or columns that others made public, it is the plain sum.
+- Law-based releases of a person's data add with nothing, and neither do charges under beliefs about chains or fields.
+
+Every budget and every cap of a data set that holds the person is held, so the smallest counts. Against anybody epsilons
+add in any case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+
+from fugu.errors import FuguError, NotComposable
+from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee.encoding import budget_from
+from fugu.guarantee.numbers import exact, plain
+from fugu.ledger import books
+from fugu.ledger.accountant import Counted, Terms, total
+from fugu.ledger.amounts import fits
+from fugu.ledger.charge import LAW
+from fugu.ledger.people import Tokens, beyond_chance, largest, memberships, within
+from fugu.ledger.refusals import over_shared
+from fugu.ledger.second_sum import against_anybody
+from fugu.ledger.sets import stored
+from fugu.ledger.state import Registered
+from fugu.ledger.store import View
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A data set as the file has it: its terms, its charges, and what these are `worth` under its prior, as it was
+    worked out when the last one was made."""
+
+    name: str
+    known: Registered
+    charges: tuple[Counted, ...]
+    worth: Guarantee | None
+
+    @staticmethod
+    def of(view: View, name: str) -> Standing:
+        """As it stands now."""
+        known = view.state.sets[name]
+        worth = None if known.worth is None else budget_from(json.loads(known.worth))
+        return Standing(name, known, tuple(books.charges(view, name)), worth)
+
+    @property
+    def budget(self) -> Guarantee:
+        """The most that all releases of the data may promise away together."""
+        return budget_from(json.loads(self.known.budget))
+
+    @property
+    def cap(self) -> Fraction | None:
+        """The most against anybody; None for no cap."""
+        return None if self.known.cap is None else Fraction(self.known.cap)
+
+    def promise(self, rest: Sequence[Counted]) -> Guarantee:
+        """What its own charges and the rest promise together about a person, under its belief."""
+        everything = [*self.charges, *rest]
+        if self.known.prior is not None and not self.known.records and rest:
+            raise NotComposable(
+                f"data set {self.name!r} was charged under a belief about more than independent records, and people of "
+                "this table are in it: what its releases and others say together of a person is not known",
+                f"release from tables of other people; if these are other people than those of {self.name!r}, say so "
+                "(other_people=, --other-people)",
+            )
+        if self.known.prior is None or self.plain(rest):
+            return total(everything, Terms(self.budget, None, self.known.entries))
+        return Pure(plain(exact(self.worth.epsilon if self.worth is not None else 0) + epsilons(rest)))
+
+    def plain(self, rest: Sequence[Counted]) -> bool:
+        """Whether nothing but the plain sum is proved: beside a delta, a law-based release, or the charge of another
+        table that made a column public of which this belief was not told."""
+        told = {name for c in self.charges for name in _public_in(c.charge.reads)}
+        more = {name for c in rest for name in _public_in(c.charge.reads)}
+        pure = all(c.charge.kind != LAW and c.charge.guarantee.pure for c in (*self.charges, *rest))
+        return not pure or not more <= told or (self.worth is None and bool(self.charges))
+
+
+@dataclass
+class Shared:
+    """In which other data sets of the ledger the people of one are; looked up again when data sets were added."""
+
+    name: str
+    _seen: object = None
+    _groups: list[frozenset[str]] = field(default_factory=list)
+    _sets: dict[str, Tokens] = field(default_factory=dict)
+
+    def groups(self, view: View) -> list[frozenset[str]]:
+        """Each largest combination of other data sets that hold one person of this one; none of no people shared."""
+        held = {name: (known.people, known.rows, known.apart) for name, known in view.state.sets.items()}
+        if held != self._seen:
+            self._groups, self._seen = self._looked_up(view), held
+        return [group for group in self._groups if group]
+
+    def _looked_up(self, view: View) -> list[frozenset[str]]:
+        sets = view.state.sets
+        own = sets[self.name]
+        people, linked = {}, set()
+        mine = self._union(view, own)
+        for name, known in sets.items():
+            if name == self.name or name in own.apart or self.name in known.apart:
+                continue
+            theirs = self._union(view, known)
+            if mine is not None and theirs is not None and within(mine, theirs).any():
+                people[name] = theirs
+            elif any(beyond_chance(self._read(view, a), self._read(view, b)) for a in own.rows for b in known.rows):
+                linked.add(name)
+        named = [frozenset[str]()] if mine is None else memberships(mine, people)
+        return largest(group | linked for group in named)
+
+    def _union(self, view: View, known: Registered) -> Tokens | None:
+        sets = [self._read(view, held) for held in known.people]
+        return reduce(np.union1d, sets) if sets else None
+
+    def _read(self, view: View, held: tuple[str, int, int]) -> Tokens:
+        if held[0] not in self._sets:
+            self._sets[held[0]] = stored(view, held)
+        return self._sets[held[0]]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What was charged to somebody of a table elsewhere: `charges` of other data sets, those of the person who has the
+    largest sum of epsilons; `plain`: whether nothing but the plain sum is proved beside them."""
+
+    charges: tuple[Counted, ...] = ()
+    plain: bool = False
+
+    @staticmethod
+    def of(view: View, name: str, groups: Sequence[frozenset[str]]) -> Elsewhere:
+        """As it stands now, for the people of the data set `name`."""
+        own = Standing.of(view, name)
+        listed = [tuple(c for other in sorted(group) for c in books.charges(view, other)) for group in groups]
+        most = max(listed, key=epsilons, default=())
+        return Elsewhere(most, (bool(most) and own.plain(most)) or own.plain(()))
+
+
+def epsilons(charges: Sequence[Counted]) -> Fraction:
+    """The sum of the plain epsilons of charges; those of divergences count as nothing, for they have none."""
+    listed = (c for c in charges if not c.charge.guarantee.renyi)
+    return sum((exact(c.charge.guarantee.epsilon) * c.count for c in listed), Fraction(0))
+
+
+def refusal(view: View, own: Standing, groups: Sequence[frozenset[str]], new: Counted) -> FuguError | None:
+    """Why a charge that fits its own data set cannot be taken: somebody in it is in other data sets, and there it does
+    not fit; or None. `own`: the data set with the new charge, and what they are worth together."""
+    for group in groups:
+        others = [s for name in sorted(group) if (s := Standing.of(view, name)).charges]
+        try:
+            refused = _refused(own, others, new) if others else None
+        except NotComposable as why:
+            refused = why
+        if refused is not None:
+            return refused
+    return None
+
+
+def _refused(own: Standing, others: list[Standing], new: Counted) -> FuguError | None:
+    named = ", ".join(repr(s.name) for s in others)
+    everybody = [own, *others]
+    charged = [c for s in everybody for c in s.charges]
+    if any(c.charge.kind == LAW for c in charged):
+        raise NotComposable(
+            f"people of this table are in {named} too, and a law-based release adds with no other release about the "
+            "same person: two that leak nothing alone can reveal everything together",
+            "ask for statistics on the records route or for trainings with independent rows, whose charges add for "
+            f"each person; or, if these are other people than those of {named}, say so (other_people=, --other-people)",
+        )
+    for one in everybody:
+        after = one.promise([c for s in everybody if s is not one for c in s.charges])
+        if not fits(after, one.budget):
+            return over_shared(own.name, named, one.name, new.charge.guarantee, after, one.budget)
+        all_of_it = against_anybody(charged)
+        if one.cap is not None and (all_of_it is None or exact(all_of_it.epsilon) > one.cap):
+            asked, cap = against_anybody([new]), Pure(plain(one.cap))
+            return over_shared(own.name, named, one.name, asked, all_of_it, cap, " against anybody")
+    return None
+
+
+def _public_in(reads: str | None) -> list[str]:
+    """The columns that a charge made public, by asking for their groups' sizes or by them."""
+    try:
+        told = json.loads(reads or "{}")
+        by = [q.get("by") for q in told.get("questions", ())]
+        return [str(name) for name in (*told.get("public", ()), *by) if name is not None]
+    except (ValueError, AttributeError, TypeError):
+        return []

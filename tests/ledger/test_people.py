@@ -1,0 +1,279 @@
+"""Who is in it: a person has one budget, in however many tables, whatever these are called."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import tempfile
+from collections import Counter
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, NotComposable, UsageError
+from fugu.guarantee import Approx, Pure
+from fugu.ledger import Books, Charge, Ledger, books, fingerprints
+from fugu.ledger.people import beyond_chance, digested, memberships
+from hunting import search
+
+TENTH = Charge.per_entry(0.1)
+
+
+@contextmanager
+def in_memory():
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
+
+
+SPELLINGS = (str, int, float, lambda k: f" {k}", lambda k: f"{k:03d}", lambda k: f"{k}.0")
+
+
+def world(rng, folder, opened=Ledger):
+    """Few people, several tables that overlap, charges with and without delta: against sums for each person."""
+    people = rng.randint(1, 7)
+    delta = rng.random() < 0.5
+    limits = {}
+    tables = {}
+    for k in range(rng.randint(2, 5)):
+        inside = [p for p in range(people) if rng.random() < rng.choice([0.3, 0.6])] or [rng.randrange(people)]
+        budget = (Fraction(rng.randint(4, 9), 8), Fraction(rng.randint(0, 3), 8) if delta else Fraction(0))
+        cap = Fraction(rng.randint(4, 10), 8) if rng.random() < 0.3 else None
+        name = rng.choice(["b", "a", "year"]) + f" {k}"
+        tables[name], limits[name] = inside, (*budget, cap)
+    granted: dict[str, list[tuple[Fraction, Fraction]]] = {name: [] for name in tables}
+    outcome = Counter()
+    for step in range(rng.randint(3, 14)):
+        name = rng.choice(list(tables))
+        asked = (Fraction(rng.randint(0, 4), 8), Fraction(rng.choice([0, 0, 1]), 8) if delta else Fraction(0))
+        fits = True
+        for person in tables[name]:
+            holding = [t for t in tables if person in tables[t]]
+            summed = [sum((c[i] for t in holding for c in granted[t]), asked[i]) for i in (0, 1)]
+            used = [t for t in holding if granted[t] or t == name]  # a table nobody asked promised nothing
+            fits &= all(
+                summed[0] <= limits[t][0]
+                and summed[1] <= limits[t][1]
+                and (limits[t][2] is None or summed[0] <= limits[t][2])
+                for t in used
+            )
+        spelled = rng.choice(SPELLINGS)
+        budget = Approx(*limits[name][:2]) if delta and limits[name][1] else Pure(limits[name][0])
+        ledger = opened(
+            folder / "l.db", budget, data=name, cap=limits[name][2],
+            people=[spelled(p) for p in rng.sample(tables[name], len(tables[name]))],
+        )  # fmt: skip
+        charge = Charge.per_entry(Approx(*asked) if asked[1] else Pure(asked[0]))
+        try:
+            ledger.spend(f"q{step}", charge, lambda: 1)
+            assert fits, "granted more than somebody's budget"
+            granted[name].append(asked)
+        except (BudgetExceeded, NotComposable):
+            assert not fits, "refused although everybody's sum fits"
+        outcome[fits] += 1
+    return outcome
+
+
+@search("people in several tables: sums by hand, for each person", quick=60)
+def test_nobody_is_charged_more_than_the_budget_and_nothing_is_refused_without_need(seed):
+    with in_memory() as folder:
+        world(random.Random(seed), folder)
+
+
+def test_the_worlds_grant_and_refuse_and_catch_ledgers_that_go_by_names():
+    class ByName(Ledger):
+        """Wrong on purpose, as version 0.3 was: every name has a budget of its own."""
+
+        def __init__(self, *args, people=None, **more):
+            del people
+            super().__init__(*args, **more)
+
+    class ByTable(Ledger):
+        """Wrong on purpose: adds the charges of all tables that share anybody, whoever it is."""
+
+        def __init__(self, *args, **more):
+            super().__init__(*args, **more)
+            groups = self._shared.groups
+            self._shared.groups = lambda view: [frozenset().union(*groups(view))] if groups(view) else []
+
+    met, caught = Counter(), Counter()
+    for seed in range(40):
+        with in_memory() as folder:
+            met += world(random.Random(seed), folder)
+        for kind in (ByName, ByTable):
+            with in_memory() as folder:
+                try:
+                    world(random.Random(seed), folder, kind)
+                except AssertionError:
+                    caught[kind] += 1
+    assert min(met.values()) > 60 and caught[ByName] > 10 and caught[ByTable] >= 1
+
+
+def test_names_never_decide(tmp_path):
+    path = tmp_path / "l.db"
+    with Ledger(path, Pure(1), data="january", people=["7", "8"]) as first:
+        first.spend("q", Charge.per_entry(0.8), lambda: 1)
+    for name, person in (("february", 7), ("march", "007"), ("april", 7.0), ("may", " 7 "), ("june", np.int64(7))):
+        with Ledger(path, Pure(1), data=name, people=[person, "9"]) as later:
+            with pytest.raises(BudgetExceeded, match=r"'january'.*one budget") as refusal:
+                later.spend("q", Charge.per_entry(0.3), lambda: pytest.fail("must not run"))
+            assert "7" not in str(refusal.value).replace("1.1", "") and " 1 " not in str(refusal.value)
+    with Ledger(path, Pure(1), data="july", people=["9", "10"]) as other:
+        other.spend("q", Charge.per_entry(1), lambda: 1)
+
+
+def test_the_file_holds_no_id_and_a_set_once(tmp_path):
+    path = tmp_path / "l.db"
+    ids = [f"patient-{k}" for k in range(50)]
+    for name in ("one", "two"):
+        Ledger(path, Pure(1), data=name, people=ids[::-1]).spend("q", TENTH, lambda: 1)
+    content = path.read_bytes()
+    assert not any(i.encode() in content for i in ids) and "patient" not in json.dumps(Books(path).read(books.export))
+    stored = {known.people for known in Books(path).read(lambda view: list(view.state.sets.values()))}
+    assert len(stored) == 1 and content.count(next(iter(stored))[0][0].encode()) >= 4  # named by sets and charges
+
+
+def test_missing_ids_are_refused(tmp_path):
+    for wrong in ([1, None], [float("nan")], "12"):
+        with pytest.raises(UsageError, match="names the person"):
+            Ledger(tmp_path / "l.db", Pure(1), data="d", people=wrong)
+
+
+def test_law_based_releases_of_the_same_people_do_not_add(tmp_path):
+    """s xor r in one table and r in another: each leaks nothing, together they are the secret."""
+    path, law = tmp_path / "l.db", Charge("law", Pure(0))
+    Ledger(path, Pure(9), data="one", people=[1, 2]).spend("s xor r", law, lambda: 1)
+    with pytest.raises(NotComposable, match=r"'one'.*other people"):
+        Ledger(path, Pure(9), data="two", people=[2, 3]).spend("r", law, lambda: pytest.fail("must not run"))
+    with pytest.raises(NotComposable, match="'one'"):
+        Ledger(path, Pure(9), data="two", people=[2, 3]).spend("r", TENTH, lambda: pytest.fail("must not run"))
+    assert Ledger(path, Pure(9), data="three", people=[3]).spend("r", law, lambda: 1) == 1
+
+
+def test_other_people_is_a_statement_that_is_recorded(tmp_path):
+    """Two hospitals number their patients from 1."""
+    path = tmp_path / "l.db"
+    Ledger(path, Pure(1), data="north", people=[1, 2]).spend("q", Charge.per_entry(1), lambda: 1)
+    with pytest.raises(BudgetExceeded, match="other_people"):
+        Ledger(path, Pure(1), data="south", people=[1, 2]).spend("q", TENTH, lambda: pytest.fail("must not run"))
+    with pytest.raises(UsageError, match=r"no other data set 'nrth'.*'north'"):
+        Ledger(path, Pure(1), data="south", people=[1, 2], other_people=["nrth"])
+    with Ledger(path, Pure(1), data="south", people=[1, 2], other_people=["north"]) as south:
+        assert south.spend("q", TENTH, lambda: 1) == 1
+        assert [e["body"]["apart"] for e in south.export()["events"] if "apart" in e["body"]] == [["north"]]
+        assert south.other_people == ("north",)
+    assert Ledger(path, Pure(1), data="south", people=[1, 2]).spend("r", TENTH, lambda: 1) == 1  # said once
+    with pytest.raises(UsageError, match="list of names"):
+        Ledger(path, Pure(1), data="south", other_people="north")
+
+
+N = 200
+RNG = np.random.default_rng(5)
+TABLE = {"x": RNG.normal(size=N).round(3), "y": RNG.integers(0, 9, N), "z": RNG.integers(0, 99, N)}
+
+
+def rows(table, chosen):
+    return {name: np.asarray(column)[chosen] for name, column in table.items()}
+
+
+EXTRACTS = {
+    "one row less": rows(TABLE, slice(1, None)),
+    "one row more": {n: np.append(c, c[0] + 1) for n, c in TABLE.items()},
+    "half": rows(TABLE, slice(0, N, 2)),
+    "half, edited": rows({**TABLE, "y": np.where(np.arange(N) % 4, TABLE["y"], 77)}, slice(0, N // 2)),
+    "beside as many others": {n: np.concatenate([c[:100], np.random.default_rng(9).permutation(c)[:100] + 0.5])
+                              for n, c in TABLE.items()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", EXTRACTS)
+def test_without_a_unit_shared_rows_beyond_chance_are_shared_people(tmp_path, change):
+    path = tmp_path / "l.db"
+    Ledger(path, Pure(1), data="one", fingerprint=TABLE).spend("q", Charge.per_entry(0.7), lambda: 1)
+    with Ledger(path, Pure(1), data="two", fingerprint=EXTRACTS[change]) as two:
+        with pytest.raises(BudgetExceeded, match="'one'"):
+            two.spend("q", Charge.per_entry(0.4), lambda: pytest.fail("must not run"))
+        assert two.spend("q", Charge.per_entry(0.3), lambda: 1) == 1
+    with Ledger(path, Pure(1), data="three", fingerprint=EXTRACTS[change], other_people=["one", "two"]) as three:
+        assert three.spend("q", Charge.per_entry(1), lambda: 1) == 1
+
+
+def test_other_people_of_the_same_law_are_other_people(tmp_path):
+    """No false alarm: rows of few values, of many, of different laws and sizes; and the test is not deaf."""
+    rng = np.random.default_rng(2)
+    for kinds in ((2, 2), (9, 99), (30, 1000), (10**6, 10**6)):
+        alarms = Counter()
+        for _ in range(150):
+            size, more = rng.integers(30, 2000, 2)
+            skew = rng.choice([1, 3])
+            first = (rng.random(size) ** skew * kinds[0]).astype(np.uint64)
+            second = (rng.random(more) * kinds[1]).astype(np.uint64)
+            alarms["other"] += beyond_chance(np.sort(first), np.sort(second))
+            whole = np.sort(np.concatenate([first[: size // 2 + 1], second]))
+            alarms["shared"] += beyond_chance(np.sort(first), whole)
+        assert alarms["other"] == 0
+        assert kinds[0] < 10**6 or alarms["shared"] > 100
+
+
+def by_hand(first, second):
+    """The same from the definition: rows that are twice in both together, against a fair coin."""
+    one, two = Counter(first), Counter(second)
+    twice = [r for r in {*one, *two} if one[r] + two[r] == 2]
+    across = sum(one[r] == two[r] == 1 for r in twice)
+    coin = sum(Fraction(1, 2) ** len(twice) * _choose(len(twice), k) for k in range(across, len(twice) + 1))
+    return coin < Fraction(1, 10**9)
+
+
+def _choose(n, k):
+    found = 1
+    for i in range(k):
+        found = found * (n - i) // (i + 1)
+    return found
+
+
+def test_beyond_chance_is_what_it_says():
+    rng, met = random.Random(1), Counter()
+    for _ in range(300):
+        most, size = rng.choice([40, 100, 1000]), rng.randint(0, 90)
+        first = [rng.randrange(most) for _ in range(size)]
+        second = rng.sample(first, rng.randint(0, size)) + [rng.randrange(most) for _ in range(rng.randint(0, 30))]
+        found = beyond_chance(np.sort(np.array(first, dtype=np.uint64)), np.sort(np.array(second, dtype=np.uint64)))
+        assert found == by_hand(first, second)
+        met[found] += 1
+    assert min(met[True], met[False]) > 15
+
+
+def test_memberships_are_those_of_the_definition():
+    rng = random.Random(4)
+    for _ in range(300):
+        own = rng.sample(range(20), rng.randint(1, 12))
+        others = {name: rng.sample(range(20), rng.randint(0, 15)) for name in "abcde"[: rng.randint(0, 5)]}
+        wanted = {frozenset(n for n, people in others.items() if p in people) for p in own}
+        wanted = {one for one in wanted if not any(one < other for other in wanted)}
+        sets = {name: np.sort(np.array(people, dtype=np.uint64)) for name, people in others.items()}
+        assert set(memberships(np.sort(np.array(own, dtype=np.uint64)), sets)) == wanted
+
+
+def test_a_panel_with_the_same_columns_is_recognised_by_its_people_and_not_refused(tmp_path):
+    """The same people every month: ids and years of birth are the same columns, and the charges add up."""
+    path = tmp_path / "l.db"
+    ids = np.arange(100)
+    for month in range(3):
+        table = {"id": ids, "born": 1900 + ids, "x": np.random.default_rng(month).normal(size=100)}
+        with Ledger(path, Pure(1), data=f"month {month}", fingerprint=fingerprints(table, ids.tolist())) as ledger:
+            if month < 2:
+                assert ledger.spend("q", Charge.per_entry(0.5), lambda: 1) == 1
+            else:
+                with pytest.raises(BudgetRefused, match="'month 0', 'month 1'"):
+                    ledger.spend("q", TENTH, lambda: pytest.fail("must not run"))
+    other = {"id": ids, "born": 1900 + ids, "row": ids[::-1] + 1000}
+    with pytest.raises(DataKnown, match="same"):  # another column is said to name the person: nobody is shared
+        Ledger(path, Pure(1), data="dodged", fingerprint=fingerprints(other, other["row"].tolist()))
+
+
+def test_digests_depend_on_the_key():
+    assert not set(digested("a" * 64, [b"1", b"2"]).tolist()) & set(digested("b" * 64, [b"1", b"2"]).tolist())
