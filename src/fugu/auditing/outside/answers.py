@@ -27,7 +27,7 @@ from fugu.queries.session_certificate import noised_in
 from fugu.queries.statistic import Question
 from fugu.queries.table_belief import questions_in
 from fugu.verifier.verdict import Checked, NotChecked, checked
-from fugu.visible import Json
+from fugu.visible import Json, brief
 
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
@@ -68,7 +68,7 @@ def _drawn(release: ReleaseDocument, ledger: str, place: Path | None) -> None:
             own = [line for line in published if line[0] == asked.query]
             made = cells_of(asked, drawn, _rows_of(release, asked, drawn))
             if [_key(c.group, c.cell, c.value, c.low, c.high) for c in made] != [_key(*line[1:]) for line in own]:
-                raise CertificateError(f"the published answer to {asked.query[:80]!r} is not the one the ledger keeps")
+                raise CertificateError(f"the published answer to {brief(asked.query)} is not the one the ledger keeps")
 
 
 def _rows_of(release: ReleaseDocument, asked: Noised, groups: Iterable[str]) -> dict[str, int]:
@@ -81,7 +81,9 @@ def _rows_of(release: ReleaseDocument, asked: Noised, groups: Iterable[str]) -> 
 
 
 def _kept(view: View, data: str, request: str) -> tuple[str | None, Charge]:
-    asked = view.state.asked[data, request]
+    asked = view.request(data, request)
+    if asked is None:
+        raise CertificateError(f"the ledger has no request {request!r} for {data!r}")
     return None if asked.value is None else view.attached(asked), Charge.parse(asked.charge)
 
 
@@ -135,13 +137,13 @@ def _compare(
         if query in asked:
             cells = Counter(listed[k][1:] for k in rows)
             if not any(_same_cells(one, cells) for one in asked[query]):
-                raise CertificateError(f"the published file does not have each group and cell of {query[:80]!r} once")
+                raise CertificateError(f"the published file does not have each group and cell of {brief(query)} once")
         elif (said := Question.parse(query)).sized:
             _same_sizes(certificate, said, {listed[k][1]: values[k] for k in rows})
             if any(listed[k][2] for k in rows) or len(rows) > len({listed[k][1] for k in rows}):
-                raise CertificateError(f"the published file has lines of {query[:80]!r} that are no numbers of rows")
+                raise CertificateError(f"the published file has lines of {brief(query)} that are no numbers of rows")
         else:
-            raise CertificateError(f"the published file answers {query[:80]!r}, which the certificate does not charge")
+            raise CertificateError(f"the published file answers {brief(query)}, which the certificate does not charge")
     if recipe is not None and set(published) != {str(found["query"]) for found in recipe["questions"]}:
         raise CertificateError("the published file answers other questions than the recipe names")
 

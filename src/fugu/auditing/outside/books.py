@@ -123,8 +123,8 @@ def _together(charges: Sequence[Charge], certificate: RecordsCertificate) -> Non
 
 def _before(view: View, data: str, request: str) -> list[Charge]:
     """All charges of a data set up to the one of a request."""
-    asked = view.state.asked.get((data, request))
-    listed = [found for (name, _), found in view.state.asked.items() if name == data and found.state in CHARGED]
+    asked = view.request(data, request)
+    listed = [found for (name, _), found in view.requests().items() if name == data and found.state in CHARGED]
     return [] if asked is None else [Charge.parse(found.charge) for found in listed if found.seq <= asked.seq]
 
 
@@ -145,7 +145,7 @@ def _known_by(certificates: Mapping[str, Certificate], budget: Guarantee) -> set
 
 
 def _charge(view: View, data: str, request: str) -> str | None:
-    asked = view.state.asked.get((data, request))
+    asked = view.request(data, request)
     return None if asked is None else asked.charge
 
 
@@ -159,14 +159,13 @@ def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> Non
         raise NotChecked("the document names no entry: no ledger was charged")
     with the_books(ledger) as kept:
         event = kept.read(books.settled, stated["data"], stated["request"])
-        entries = kept.read(books.history, stated["data"])
+        entry = kept.read(books.entry, stated["data"], stated["request"])
     if event is None:
         raise CertificateError(f"the ledger has no settled request {stated['request']!r} for {stated['data']!r}")
     if event.hash != stated["entry"]:
         raise CertificateError(f"the ledger's entry for {stated['request']!r} is another than the one named")
     if event.at != stated["at"]:
         raise CertificateError(f"the ledger charged {stated['request']!r} at another time than the document says")
-    (entry,) = [e for e in entries if e.request == stated["request"]]
     if not _same_budget(document, entry.kind, entry.guarantee):
         raise CertificateError(f"the ledger charged {entry.guarantee!r}, and the document states another budget")
 

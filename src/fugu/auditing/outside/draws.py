@@ -44,7 +44,7 @@ def same_draw(document: ReleaseDocument, ledger: str) -> None:
 
 
 def _kept(view: View, data: str, request: str) -> str | None:
-    asked = view.state.asked.get((data, request))
+    asked = view.request(data, request)
     return None if asked is None or asked.value is None else view.attached(asked)
 
 

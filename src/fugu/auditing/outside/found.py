@@ -14,7 +14,6 @@ from fugu.errors import CertificateError, UsageError
 from fugu.verifier.verify import Source, document_of, read
 
 MODEL = "fugu/model/1"
-_MOST_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def find(source: Source) -> Found:
     path = Path(source)
     if path.is_dir():
         return _in_folder(path)
-    content = load_json(path, _MOST_BYTES)
+    content = load_json(path)
     if isinstance(content, dict) and content.get("schema") == MODEL:
         return _of_model(path, content)
     if isinstance(content, dict) and content.get("schema") == PrivatePart.SCHEMA:
@@ -74,7 +73,7 @@ def _in_folder(folder: Path) -> Found:
     unread: dict[Path, CertificateError] = {}
     for file in sorted(folder.glob("*.json")):
         try:
-            content = load_json(file, _MOST_BYTES)
+            content = load_json(file)
             if _is_other(content):
                 continue
             documents[file] = read(content)
@@ -100,7 +99,7 @@ def _of_model(path: Path, model: dict[str, Any]) -> Found:
     unread = []
     for file in sorted(path.absolute().parent.glob("*.certificate.json")):
         try:
-            document = read(load_json(file, _MOST_BYTES))
+            document = read(load_json(file))
         except CertificateError as error:
             unread.append(f"{file.name!r} cannot be read: {error}")
             continue

@@ -14,7 +14,7 @@ from fugu.auditing.release_attack.contest import CELLS, Atoms, Contest, Normals
 from fugu.auditing.release_attack.on_atoms import ratios_of
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
-from fugu.errors import UsageError
+from fugu.errors import NotAttackable
 from fugu.laws.analytic import Analytic
 from fugu.laws.cells import CellFamily
 from fugu.laws.components import Components
@@ -44,7 +44,7 @@ _NO_NOISE = "not attackable, because no noise is added: the exact value goes out
 
 @singledispatch
 def _contest(item: object, certificate: Certificate) -> Contest:  # noqa: ARG001
-    raise UsageError(f"not attackable, because there is no sampler of laws of kind {type(item).__name__}")
+    raise NotAttackable(f"not attackable, because there is no sampler of laws of kind {type(item).__name__}")
 
 
 @_contest.register
@@ -61,7 +61,7 @@ def _(item: Family, certificate: Certificate) -> Contest:
 def _(item: CellFamily, certificate: Certificate) -> Contest:
     """One record alone, as the counts that it makes: others that are known change nothing."""
     if item.dimension > _MOST_COUNTS:
-        raise UsageError(
+        raise NotAttackable(
             f"not attackable, because there are {item.dimension} counts, and at most {_MOST_COUNTS} are drawn"
         )
     (pair,), (label,) = item.pairs, item.labels
@@ -83,7 +83,7 @@ def _(item: SetFamily, certificate: Certificate) -> Contest:
 @_contest.register
 def _(item: Analytic, certificate: Certificate) -> Contest:
     if certificate.lattice is None:
-        raise UsageError(_NO_NOISE)
+        raise NotAttackable(_NO_NOISE)
     atoms, weights = _as_atoms((item.p, item.q), certificate.lattice)
     note = "normal inputs are doubles; scores see them as atoms"
     return Atoms(item.label, atoms, weights, channel_of(certificate), (item.p, item.q), note)
@@ -92,7 +92,7 @@ def _(item: Analytic, certificate: Certificate) -> Contest:
 @_contest.register
 def _(item: NormalPair, certificate: Certificate) -> Contest:
     if certificate.kind == "mixed":
-        raise UsageError("not attackable, because mixtures of correlated noise have no score yet; audit each half")
+        raise NotAttackable("not attackable, because mixtures of correlated noise have no score yet; audit each half")
     grid = float(certificate.correlated.grid)
     cov = np.array([[float(x) for x in row] for row in certificate.correlated.covariance()])
     return Normals(item.label, (item.p, item.q), cov + np.eye(len(cov)) * grid**2 / 12)
@@ -103,7 +103,7 @@ def _values(points: NDArray[np.int64], certificate: Certificate) -> Floats:
     lattice, support = certificate.lattice, certificate.support
     if lattice is None:
         if support is None:  # the exact sum goes out, and the certificate only numbers its values
-            raise UsageError(_NO_NOISE)
+            raise NotAttackable(_NO_NOISE)
         return np.asarray(support[points])
     if support is None or certificate.body.get("support") == "lattice":
         return lattice.value(points)

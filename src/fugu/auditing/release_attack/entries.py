@@ -24,7 +24,7 @@ from fugu.auditing.shadows import Floats
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.records import RecordsCertificate
-from fugu.errors import UsageError
+from fugu.errors import NotAttackable, UsageError
 from fugu.guarantee import Pure
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real
@@ -103,7 +103,7 @@ class Staged:
 
 @singledispatch
 def _staged(document: Document, rng: np.random.Generator) -> Staged:  # noqa: ARG001
-    raise UsageError(
+    raise NotAttackable(
         f"not attackable, because the document of a {document.kind} holds no data and one draw of it is a whole run; "
         "give fugu.attack your trained models of two neighbouring data sets, as a sampler"
     )
@@ -111,7 +111,7 @@ def _staged(document: Document, rng: np.random.Generator) -> Staged:  # noqa: AR
 
 @_staged.register
 def _(document: RecordsCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
-    raise UsageError(
+    raise NotAttackable(
         "not attackable, because many statistics of one table are proved together, for whatever the other records are, "
         "and no single draw shows it; attack one statistic of the law route (fugu release --route law), or prove this "
         "one a second time (fugu verify --twice)"
@@ -121,7 +121,9 @@ def _(document: RecordsCertificate, rng: np.random.Generator) -> Staged:  # noqa
 @_staged.register
 def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
     if "lattice" in document.body:
-        raise UsageError("not attackable, because queries of sequences are attacked for a pure epsilon, not this noise")
+        raise NotAttackable(
+            "not attackable, because queries of sequences are attacked for a pure epsilon, not this noise"
+        )
     epsilon = Fraction(document.guarantee.epsilon)
     query, own = _attacked(query_from(document.claims), epsilon)
     pair = neighbours(query)
@@ -131,7 +133,7 @@ def _(document: PerEntryCertificate, rng: np.random.Generator) -> Staged:  # noq
 
 @_staged.register
 def _(document: BudgetedSequenceCertificate, rng: np.random.Generator) -> Staged:  # noqa: ARG001
-    raise UsageError(
+    raise NotAttackable(
         "not attackable, because queries of sequences are attacked for a pure epsilon, and this promise has a delta or "
         "an order; fugu verify translates it again"
     )
@@ -144,14 +146,14 @@ def _(document: SequenceCertificate, rng: np.random.Generator) -> Staged:
     chain = _one_of(believed)
     most = min(_MOST, _ENTRIES // chain.length)
     if most < LEAST:
-        raise UsageError(
+        raise NotAttackable(
             f"not attackable, because sequences of {chain.length} entries take too long to draw {LEAST} times; "
             "audit the mechanism's own certificate, which is about one entry"
         )
     place = 1 if chain.free else (chain.length + 1) // 2
     used = np.flatnonzero(chain.supports[min(place, len(chain.supports)) - 1])  # one row if it is stationary
     if len(used) < 2:
-        raise UsageError("not attackable, because the entry in the middle takes one state only")
+        raise NotAttackable("not attackable, because the entry in the middle takes one state only")
     query, own = _attacked(query_from(document.claims), document.epsilon)
     names = [chain.states[k] for k in used]
     first, second = (int(used[names.index(name)]) for name in farthest(query, names))

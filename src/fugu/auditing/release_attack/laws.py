@@ -18,7 +18,7 @@ from fugu.auditing.release_attack.through_files import Route, route_of
 from fugu.auditing.release_attack.trial import TESTS, Halves, fight
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
-from fugu.errors import UsageError
+from fugu.errors import NotAttackable
 from fugu.guarantee import Guarantee
 from fugu.guarantee.numbers import exact, outward
 from fugu.mechanism.mechanism import Mechanism
@@ -121,7 +121,9 @@ class LawAttack:
             found.sort(key=lambda contest: contest.label != self.certificate.worst_pair)
             found = found[:_MOST_PAIRS]
         if not found:
-            raise UsageError("not attackable, because no two laws of the certificate differ: there is nothing to guess")
+            raise NotAttackable(
+                "not attackable, because no two laws of the certificate differ: there is nothing to guess"
+            )
         return found
 
     def _outputs(self, contest: Contest, draws: int) -> tuple[Floats, Floats]:

@@ -6,14 +6,16 @@ import math
 from dataclasses import asdict, dataclass
 
 from fugu.auditing.curve import LIKELY
+from fugu.auditing.fit.outcome import Fit
 from fugu.auditing.release_attack.divergence import Divergence
 from fugu.auditing.release_attack.patterns import Naive, Patterns
 from fugu.auditing.release_attack.trial import Attempt
+from fugu.documents.document import Document
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import level_bars
 from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
-from fugu.guarantee import Guarantee
+from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.numbers import exact
 from fugu.numbers.exact import Real
 from fugu.visible import Json, brief
@@ -50,7 +52,8 @@ class Audit(Shown):
     every event that was tested. `reach`: the bound that so many draws are expected to show. `ceiling`: what they show
     if every guess is right. `needed`: {share of epsilon: draws that should show it}. `patterns`: holes, precision and
     bits of the outputs; `naive`: the same of textbook noise in doubles. `through_files`: the attack through files.
-    `divergences`: of a Rényi promise, order by order, promised and attacked. `notes`: what was not done, and why."""
+    `divergences`: of a Rényi promise, order by order, promised and attacked. `fit`: draws against the certified law.
+    `notes`: what was not done, and why."""
 
     guarantee: Guarantee
     epsilon: Real
@@ -68,6 +71,21 @@ class Audit(Shown):
     through_files: ThroughFiles | None
     notes: tuple[str, ...]
     divergences: tuple[Divergence, ...] = ()
+    fit: Fit | None = None
+
+    @staticmethod
+    def unattacked(document: Document, proved: float, confidence: Real, reason: str) -> Audit:
+        """Of a document that no attack is known for: nothing but the reason, and then its `fit`."""
+        promised = getattr(document, "budget", None) or getattr(document, "guarantee", None)
+        guarantee = promised if isinstance(promised, Guarantee) else Pure(proved)
+        return Audit(guarantee=guarantee, epsilon=proved, delta=guarantee.delta, epsilon_lower=0.0,
+                     confidence=confidence, draws=0, pairs=(), attempts=(), reach=0.0, ceiling=0.0, needed=(),
+                     patterns=None, naive=None, through_files=None, notes=(reason,))  # fmt: skip
+
+    @property
+    def attacked(self) -> bool:
+        """Whether there was an attack at all; the notes say why not."""
+        return bool(self.attempts)
 
     @property
     def refuted(self) -> bool:
@@ -77,8 +95,10 @@ class Audit(Shown):
 
     @property
     def clean(self) -> bool:
-        """Whether the guarantee stands and the outputs show no hole, no bit off the lattice, no one-sided pattern."""
-        return not self.refuted and (self.patterns is None or self.patterns.clean)
+        """Whether the guarantee stands, the draws have the certified law as far as they can tell, and the outputs show
+        no hole, no bit off the lattice, no one-sided pattern."""
+        fits = self.fit is None or not self.fit.refuted
+        return not self.refuted and fits and (self.patterns is None or self.patterns.clean)
 
     @property
     def tightness(self) -> float:
@@ -102,8 +122,12 @@ class Audit(Shown):
         found, proved = f"epsilon >= {self.epsilon_lower:.6g}", f"the proved {float(self.epsilon):.6g}"
         if self.refuted:
             return f"the attack REFUTES the guarantee: {found}, above {proved}; do not release with this build"
-        if not self.clean:
+        if self.patterns is not None and not self.patterns.clean:
             return "the outputs are NOT those of the certificate's noise: holes or bits betray them; do not release"
+        if self.fit is not None and self.fit.refuted:
+            return f"{self.fit.verdict}; do not release with this build"
+        if not self.attacked:
+            return "no attack was made" if self.fit is None else self.fit.verdict
         return f"the attack leaves the guarantee standing ({found}, below {proved}), which proves nothing"
 
     @property
@@ -118,6 +142,8 @@ class Audit(Shown):
 
     def __repr__(self) -> str:
         word = "REFUTED" if self.refuted else "standing" if self.clean else "NOT CLEAN"
+        if not self.attacked:
+            return f"Audit({word}: not attacked, proved {float(self.epsilon):.4g})"
         return (
             f"Audit({word}: attacked {self.epsilon_lower:.4g}, proved {float(self.epsilon):.4g}, "
             f"{self.draws} draws, {_named(self.worst.label)})"
@@ -136,10 +162,17 @@ class Audit(Shown):
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What a table shows, line by line."""
-        worst, best = self.worst, self.best
         lines = [
             ("promised", f"{self.guarantee!r}"),
             ("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"),
+        ]
+        lines += self._attack_rows() if self.attacked else []
+        lines += self.fit.rows() if self.fit is not None else []
+        return (*lines, *(("note", note) for note in self.notes))
+
+    def _attack_rows(self) -> list[tuple[str, str]]:
+        worst, best = self.worst, self.best
+        lines = [
             ("attacked", f"epsilon >= {self.epsilon_lower:.6g} with confidence {float(self.confidence):.10g}"),
             ("tightness", f"{self.tightness:.4f} (attacked / proved)"),
             ("supremum", _loss(worst.supremum, "over all events, in doubles")),
@@ -164,7 +197,7 @@ class Audit(Shown):
             lines.append(("float noise", f"for contrast, textbook noise in doubles: {betrayed}"))
         if (files := self.through_files) is not None:
             lines.append(("through files", f"epsilon >= {files.epsilon_lower:.6g} from {files.draws} draws"))
-        return (*lines, *(("note", note) for note in self.notes))
+        return lines
 
     def __str__(self) -> str:
         return "\n".join([*(f"{name:<14}{text}" for name, text in self.rows()), self.verdict])
@@ -195,6 +228,7 @@ class Audit(Shown):
                 "epsilon_lower": _finite(files.epsilon_lower),
                 "attempts": [_attempt(a) for a in files.attempts],
             },
+            "fit": None if self.fit is None else self.fit.to_json(),
             "divergences": [asdict(found) for found in self.divergences],
             "notes": list(self.notes),
         }  # fmt: skip

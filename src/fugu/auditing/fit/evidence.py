@@ -1,0 +1,171 @@
+"""Draws against the law they are certified to have: a number that is rarely large, and how surely a fault makes it so.
+
+Outcomes fall into finitely many cells of probabilities p. For any other law q, prod q(x_i) / p(x_i) over the draws has
+mean 1 under p, and so has an average of such products with weights that were fixed before: by Markov's inequality it
+reaches 1 / level with probability at most `level`, whatever the number of draws. q runs through the faults that are
+looked for, and through all laws at once (a Dirichlet mixture around p: Good 1967; Robbins 1970 on mixtures)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+FRACTIONS = (0.02, 0.05, 0.1, 0.2)
+"""How much noise is missing, or too much, in the faults that are looked for."""
+Fault = tuple[str, float]
+"""What is wrong and by how much: LESS, MORE or SKIPPED, and a fraction."""
+LESS, MORE, SKIPPED = "less", "more", "skipped"
+FAULTS: tuple[Fault, ...] = tuple((kind, f) for f in FRACTIONS for kind in (LESS, MORE, SKIPPED))
+_SHRUNK = (1.0, 1 / 30, 1 / 1000)
+"""The weights of p in the mixtures of all laws, as shares of the draws."""
+_ROUNDING = 1e-11
+"""What doubles may get wrong in ln q/p of one draw; it is taken off."""
+_TILTS = np.concatenate([np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.5, 145)])
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Independent draws of one law, counted by cells.
+
+    `law`: the certified probability of every cell. `faults`: what it would be under each fault that changes it.
+    `counts`: how often each came. `impossible`: draws that no cell of positive probability holds. `whole`: whether the
+    draws are independent of those of every other stream with this mark, so that their evidence multiplies."""
+
+    label: str
+    law: Floats
+    faults: dict[Fault, Floats]
+    counts: Counts
+    impossible: int = 0
+    whole: bool = True
+    draws: int = field(init=False)
+    _tilts: dict[Fault, Floats] = field(init=False, default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        never = self.law <= 0
+        off = self.impossible + int(self.counts[never].sum())
+        object.__setattr__(self, "counts", np.where(never, 0, self.counts))
+        object.__setattr__(self, "impossible", off)
+        object.__setattr__(self, "draws", int(self.counts.sum()) + off)
+
+    def against(self, fault: Fault) -> float:
+        """ln prod q/p of the draws; 0 where the fault changes nothing here."""
+        if self.impossible:
+            return math.inf
+        if fault not in self.faults:
+            return 0.0
+        seen = self.counts > 0
+        with np.errstate(divide="ignore"):
+            each = np.log(self.faults[fault][seen]) - np.log(self.law[seen])
+        return float((each * self.counts[seen]).sum()) - _ROUNDING * self.draws
+
+    def against_all(self, share: float) -> float:
+        """ln of the mean of prod q/p over q ~ Dirichlet(k p), k = share of the draws."""
+        from scipy.special import gammaln
+
+        if self.impossible:
+            return math.inf
+        around = max(share * self.draws, 1.0)
+        p, c = self.law[self.law > 0], self.counts[self.law > 0]
+        each = gammaln(around * p + c) - gammaln(around * p) - c * np.log(p)
+        return float(gammaln(around) - gammaln(around + self.draws) + each.sum()) - _ROUNDING * self.draws
+
+    def tilted(self, fault: Fault) -> Floats:
+        """ln E_q (p/q)^t of one draw for every tilt t: how rarely a fault passes."""
+        if fault not in self._tilts:
+            q = self.faults[fault]
+            used = q > 0
+            with np.errstate(divide="ignore"):
+                ratio = np.log(self.law[used]) - np.log(q[used])
+                self._tilts[fault] = np.log((q[used][:, None] * np.exp(_TILTS * ratio[:, None])).sum(axis=0))
+        return self._tilts[fault]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The fault that the draws speak for most, where, and ln of how much."""
+
+    where: str
+    fault: str
+    evidence: float
+
+
+def weigh(streams: Sequence[Stream]) -> tuple[float, Finding]:
+    """ln of the evidence against the certified laws, and what it mostly comes from; P(it >= ln 1/level) <= level."""
+    for s in streams:
+        if s.impossible:
+            return math.inf, Finding(s.label, f"{s.impossible} outputs that it never gives", math.inf)
+    terms: list[tuple[float, Finding]] = []
+    everywhere = [s for s in streams if s.whole]
+    for fault in FAULTS:
+        total = sum(s.against(fault) for s in everywhere)
+        terms.append((total + _share_of_all(), Finding("everywhere", _named(fault), total)))
+    for s in streams:
+        share = _share_of_one(len(streams))
+        for fault in FAULTS:
+            if fault in s.faults:
+                terms.append((s.against(fault) + share, Finding(s.label, _named(fault), s.against(fault))))
+        for around in _SHRUNK:
+            total = s.against_all(around)
+            terms.append((total + share, Finding(s.label, "another law", total)))
+    top, finding = max(terms, key=lambda term: term[0])
+    return top + math.log(sum(math.exp(x - top) for x, _ in terms)), finding
+
+
+def power(streams: Sequence[Stream], fraction: float, level: float, times: float = 1.0) -> float | None:
+    """At least so likely is a fault of this fraction seen, if it is everywhere; None where no law would change.
+
+    P_q(sum ln q/p < c) <= e^{tc} prod E_q (p/q)^t for every t > 0 (Chernoff 1952); the less of the faults LESS and
+    SKIPPED. `times`: with so many times the draws."""
+    found = []
+    for kind in (LESS, SKIPPED):
+        fault = (kind, fraction)
+        ways = [([s for s in streams if s.whole], _share_of_all())]
+        ways += [([s], _share_of_one(len(streams))) for s in streams]
+        missed = [_missed(used, fault, -math.log(level) - share, times) for used, share in ways]
+        known = [m for m in missed if m is not None]
+        if known:
+            found.append(1 - min(known))
+    return min(found) if found else None
+
+
+def needed(streams: Sequence[Stream], fraction: float, level: float, wanted: float = 0.99) -> float:
+    """With how many times the draws a fault of this fraction is seen with the probability wanted; inf if never."""
+    low, high = 1e-6, 1e9
+    if (power(streams, fraction, level, high) or 0.0) < wanted:
+        return math.inf
+    while high / low > 1.02:
+        middle = math.sqrt(low * high)
+        if (power(streams, fraction, level, middle) or 0.0) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _missed(used: Sequence[Stream], fault: Fault, threshold: float, times: float) -> float | None:
+    told = [s for s in used if fault in s.faults and not np.array_equal(s.faults[fault], s.law)]
+    if not told:
+        return None
+    draws = times * sum(s.draws for s in used)
+    logs = sum((times * s.draws * s.tilted(fault) for s in told), np.zeros(len(_TILTS)))
+    return float(np.exp(np.minimum(np.min(logs + _TILTS * (threshold + _ROUNDING * draws)), 0.0)))
+
+
+def _share_of_all() -> float:
+    return -math.log(2 * len(FAULTS))
+
+
+def _share_of_one(streams: int) -> float:
+    return -math.log(2 * streams * (len(FAULTS) + len(_SHRUNK)))
+
+
+def _named(fault: Fault) -> str:
+    kind, fraction = fault
+    words = {LESS: "too little noise", MORE: "too much noise", SKIPPED: "of the noise left out"}
+    return f"{fraction:.0%} {words[kind]}"

@@ -1,0 +1,253 @@
+"""Draws of documents without laws of values: the noise of each question of a session, of sequences, of a training.
+
+Each is drawn on a small table or sequence that is made up here from what is public, by the function that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatchmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.auditing.fit.evidence import FRACTIONS, LESS, MORE, Fault, Floats, Stream
+from fugu.auditing.fit.streams import Part, StepLaw, Stepped, in_pairs, spread, tabled, tempered
+from fugu.data.schema import Schema
+from fugu.documents.document import Document
+from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.records import RecordsCertificate
+from fugu.noise.bits import BitSource
+from fugu.noise.selection import METHODS
+from fugu.numbers.exact import as_fraction, read_number
+from fugu.progress import report
+from fugu.queries.drawing import draw, utilities
+from fugu.queries.noised import FLIP, LINES, OUTSIDE, Noised
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_claims import query_from
+from fugu.queries.sequence_counts import Histogram, Transitions
+from fugu.queries.sequence_data import Numbers
+from fugu.queries.sequence_lattice import draw as draw_gaussian
+from fugu.queries.sequence_lattice import shift_of
+from fugu.queries.sequence_query import SequenceQuery
+from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequence_several import Several
+from fugu.queries.sequence_sums import Mean, Sum, rounded
+from fugu.queries.session_certificate import noised_in
+from fugu.training.draw import NormalStream
+from fugu.training.record import TrainingCertificate
+
+_ROWS, _GROUPS, _CHUNK = 5, 8, 20_000
+"""Made-up rows of a group, groups of a question, groups drawn at once."""
+_ONE_BY_ONE = 40_000
+"""Answers about sequences, selections, and noise of many rates are drawn one by one: so many at most."""
+_FEW, _OFTEN = 4, 20
+"""More rates than these are drawn without tables (`fugu.queries.drawing`), if each is drawn less than 200 times."""
+Whole = NDArray[np.int64]
+_NORMAL_CELLS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Documents whose questions are drawn from `draws` times in all."""
+
+    draws: int
+    source: BitSource
+    notes: list[str]
+
+    def of(self, document: Document) -> Iterator[Stream]:
+        """Every stream of a document; a note where something cannot be counted."""
+        yield from self._streams(document)
+
+    @singledispatchmethod
+    def _streams(self, document: Document) -> Iterator[Stream]:
+        self.notes.append(f"not audited: no law of draws is known for the document of a {document.kind}")
+        return iter(())
+
+    @_streams.register
+    def _(self, document: TrainingCertificate) -> Iterator[Stream]:
+        """The normal numbers of the loop; what it multiplies them by is not drawn."""
+        del document
+        self.notes.append("not audited: what the training multiplies its normal numbers by, as that is a whole run")
+        yield from normal_numbers(self.draws, self.source)
+
+    @_streams.register
+    def _(self, document: RecordsCertificate) -> Iterator[Stream]:
+        schema, questions = Schema.from_json(document["reading"]), noised_in(document)
+        drawn = [asked for asked in questions if asked.kind != OUTSIDE]
+        if len(drawn) < len(questions):
+            self.notes.append("not audited: answers from outside, whose noise fugu does not draw")
+        for asked in drawn:
+            yield from self._asked(asked, schema, max(1, self.draws // len(drawn)))
+
+    def _asked(self, asked: Noised, schema: Schema, draws: int) -> Iterator[Stream]:
+        """One question, answered again and again on rows that are made up, in some of its groups at once."""
+        columns = list(dict.fromkeys(name for feature in asked.features for name in feature.columns))
+        groups = [list(asked.rates)[k] for k in spread(range(len(asked.rates)), _GROUPS)]
+        slow = asked.law == FLIP or len(set(asked.rates.values())) > _FEW
+        copies = max(1, (min(draws, _ONE_BY_ONE) if slow else draws) // len(groups))
+        made: list[Whole] = []
+        while sum(map(len, made)) < copies:
+            some = min(_OFTEN if slow else _CHUNK, copies - sum(map(len, made)))
+            names = groups * some
+            cells = {name: _cells(schema, name) * len(names) for name in columns}
+            table = schema.read(schema.open(cells), columns)
+            answers = draw(asked, schema, table, np.repeat(np.arange(len(names)), _ROWS), names, self.source)
+            made.append(np.array(answers, dtype=np.int64).reshape(some, len(groups), -1))
+            report("drawing answers", sum(map(len, made)), copies)
+        one = schema.read(schema.open({name: _cells(schema, name) for name in columns}), columns)
+        codes = [feature.of(schema, one) for feature in asked.features]
+        counts = np.bincount(codes[0], minlength=asked.features[0].top + 1)
+        noised = np.concatenate(made)
+        for g, group in enumerate(groups):
+            label, rates = f"{asked.query}{f' in {group}' if group else ''}", asked.rates[group]
+            if asked.kind in LINES:
+                for k, (own, rate) in enumerate(zip(codes, rates, strict=True)):
+                    yield from _laplace(f"{label}, sum {k + 1}", noised[:, g, k] - int(own.sum()), rate, g == 0)
+            elif asked.law == FLIP:
+                scores = utilities(counts, asked)
+                yield from _selected(label, scores, rates[0], "permute-and-flip", noised[:, g, 0], g == 0)
+            else:
+                yield from _laplace(f"{label}, cells", (noised[:, g] - counts).ravel(), rates[0], g == 0)
+
+    @_streams.register(PerEntryCertificate)
+    @_streams.register(SequenceCertificate)
+    def _(self, document: PerEntryCertificate | SequenceCertificate) -> Iterator[Stream]:
+        query = query_from(document.claims)
+        lattice = document.body.get("lattice")
+        if lattice is not None:
+            amount = read_number(lattice["rho"])
+        else:
+            stated = document.epsilon if isinstance(document, SequenceCertificate) else document.guarantee.epsilon
+            amount = as_fraction(stated)
+        parts = [(query, Fraction(1))]
+        if isinstance(query, Several):
+            parts = list(zip(query.parts, query.shares, strict=True))
+        most = min(self.draws, _ONE_BY_ONE) // len(parts)
+        if most * len(parts) < self.draws:
+            self.notes.append(f"answers about sequences are drawn one by one, so {most} of each question were")
+        for k, (part, share) in enumerate(parts):
+            label = f"question {k + 1}: {part.name}" if len(parts) > 1 else part.name
+            yield from self._sequence(part, amount * share, lattice is not None, label, max(1, most))
+
+    def _sequence(
+        self, query: SequenceQuery, amount: Fraction, gaussian: bool, label: str, count: int
+    ) -> Iterator[Stream]:
+        if isinstance(query, ArgMax):
+            query = query._top
+        if isinstance(query, TopK) and query.noisy:
+            query, label = Histogram(query.domain), f"{label}, noise of the counts"
+        data = query._read(_sequences(query))
+        answered = []
+        rounds = count if not isinstance(query, RandomisedResponse) else max(1, count // sum(map(len, data)))
+        for k in range(rounds):
+            drawn = (
+                draw_gaussian(query, data, amount, self.source) if gaussian else query.draw(data, amount, self.source)
+            )
+            answered.append(drawn.value)
+            report("drawing answers", k + 1, rounds)
+        if isinstance(query, TopK):
+            counts, names = query._counts(data), list(query.domain.names)
+            seen = np.array([names.index(value[0]) for value in answered])
+            method = query.way if query.way in METHODS else "exponential"
+            yield from _selected(label, [Fraction(c) for c in counts], amount / (2 * query.rounds), method, seen, True)
+        elif isinstance(query, RandomisedResponse):
+            yield from _responses(query, amount, data, answered, label)
+        else:
+            over, step = (sum(map(len, data)) if isinstance(query, Mean) else 1), Fraction(1)
+            exact = query.evaluate(data)
+            if isinstance(query, Sum | Mean):
+                step = as_fraction(query.step or 0)
+                exact = rounded(query.total(data), step)
+            values = np.array(answered, dtype=np.float64) * float(over / step)
+            steps = np.rint(values).astype(np.int64) - np.asarray(exact, dtype=np.int64)
+            if gaussian:
+                law = StepLaw.of(Part(1, 2, shift_of(query).precision(amount)))
+            else:
+                law = StepLaw.of(
+                    Part(1, 1, amount * (step if isinstance(query, Sum | Mean) else 1) / query.sensitivity)
+                )
+            yield from Stepped.of(law).streams(label, steps.ravel())
+
+
+def normal_numbers(draws: int, source: BitSource) -> Iterator[Stream]:
+    """Standard normal numbers as a training asks for them, in cells of equal probability."""
+    from scipy.special import ndtr, ndtri
+
+    stream = NormalStream(1024, expected=max(1, draws // 1024), source=source)
+    numbers = np.concatenate([stream() for _ in range(max(1, draws // 1024))])
+    edges = ndtri(np.arange(1, _NORMAL_CELLS) / _NORMAL_CELLS)
+    law = np.full(_NORMAL_CELLS, 1 / _NORMAL_CELLS)
+    faults: dict[Fault, Floats] = {}
+    for f in FRACTIONS:
+        for kind, factor in ((LESS, 1 - f), (MORE, 1 / (1 - f))):
+            faults[kind, f] = np.diff(np.concatenate([[0.0], ndtr(edges / factor), [1.0]]))
+    cells = np.searchsorted(edges, numbers)
+    yield Stream("normal numbers", law, faults, np.bincount(cells, minlength=_NORMAL_CELLS))
+    yield in_pairs("normal numbers", law, cells)
+
+
+def selection_law(scores: list[Fraction], rate: Fraction, method: str) -> Floats:
+    """P(item) in doubles. Permute-and-flip: p_i times the integral over [0, 1] of prod over j != i of (1 - t p_j), a
+    polynomial, which Gauss and Legendre's rule with half as many nodes integrates without error; p = exp(-rate gap)."""
+    best = max(scores)
+    p = np.exp(-np.array([float(min(rate * (best - u), Fraction(10**4))) for u in scores]))
+    if method == "exponential":
+        return np.asarray(p / p.sum())
+    nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
+    t, weights = (nodes + 1) / 2, weights / 2
+    flips = 1 - t[:, None] * p
+    found = []
+    for i in range(len(p)):
+        others = np.delete(flips, i, axis=1)
+        found.append(p[i] * float(weights @ others.prod(axis=1)))
+    return np.asarray(np.array(found) / sum(found))
+
+
+def _selected(
+    label: str, scores: list[Fraction], rate: Fraction, method: str, seen: Any, first: bool
+) -> Iterator[Stream]:
+    """Too little noise is a rate that is too large."""
+    best = scores.index(max(scores))
+
+    def rows(factor: float) -> Floats:
+        return selection_law(scores, rate / as_fraction(factor), method)
+
+    yield from tabled(f"{label}, selection", rows, best, seen, first=first)
+
+
+def _responses(
+    query: RandomisedResponse, epsilon: Fraction, data: Any, answered: list[Any], label: str
+) -> Iterator[Stream]:
+    own, other = (float(x) for x in query.law(epsilon))
+    names = {name: k for k, name in enumerate(query.domain.names)}
+    told = np.array([[names[state] for user in value for state in user] for value in answered])
+    codes = np.array([code for user in data for code in user])
+    for code in spread(range(len(names)), _GROUPS):
+        law = np.full(len(names), other)
+        law[code] = own
+        yield from tabled(f"{label} of {query.domain.names[code]}", tempered(law), code, told[:, codes == code].ravel())
+
+
+def _laplace(label: str, steps: Any, rate: Fraction, first: bool) -> Iterator[Stream]:
+    yield from Stepped.of(StepLaw.of(Part(1, 1, rate))).streams(label, steps, first=first)
+
+
+def _cells(schema: Schema, name: str) -> list[str]:
+    """Cells that the schema reads, whatever it is: some of its categories, or numbers."""
+    known = list(schema.fields[name].values or ("0", "1", "2"))
+    return [str(known[k % len(known)]) for k in range(_ROWS)]
+
+
+def _sequences(query: SequenceQuery) -> list[Any]:
+    """Made-up sequences: every state a few times, or numbers between the bounds."""
+    if isinstance(query.domain, Numbers):
+        low, high = float(query.domain.low), float(query.domain.high)
+        return [[low, high, (low + high) / 2]]
+    names = list(query.domain.names)
+    if isinstance(query, Transitions) and query.longest is not None:
+        return [[a, b] for a, b in zip(names, names[1:] + names[:1], strict=True)]
+    return [names * (20 if isinstance(query, RandomisedResponse) else 1) + names[:1]]

@@ -1,0 +1,270 @@
+"""What is counted: steps of lattice noise, or rows of a table, with its certified law and the laws of its faults."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.auditing.fit.evidence import FRACTIONS, LESS, MORE, SKIPPED, Fault, Floats, Stream
+from fugu.noise.gaussian import Gaussian, at_least
+from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import as_fraction
+
+Steps = NDArray[np.int64]
+Rows = Callable[[float], Floats]
+"""From a factor of the scale to the law of an outcome."""
+_EQUAL, _RAREST, _RARE = 64, 16, 20
+"""Cells of equal probability; 2^-this is the rarest of the others; how often the rarest of a table should come."""
+_REACH = 37.0
+"""Masses below exp(-this) are beyond what sums in doubles can see."""
+_WIDEST = 2**21
+_CLASSES = 16
+_QUARTERS = 4
+
+
+@dataclass(frozen=True)
+class Part:
+    """`times` Z, Z whole with P(k) ~ exp(-decay |k|^norm)."""
+
+    times: int
+    norm: int
+    decay: Fraction
+
+    @staticmethod
+    def of(noise: Laplace | Gaussian, times: int = 1) -> Part:
+        """The noise in steps of its lattice."""
+        return Part(times, noise.norm, noise.decay)
+
+    def scaled(self, factor: float) -> Part:
+        """With the scale times `factor`."""
+        return Part(self.times, self.norm, self.decay / as_fraction(factor) ** self.norm)
+
+    def upper(self, k: int) -> float:
+        """P(times Z >= k), k >= 1."""
+        k = -(-k // abs(self.times))
+        decay = float(min(self.decay, Fraction(10**4)))
+        if self.norm == 1:
+            return math.exp(-decay * k) / (1 + math.exp(-decay))
+        return 0.5 * at_least(decay, k) if k * k * decay < 1000 else 0.0
+
+    @property
+    def reach(self) -> int:
+        """Beyond so many steps the masses cannot be seen."""
+        return abs(self.times) * (math.ceil(float((_REACH / float(self.decay)) ** (1 / self.norm))) + 1)
+
+    def masses(self, reach: int) -> Floats:
+        """The probabilities of -reach .. reach."""
+        k = np.arange(-(reach // abs(self.times)), reach // abs(self.times) + 1)
+        mass = np.exp(-float(min(self.decay, Fraction(10**4))) * np.abs(k).astype(np.float64) ** self.norm)
+        found = np.zeros(2 * reach + 1)
+        found[reach + abs(self.times) * k] = mass / mass.sum()
+        return found
+
+
+@dataclass(frozen=True)
+class StepLaw:
+    """A sum of independent parts, or a mixture of such sums; symmetric around 0.
+
+    `sums`: each with its probability and its parts; a sum without parts is no noise."""
+
+    sums: tuple[tuple[float, tuple[Part, ...]], ...]
+
+    @staticmethod
+    def of(*parts: Part) -> StepLaw:
+        """One sum; parts that are multiplied by 0 add nothing."""
+        return StepLaw(((1.0, tuple(part for part in parts if part.times)),))
+
+    def scaled(self, factor: float) -> StepLaw:
+        """With every scale times `factor`."""
+        return StepLaw(tuple((share, tuple(part.scaled(factor) for part in parts)) for share, parts in self.sums))
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is added."""
+        return not any(parts for _, parts in self.sums)
+
+    @property
+    def listed(self) -> bool:
+        """Whether sums and remainders are few enough to be worked out."""
+        return self.reach <= _WIDEST
+
+    @property
+    def reach(self) -> int:
+        """Beyond so many steps nothing can be seen."""
+        return max((sum(part.reach for part in parts) for _, parts in self.sums), default=0)
+
+    def upper(self, k: int) -> float:
+        """P(steps >= k), k >= 1."""
+        return sum(
+            share * (parts[0].upper(k) if len(parts) == 1 else float(self._tails[i][min(k, self.reach + 1)]))
+            for i, (share, parts) in enumerate(self.sums)
+            if parts
+        )
+
+    @cached_property
+    def _tails(self) -> tuple[Floats, ...]:
+        """P(sum >= k) for k = 0 .. reach + 1, by convolution."""
+        found = []
+        for own in self._masses:
+            upper = np.cumsum(own[: self.reach : -1])[::-1]  # from k = 1 on, smallest masses first
+            found.append(np.concatenate([[0.5], upper, [0.0]]))
+        return tuple(found)
+
+    @cached_property
+    def _masses(self) -> tuple[Floats, ...]:
+        from scipy import fft
+
+        reach = self.reach
+        size = fft.next_fast_len(2 * reach + 1, real=True)
+        found = []
+        for _, parts in self.sums:
+            transform = np.ones(size // 2 + 1, dtype=np.complex128)
+            for part in parts:
+                own = part.masses(reach)
+                wrapped = np.concatenate([own[reach:], np.zeros(size - 2 * reach - 1), own[:reach]])
+                transform *= fft.rfft(wrapped)
+            total = fft.irfft(transform, size)
+            found.append(np.maximum(np.concatenate([total[-reach:], total[: reach + 1]]), 0.0))
+        return tuple(found)
+
+    def classes(self, modulus: int) -> Floats:
+        """P(steps = j mod modulus)."""
+        total = sum((share * own for (share, _), own in zip(self.sums, self._masses, strict=True)),
+                    np.zeros(2 * self.reach + 1))  # fmt: skip
+        at = np.arange(-self.reach, self.reach + 1) % modulus
+        found = np.bincount(at, weights=total, minlength=modulus)
+        return np.asarray(found / found.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Stepped:
+    """The cells of a law of steps: their probabilities, and those under each fault."""
+
+    law: StepLaw
+    edges: Steps
+    """Cell i holds the steps from edges[i - 1] to edges[i] - 1."""
+    masses: Floats
+    faults: dict[Fault, Floats]
+    classes: Floats | None
+    """The probabilities of the remainders, where they are worked out."""
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of(law: StepLaw) -> Stepped:
+        """Cells of about equal probability, and rarer ones outwards."""
+        law = replace(law)  # a copy, so that what it works out is not kept
+        levels = [j / _EQUAL for j in range(1, _EQUAL // 2)] + [2.0**-j for j in range(7, _RAREST + 1)]
+        far = {bisect_left(range(1, law.reach + 2), -u, key=lambda k: -law.upper(k)) + 1 for u in levels}
+        ends = sorted(far) if not law.silent else [1]
+        edges = np.array(sorted({*ends, *(1 - k for k in ends)}), dtype=np.int64)
+        masses = _between(law, edges)
+        faults: dict[Fault, Floats] = {}
+        if not law.silent:
+            exact = np.zeros(len(edges) + 1)
+            exact[int(np.searchsorted(edges, 0, side="right"))] = 1.0
+            for f in FRACTIONS:
+                faults[LESS, f] = _between(law.scaled(1 - f), edges)
+                faults[MORE, f] = _between(law.scaled(1 / (1 - f)), edges)
+                faults[SKIPPED, f] = (1 - f) * masses + f * exact
+        classes = law.classes(_CLASSES) if law.listed and not law.silent else None
+        return Stepped(replace(law), edges, masses, faults, classes)
+
+    def streams(self, label: str, steps: Steps, whole: bool = True, first: bool = True) -> Iterator[Stream]:
+        """The steps as they fell; of the `first` stream of its kind also the remainders, and draws two by two."""
+        cells = np.searchsorted(self.edges, steps, side="right")
+        yield Stream(label, self.masses, self.faults, np.bincount(cells, minlength=len(self.masses)), whole=whole)
+        if not first or self.law.silent:
+            return
+        if self.classes is not None:
+            seen = np.bincount(steps % _CLASSES, minlength=_CLASSES)
+            yield Stream(f"{label}, modulo {_CLASSES}", self.classes, {}, seen, whole=False)
+        yield in_pairs(label, self.masses, cells)
+
+
+def _between(law: StepLaw, edges: Steps) -> Floats:
+    """The probability of every cell: from the tails inwards, so that none loses digits."""
+    if law.silent:
+        return np.array([float(a <= 0 < b) for a, b in zip([-1, *edges], [*edges, 1], strict=True)])
+    out = np.array([law.upper(int(k)) for k in edges if k >= 1])
+    right = out - np.append(out[1:], 0.0)
+    return np.concatenate([right[::-1], [max(0.0, 1 - 2 * float(out[0]))], right])
+
+
+def in_pairs(label: str, masses: Floats, cells: Steps) -> Stream:
+    """Draws 1 and 2, 3 and 4, ... by quarters of the law: noise that repeats or drifts is no product law."""
+    quarter = np.minimum((_QUARTERS * (np.cumsum(masses) - masses / 2)).astype(np.int64), _QUARTERS - 1)
+    each = np.asarray(np.bincount(quarter, weights=masses, minlength=_QUARTERS), dtype=np.float64)
+    even = len(cells) // 2 * 2
+    both = quarter[cells[0:even:2]] * _QUARTERS + quarter[cells[1:even:2]]
+    counts = np.bincount(both, minlength=_QUARTERS**2)
+    return Stream(f"{label}, two by two", np.outer(each, each).ravel(), {}, counts, whole=False)
+
+
+def tabled(
+    label: str, rows: Rows, own: int, seen: Steps, *, whole: bool = True, first: bool = True
+) -> Iterator[Stream]:
+    """Outcomes of a finite law; `own`: the place of what goes out without noise, `seen`: -1 for no known outcome."""
+    law = rows(1.0)
+    law = law / law.sum()
+    faults: dict[Fault, Floats] = {}
+    exact = np.zeros(len(law))
+    exact[own] = 1.0
+    for f in FRACTIONS:
+        for kind, factor in ((LESS, 1 - f), (MORE, 1 / (1 - f))):
+            other = np.where(law > 0, rows(factor), 0.0)
+            faults[kind, f] = other / other.sum()
+        faults[SKIPPED, f] = (1 - f) * law + f * exact
+    known = seen[seen >= 0]
+    counts = np.bincount(known, minlength=len(law))
+    off = int(counts[law <= 0].sum()) + len(seen) - len(known)
+    order = np.argsort(-law, kind="stable")
+    cells, used = _merged(law[order], len(seen))
+    group = np.empty(len(law), dtype=np.int64)
+    group[order] = cells
+
+    def summed(values: Floats) -> Floats:
+        return np.asarray(np.bincount(group, weights=values, minlength=used), dtype=np.float64)
+
+    seen_by = np.bincount(group, weights=np.where(law > 0, counts, 0), minlength=used).astype(np.int64)
+    yield Stream(label, summed(law), {k: summed(q) for k, q in faults.items()}, seen_by, off, whole)
+    if first and off == 0 and len(law) > 1:
+        yield in_pairs(label, law, known)
+
+
+def tempered(law: Floats) -> Rows:
+    """Every ratio of probabilities to the power 1 / factor: for lattice Laplace noise, the scale times the factor."""
+
+    def rows(factor: float) -> Floats:
+        with np.errstate(divide="ignore"):
+            logs = np.log(law) / factor
+        found = np.exp(logs - logs.max())
+        return np.asarray(found / found.sum())
+
+    return rows
+
+
+def _merged(falling: Floats, draws: int) -> tuple[Steps, int]:
+    """Cells of falling probabilities, the rarest put together until they should come often enough."""
+    rare = falling * draws < _RARE
+    first = int(np.argmax(rare)) if rare.any() else len(falling)
+    cells = np.arange(len(falling))
+    start, number = first, first
+    while start < len(falling):
+        end = start + 1
+        while end < len(falling) and falling[start:end].sum() * draws < _RARE:
+            end += 1
+        cells[start:end] = number
+        start, number = end, number + 1
+    return cells, number
+
+
+def spread(values: Sequence[int] | Steps, most: int) -> list[int]:
+    """At most so many places of a list, both ends among them."""
+    return sorted({round(x) for x in np.linspace(0, len(values) - 1, min(most, len(values))).tolist()})
