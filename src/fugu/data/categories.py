@@ -20,10 +20,11 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 class Categories:
     """Declared categories, and the place of any text among them: the one comparison of categories there is.
 
-    A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0"), truth value
-    ("true", "True") or time (a day is its midnight). If two categories are the same number, only the letters of numbers
-    count. Where there are no categories but True and False, these are the numbers 1 and 0: one missing cell makes an
-    engine turn them into those.
+    A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0"), truth
+    value ("true", "True") or time (a day is its midnight). If two categories are the same number, only the letters
+    of numbers count, and a cell that is a number, whatever its column is, has the letters of its one form: which
+    dtype an engine gives a column may depend on one cell of it. Where there are no categories but True and False,
+    these are the numbers 1 and 0: one missing cell makes an engine turn them into those.
 
     >>> Categories(["1.0", "V27.0", "True"]).places(["1", "V27", "true"]).tolist()
     [0, -1, 2]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fugu.data.cells import ABSENT, is_missing, number_of
 from fugu.data.raw import Raw, handed_over
 from fugu.errors import BadTable
+from fugu.visible import several
 
 _ABSENT = {*ABSENT, "nan", "?", "."}
 """Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
@@ -60,7 +61,7 @@ class Column:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"Column({self.name!r}, {len(self)} rows)"
+        return f"Column({self.name!r}, {several(len(self), 'row')})"
 
     @property
     def numeric(self) -> bool:

@@ -11,6 +11,7 @@ from fugu.data.cells import number_text
 from fugu.errors import UsageError
 from fugu.numbers.checks import is_real
 from fugu.numbers.exact import Real, read_number
+from fugu.visible import brief
 
 _MOST = 4096
 
@@ -56,7 +57,7 @@ def bin_of(number: float, cuts: tuple[float, ...], names: tuple[str, ...]) -> st
 def _equal(said: str) -> list[Real]:
     parts = said.split(":")
     if len(parts) != 3:
-        raise UsageError(f"bins of one width are LOW:HIGH:STEP, such as 0:4000:200, not {said[:40]!r}")
+        raise UsageError(f"bins of one width are LOW:HIGH:STEP, such as 0:4000:200, not {brief(said, 40)}")
     low, high, step = (_exact(part) for part in parts)
     if step <= 0 or high - low < 2 * step or (high - low) % step:
         raise UsageError("--bins LOW:HIGH:STEP: HIGH must lie two or more whole steps above LOW")
@@ -76,4 +77,4 @@ def _exact(text: str) -> Fraction:
     try:
         return read_number(text.strip())
     except (UsageError, ValueError):
-        raise UsageError(f"--bins: {text.strip()[:40]!r} is not a number") from None
+        raise UsageError(f"--bins: {brief(text.strip(), 40)} is not a number") from None

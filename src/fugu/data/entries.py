@@ -56,8 +56,7 @@ def state_between(known: Field, layout: Layout, state: str) -> Any:
 def joined(table: Table, layout: Layout) -> Raw:
     """All cells of the columns of a public wide table, one under the other."""
     raws = [table.raw(name) for name in layout.columns]
-    found = Raw.of("", [cell for raw in raws for cell in raw.to_list()])
-    return replace(found, lettered=not any(raw.typed for raw in raws))
+    return Raw.of("", [cell for raw in raws for cell in raw.to_list()])
 
 
 def spread(schema: Schema, state: str) -> Schema:

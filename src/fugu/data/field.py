@@ -19,7 +19,6 @@ from fugu.data.column import Column
 from fugu.data.declared import NEAREST, canonical, declared
 from fugu.data.moments import DAY, EPOCH, days_text, placed, seconds_of, written
 from fugu.data.raw import Raw
-from fugu.errors import BadTable
 from fugu.numbers.exact import as_fraction
 
 TRUTH = ("False", "True")
@@ -129,11 +128,6 @@ class Field:
             return self._dates(name, raw, frozenset(absent))
         if self.numeric:
             return self._numbers(name, raw, decimal, frozenset(absent))
-        if raw.typed and self.values is not None and self.categories.twins:
-            raise BadTable(
-                f"two categories of column {name!r} are the same number, and this frame holds numbers, which cannot "
-                "tell them apart: give a file, or text"
-            )
         return self._texts(name, raw, decimal, frozenset(absent))
 
     def filled(self, column: Column) -> Column:
@@ -259,9 +253,11 @@ class Field:
         place = known.place(text, number)
         if place < 0 and self.nearest:
             place = _nearest(known.numbers, number_of(cell, known.decimal))
-        return self.values[place] if place >= 0 else self._elsewhere()
+        return self.values[place] if place >= 0 else self.elsewhere
 
-    def _elsewhere(self) -> str:
+    @property
+    def elsewhere(self) -> str:
+        """What a cell becomes that is none of the categories."""
         if self.outside is not None and not self.nearest:
             return self.outside
         return OTHER if self.unordered else str(self.replacement)

@@ -44,15 +44,44 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
     column of a CSV file as numbers if all its cells are, but for the missing ones."""
     file = Path(path)
     name = str(file)
+    if name in ("-", "/dev/stdin") or name.startswith("/dev/fd/"):
+        raise BadTable(
+            "a table is read from a file, not from standard input: it is recognised and committed to by its content. "
+            "Write it to a file first (cat > table.csv), and give that"
+        )
     if not file.exists():
         raise BadTable(f"no file {name!r}; check the path")
+    if file.is_dir():
+        raise BadTable(
+            f"{name!r} is a folder, and a table is one file: give the file in it, or join its parts into one, for "
+            "instance with duckdb: COPY (SELECT * FROM 'folder/*.parquet') TO 'table.parquet'"
+        )
     if not file.is_file():
         raise BadTable(f"{name!r} is not a regular file; give the path of a CSV or Parquet file")
-    if not name.lower().endswith(_CSV + _PARQUET):
+    ending = name.lower().endswith(_CSV + _PARQUET)
+    if (not ending or dialect.names is None) and (kind := _spreadsheet(file)):
+        raise BadTable(
+            f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
+        )
+    if not ending:
         raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .csv.gz or .parquet")
     if file.stat().st_size == 0:
         raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
     return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
+
+
+_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
+"""The first bytes of files that spreadsheets write."""
+
+
+def _spreadsheet(file: Path) -> str | None:
+    """What a spreadsheet's file is, by its first bytes; None for others. Of a file whose first line is a record, only
+    the ending is looked at by whoever asks: no record decides how it is read."""
+    try:
+        with open(file, "rb") as begin:
+            return _SHEETS.get(begin.read(4))
+    except OSError:
+        return None
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, private: bool = False) -> None:
@@ -85,15 +114,15 @@ def _printed(column: Column, chunk: slice) -> Iterable[Any]:
 
 
 def _parquet(file: Path) -> Table:
-    import duckdb
-
     if any(mark in str(file.absolute()) for mark in "*?["):
         raise BadTable(f"{str(file)!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
     connection = connect()
     try:
         relation = connection.from_parquet(str(file.absolute()), hive_partitioning=False)
         return Table(Relation(relation, connection))
-    except duckdb.Error as error:
+    except BadTable:
+        raise
+    except Exception as error:  # of its own kind or another: the message may quote a cell
         raise refused(error, f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
 
 

@@ -1,9 +1,12 @@
-"""Texts in a CSV file that a spreadsheet would run as formulas; fugu writes them as they are, and says so."""
+"""Texts in a CSV file that a spreadsheet would run as formulas, or a terminal obey; fugu writes them as they are, since
+a published label is the declared one to the letter, and says so."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from fugu.visible import visible
 
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -15,6 +18,16 @@ def formula_columns(columns: Mapping[str, Any]) -> tuple[str, ...]:
     ('ward',)
     """
     return tuple(name for name, cells in columns.items() if any(map(_runs, (name, *_texts(cells)))))
+
+
+def hidden_columns(columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns whose name, or one of whose texts, has characters that cannot be seen: of control or of direction.
+
+    >>> hidden_columns({"ward": ["a\\x1b[31m", "b"], "n": [1.0, 2.0]})
+    ('ward',)
+    """
+    named = ((name, {name, *_texts(cells)}) for name, cells in columns.items())
+    return tuple(name for name, texts in named if any(visible(text) != text for text in texts))
 
 
 def _texts(cells: Any) -> set[str]:

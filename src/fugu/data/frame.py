@@ -13,6 +13,7 @@ from fugu.data.column import Column
 from fugu.data.raw import Raw
 from fugu.data.sources import Source, source_of
 from fugu.errors import BadTable, ColumnNotFound
+from fugu.visible import several
 
 
 @final
@@ -60,7 +61,7 @@ class Table:
         if name not in self._columns:
             column = Column.of(name, self._fetched()[name])
             if self._columns and len(column) != len(self):
-                raise BadTable(f"column {name!r} has {len(column)} rows where the others have {len(self)}")
+                raise BadTable(f"column {name!r} has {several(len(column), 'row')} where the others have {len(self)}")
             self._columns[name] = column
         return self._columns[name]
 
@@ -88,7 +89,7 @@ class Table:
         return 0
 
     def __repr__(self) -> str:
-        return f"Table({len(self.columns)} columns)"
+        return f"Table({several(len(self.columns), 'column')})"
 
     def _fetched(self) -> Mapping[str, object]:
         if self._native is None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.causes import why_text
 from fugu.data.cells import text_of
 from fugu.data.column import Column
 from fugu.data.frame import Table
@@ -91,8 +92,8 @@ def numbers(schema: Schema, table: Table, name: str) -> Floats:
         return np.clip(found, -_LARGEST, _LARGEST)  # infinite is as far as a double goes
     if not known.ordered:
         raise BadTable(
-            f"column {name!r} holds categories; give an ordering of them, bins=[...] from low to high, or declare it a "
-            "number in the schema"
+            f"column {name!r} holds categories{why_text(known.values or ())}; give an ordering of them, bins=[...] "
+            "from low to high, or declare it a number in the schema"
         )
     return known.categories.places(map(str, known.filled(column).values.tolist())).astype(np.float64)
 

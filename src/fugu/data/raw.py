@@ -31,8 +31,6 @@ class Raw:
     masked: NDArray[np.bool_] | None = None
     cells: list[Any] | None = None
     codes: NDArray[np.int64] | None = None
-    lettered: bool = True
-    """Whether the engine kept the letters of the cells; it has not where it made numbers of them."""
 
     @staticmethod
     def of(name: str, data: object) -> Raw:
@@ -43,11 +41,6 @@ class Raw:
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())
-
-    @property
-    def typed(self) -> bool:
-        """Whether the engine made numbers of the cells, so that their letters are gone."""
-        return self.array is not None or not self.lettered
 
     def factors(self) -> tuple[list[Any], NDArray[np.int64]]:
         """Different cells, and the place of each row among them."""
@@ -93,25 +86,15 @@ def _from_series(name: str, series: nw.Series[Any]) -> Raw:
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
         return _from_array(name, np.ma.array(np.asarray(filled.to_numpy()), mask=missing))
-    lettered = not (dtype.is_numeric() or _numbered(series.to_native()))
     try:
-        return _from_cells(series.to_list(), lettered)
+        return _from_cells(series.to_list())
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
     except ImportError as error:  # of the whole column, whatever its cells
         needed = (error.name or "").split(".")[0] or "another package"
         raise MissingExtra(f"column {name!r} is read with {needed}, which is not installed") from None
     except BaseException:  # an engine that cannot hand over one of its cells, and may quote it: the others it can
-        return _from_cells(_each(series, len(series)), lettered)
-
-
-def _numbered(native: Any) -> bool:
-    """Whether a column of categories (pandas, pyarrow) is one of numbers."""
-    kinds = getattr(getattr(native, "dtype", None), "categories", None)
-    if kinds is not None and hasattr(kinds, "dtype"):
-        return getattr(kinds.dtype, "kind", "O") in "iuf"
-    kind = str(getattr(getattr(native, "type", None), "value_type", ""))
-    return kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
+        return _from_cells(_each(series, len(series)))
 
 
 def _from_items(name: str, data: Iterable[Any]) -> Raw:  # noqa: ARG001
@@ -146,9 +129,9 @@ def _from_array(name: str, array: NDArray[Any]) -> Raw:
         return Raw(plain, masked)
     cells = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
     kept = (None if gone else cell for cell, gone in zip(cells, masked.tolist(), strict=True))
-    return _from_cells(kept, plain.dtype.kind not in "fc")
+    return _from_cells(kept)
 
 
-def _from_cells(items: Iterable[Any], lettered: bool = True) -> Raw:
+def _from_cells(items: Iterable[Any]) -> Raw:
     cells, codes = distinct(items)
-    return Raw(cells=cells, codes=codes, lettered=lettered)
+    return Raw(cells=cells, codes=codes)

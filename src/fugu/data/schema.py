@@ -32,7 +32,7 @@ from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
 from fugu.fixed import Fixed
 from fugu.numbers.checks import is_path, is_texts
-from fugu.visible import Json, brief
+from fugu.visible import Json, brief, several
 
 ABSENT = ("", "NA")
 _MARKS = (".", ",")
@@ -94,7 +94,7 @@ class Schema:
         self.dialect  # noqa: B018 - checked now
 
     def __repr__(self) -> str:
-        return f"Schema({len(self.fields)} columns: {brief(list(self.fields))[1:-1]})"
+        return f"Schema({several(len(self.fields), 'column')}: {brief(list(self.fields))[1:-1]})"
 
     @property
     def dialect(self) -> Dialect:

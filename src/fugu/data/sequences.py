@@ -26,7 +26,7 @@ from fugu.data.field import Field
 from fugu.data.frame import Table
 from fugu.data.layout import SECRET, Layout
 from fugu.data.plan import Plan, interval_plan, long_plan, secret_interval_plan, wide_plan
-from fugu.data.private import open_private
+from fugu.data.private import Private, open_private
 from fugu.data.raw import Raw
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
@@ -43,6 +43,8 @@ class Timed:
 
     sequences: Sequences
     plan: Plan
+    opened: Private | None = None
+    """The private table that they were read from, for its owner's eyes; None of a reference."""
 
 
 def sequence_schema(
@@ -182,8 +184,8 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
         ends = [private.images(name, text_of) for name in (order, layout.end)]
         users = _users(private.table, by, len(ends[0]), layout)
         plan = secret_interval_plan(users, ends[0], ends[1], layout, schema.decimal)
-        return Timed(plan.filled(flat(found), state_between(known, layout, state)), plan)
-    return _timed(private.table, by, order, flat(found), schema, state)
+        return Timed(plan.filled(flat(found), state_between(known, layout, state)), plan, private)
+    return replace(_timed(private.table, by, order, flat(found), schema, state), opened=private)
 
 
 def declared_states(schema: Schema, state: str) -> tuple[str, ...] | None:

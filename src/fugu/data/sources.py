@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
-from typing import Any, Protocol, final
+from typing import Any, Protocol, TypeVar, final
 
 import narwhals as nw
 import numpy as np
@@ -15,6 +15,8 @@ from narwhals.exceptions import DuplicateError, NarwhalsError
 
 from fugu.data.engine import refused
 from fugu.errors import BadTable, MissingExtra
+
+T = TypeVar("T")
 
 
 class FrameLike(Protocol):
@@ -145,19 +147,25 @@ class Relation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.relation.columns)
+        return self._asked(lambda: tuple(self.relation.columns))
 
     def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
-        import duckdb
+        return self._asked(lambda: self._fetched(names))
 
-        types = dict(zip(self.names, map(str, self.relation.types), strict=True))
+    def _fetched(self, names: tuple[str, ...]) -> Mapping[str, object]:
+        types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
         text = {name for name in names if not types[name].startswith(_PLAIN) or _is_wide(types[name])}
         parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in text else quoted(n) for n in names)
-        try:
-            arrays: dict[str, Any] = self.relation.project(", ".join(parts)).fetchnumpy()
-        except duckdb.Error as error:  # its message may quote a cell
-            raise refused(error, str(_failed("duckdb", error))) from None
+        arrays: dict[str, Any] = self.relation.project(", ".join(parts)).fetchnumpy()
         return {name: _decimals(arrays[name]) if _is_wide(types[name]) else arrays[name] for name in names}
+
+    def _asked(self, run: Callable[[], T]) -> T:
+        """What the engine gives; what it raises, of its own kind or another, may quote a cell and is not passed on."""
+        try:
+            return run()
+        except Exception as error:
+            damaged = "the Parquet file is damaged, or holds what duckdb does not read; write it again"
+            raise refused(error, damaged if self.owner is not None else str(_failed("duckdb", error))) from None
 
 
 _PLAIN = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE",

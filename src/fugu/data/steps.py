@@ -13,6 +13,7 @@ from fugu.data.cells import number_of
 from fugu.data.column import Column
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.exact import as_fraction, read_number
+from fugu.visible import brief
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _STEP = re.compile(r"(?P<number>[0-9./eE+-]+)\s*(?P<unit>s|min|h|d|w)?")
@@ -43,7 +44,7 @@ class Step:
             number = Fraction(0)
         if found is None or number <= 0:
             raise UsageError(
-                f"--every must be a step such as 1h, 30min, 1d, 10s, 2w, or a number; not {str(text)[:40]!r}"
+                f"--every must be a step such as 1h, 30min, 1d, 10s, 2w, or a number; not {brief(str(text), 40)}"
             )
         unit = found["unit"]
         return Step(number * _SECONDS[unit] if unit else number, unit is not None, str(text).strip())

@@ -1,0 +1,257 @@
+"""How the cells of one column were read: as they stand, as missing, not at all, moved into bounds, as no category."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.checking.units import FAR, distance, other_unit
+from fugu.data.categories import Categories
+from fugu.data.causes import ENCODING, SPELLING, Cause, causes, respelt, spellings, undecoded
+from fugu.data.cells import meant, number_of, text_of
+from fugu.data.column import Column
+from fugu.data.field import Field, is_gone
+from fugu.data.raw import Raw
+from fugu.data.rules import rule_of
+from fugu.data.schema import Schema
+from fugu.visible import Json
+
+Floats = NDArray[np.float64]
+_SAMPLE: Final = 2_000
+"""So many values of a column show its law."""
+_SHOWN: Final = 3
+"""So many causes, and cells for each, are shown."""
+_SOME, _FEW = 0.05, 0.02
+"""A share of missing or moved cells, of unreadable or unknown ones, so much above the reference's is said aloud."""
+_SIGMAS: Final = 4.0
+_CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
+"""Numbers that stand for missing ones where they lie outside of all others."""
+
+
+@final
+@dataclass(frozen=True)
+class Tally:
+    """What became of the cells of a column.
+
+    `missing`: empty, or a word that the schema declares. `unreadable`: something else than a number (or a date).
+    `moved`: numbers beyond the bounds. `unknown`: none of the declared categories. `puzzling`: the texts of the
+    unreadable and the unknown ones with their counts; `values`: some numbers as they stand."""
+
+    cells: int
+    missing: int = 0
+    unreadable: int = 0
+    moved: int = 0
+    unknown: int = 0
+    puzzling: tuple[tuple[str, int], ...] = ()
+    values: Floats | None = None
+    once: int = 0
+    """Categories that occur once: as many more cells would be of categories that did not occur (Good, Turing 1953)."""
+
+    def share(self, name: str) -> float:
+        """The share of cells that are `name`."""
+        return float(getattr(self, name)) / max(self.cells, 1)
+
+
+@final
+@dataclass(frozen=True)
+class ColumnCheck:
+    """How one column was read. `read` + `missing` + `unreadable` + `unknown` = `cells`; `moved` are among those read.
+
+    `rule`: what a missing or unreadable cell counts as. `causes`: what is likely behind it, with what to do. `alarms`:
+    what is far from the reference, in sentences; empty where the column is as it should be."""
+
+    column: str
+    cells: int
+    read: int
+    missing: int
+    unreadable: int
+    moved: int
+    unknown: int
+    rule: str
+    causes: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        return {**asdict(self), "causes": list(self.causes), "alarms": list(self.alarms)}
+
+
+def tally(known: Field, raw: Raw, column: Column, schema: Schema) -> Tally:
+    """What became of the cells `raw` that were read as `column`; only cells that are missing or at a bound are looked
+    at again, each different one once."""
+    if raw.array is not None and known.numeric and not known.dated:
+        return _of_array(known, raw.array, np.asarray(raw.masked))
+    cells, codes = raw.factors()
+    if not len(codes):
+        return Tally(0)
+    counts = np.bincount(codes, minlength=len(cells))
+    first = np.zeros(len(cells), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    absent = frozenset(schema.absent)
+    gone = {k for k, cell in enumerate(cells) if counts[k] and is_gone(cell, absent)}
+    missing = int(sum(counts[list(gone)])) if gone else 0
+    if known.numeric:
+        return _of_numbers(known, cells, codes, counts, column, first, gone, missing, schema.decimal)
+    if known.public or known.values is None:
+        return Tally(len(codes), missing)
+    places = Categories(known.values, schema.decimal)
+    odd = [k for k, cell in enumerate(cells) if counts[k] and k not in gone and _place(places, cell) < 0]
+    puzzling = tuple(sorted(((text_of(cells[k]), int(counts[k])) for k in odd), key=lambda each: -each[1]))
+    return Tally(
+        len(codes), missing, unknown=int(sum(counts[odd])) if odd else 0, puzzling=puzzling,
+        once=int(np.count_nonzero(counts == 1)),
+    )  # fmt: skip
+
+
+def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None) -> ColumnCheck:
+    """What is said of a column, beside the same column of the reference, if there is one."""
+    known = schema.fields[name]
+    behind = list(_causes(known, mine, schema.decimal))
+    alarms = [
+        f"{mine.share(kind):.1%} of its cells are {words}{_beside(theirs, kind)}"
+        for kind, words, floor in _KINDS
+        if _more(mine, theirs, kind, floor)
+    ]
+    if (code := _code(mine, theirs)) is not None:
+        behind.append(
+            f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
+        )
+    if known.numeric and not known.dated and theirs is not None:
+        said = _law(mine, theirs)
+        behind += [said] if said is not None else []
+        alarms += [said] if said is not None and said.startswith("other unit") else []
+    told = (mine.cells, mine.cells - mine.missing - mine.unreadable - mine.unknown)
+    return ColumnCheck(
+        name, *told, mine.missing, mine.unreadable, mine.moved, mine.unknown, rule_of(name, known) or "", tuple(behind),
+        tuple(alarms),
+    )  # fmt: skip
+
+
+_KINDS = (
+    ("missing", "missing", _SOME),
+    ("unreadable", "not readable", _FEW),
+    ("moved", "beyond the bounds, and moved to them", _SOME),
+    ("unknown", "none of the known categories", _FEW),
+)
+
+
+def _of_array(known: Field, array: NDArray[Any], masked: NDArray[np.bool_]) -> Tally:
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = array.astype(np.float64)
+        gone = masked | np.isnan(numbers)
+        low, high = known.bounds or (-math.inf, math.inf)
+        moved = int(np.count_nonzero(((numbers < low) | (numbers > high)) & ~gone))
+    return Tally(len(numbers), int(gone.sum()), moved=moved, values=_some(numbers[~gone]))
+
+
+def _of_numbers(
+    known: Field, cells: list[Any], codes: NDArray[np.int64], counts: NDArray[np.int64], column: Column,
+    first: NDArray[np.int64], gone: set[int], missing: int, decimal: str,
+) -> Tally:  # fmt: skip
+    nothing = column.missing[first] & (counts > 0)
+    low, high = known.bounds or (-math.inf, math.inf)
+    outside = [k for k in np.flatnonzero(nothing).tolist() if k not in gone]
+    dropped = [k for k in outside if known.drops_outside and not math.isnan(_number(known, cells[k], decimal))]
+    odd = sorted(set(outside) - set(dropped), key=lambda k: -counts[k])
+    ends = (
+        np.flatnonzero((column.values[first] <= low) | (column.values[first] >= high))
+        if known.bounds
+        else np.zeros(0, int)
+    )
+    moved = [k for k in ends.tolist() if not nothing[k] and not low <= _number(known, cells[k], decimal) <= high]
+    some = column.values[~column.missing]
+    if known.bounds is not None:  # as they stand, not as they were moved
+        looked, again = np.unique(codes[:: max(len(codes) // _SAMPLE, 1)], return_inverse=True)
+        some = np.array([_number(known, cells[k], decimal) for k in looked.tolist()], dtype=np.float64)[again]
+    return Tally(
+        len(codes), missing, int(sum(counts[odd])) if odd else 0,
+        int(sum(counts[[*moved, *dropped]])) if moved or dropped else 0,
+        puzzling=tuple((text_of(cells[k]), int(counts[k])) for k in odd), values=_some(some),
+    )  # fmt: skip
+
+
+def _number(known: Field, cell: object, decimal: str) -> float:
+    return known.day(cell) if known.dated else meant(cell, decimal)
+
+
+def _place(places: Categories, cell: object) -> int:
+    return places.place(text_of(cell), None if isinstance(cell, str | bytes) else number_of(cell))
+
+
+def _some(numbers: Floats) -> Floats:
+    """At most _SAMPLE of the finite ones."""
+    finite = numbers[np.isfinite(numbers)]
+    return finite[:: max(len(finite) // _SAMPLE, 1)]
+
+
+def _more(mine: Tally, theirs: Tally | None, kind: str, floor: float) -> bool:
+    """Whether a share lies above the reference's by more than `floor` and than chance moves it (4 deviations)."""
+    share, usual = mine.share(kind), 0.0 if theirs is None else theirs.share(kind)
+    spread = 0.0
+    if theirs is not None and theirs.cells and mine.cells:
+        unseen = theirs.once / theirs.cells if kind == "unknown" else 0.0
+        usual = max(usual, unseen)
+        pooled = (share * mine.cells + usual * theirs.cells) / (mine.cells + theirs.cells)
+        spread = math.sqrt(pooled * (1 - pooled) * (1 / mine.cells + 1 / theirs.cells))
+    return share > usual + max(floor, _SIGMAS * spread)
+
+
+def _beside(theirs: Tally | None, kind: str) -> str:
+    return "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
+
+
+def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
+    """The likely causes, in words, with some of the cells: for the owner's eyes."""
+    numbers = [x for x in known.categories.numbers if not math.isnan(x)]
+    if known.numeric or 2 * len(numbers) > len(known.values or ()):
+        for cause in causes(mine.puzzling, decimal)[:_SHOWN]:
+            yield f"{cause.name}: {cause.cells:,} cells{_examples(mine, cause, decimal)}; {cause.advice}"
+        return
+    spelt, letters = spellings(known.values or ()), {}
+    for text, count in mine.puzzling:
+        if (meant_by := respelt(text, spelt)) is not None:
+            letters[text] = (meant_by, count)
+    if letters:
+        cause = Cause.of(SPELLING, sum(count for _, count in letters.values()))
+        shown = ", ".join(f"{text!r} for {value!r}" for text, (value, _) in list(letters.items())[:_SHOWN])
+        yield f"{cause.name}: {cause.cells:,} cells, {shown}; {cause.advice}"
+    strange = [(text, count) for text, count in mine.puzzling if text not in letters]
+    if broken := sum(count for text, count in strange if undecoded(text)):
+        yield f"{ENCODING}: {broken:,} cells; {Cause.of(ENCODING, broken).advice}"
+    if rest := [text for text, _ in strange if not undecoded(text)]:
+        more = f" and {len(rest) - _SHOWN:,} more" if len(rest) > _SHOWN else ""
+        yield f"unknown categories: {', '.join(map(repr, rest[:_SHOWN]))}{more}"
+
+
+def _examples(mine: Tally, cause: Cause, decimal: str) -> str:
+    shown = [text for text, _ in mine.puzzling[:50] if any(c.name == cause.name for c in causes([(text, 1)], decimal))]
+    return f" such as {', '.join(map(repr, shown[:_SHOWN]))}" if shown else ""
+
+
+def _code(mine: Tally, theirs: Tally | None) -> tuple[float, int] | None:
+    """A number that stands for missing ones: one of the usual ones, often, and outside of what the reference has."""
+    if mine.values is None or theirs is None or theirs.values is None or not len(theirs.values):
+        return None
+    low, high = float(theirs.values.min()), float(theirs.values.max())
+    for code in _CODES:
+        often = int(np.count_nonzero(mine.values == code))
+        if not low <= code <= high and often > max(_FEW * len(mine.values), 2):
+            return code, often
+    return None
+
+
+def _law(mine: Tally, theirs: Tally) -> str | None:
+    """What is to be said of the numbers beside the reference's."""
+    if mine.values is None or theirs.values is None or not len(mine.values) or not len(theirs.values):
+        return None
+    if (unit := other_unit(mine.values, theirs.values)) is not None:
+        return f"other unit: its numbers are {unit}; write them in the reference's unit"
+    if min(len(mine.values), len(theirs.values)) >= 10 and distance(mine.values, theirs.values) > FAR:
+        middle = [float(np.median(each)) for each in (mine.values, theirs.values)]
+        return f"other values: its median is {middle[0]:.4g}, the reference's {middle[1]:.4g}"
+    return None
