@@ -185,6 +185,8 @@ _AT_LENGTH = (
     "test_property_calibrate.py::test_certificates_verify_and_the_true_loss_is_within_the_budget[2-2-False",
     "test_second_agrees.py::test_both_proofs_agree[smooth]",
     "test_pierquin.py::test_every_pair_at_length",
+    "test_fit.py::test_every_planted_fault_of_every_kind",
+    "test_fit.py::test_faults_of_what_is_drawn_one_by_one",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
 

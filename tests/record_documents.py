@@ -71,7 +71,8 @@ def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fract
                 proofs.append(Proved(k, pair, charges, found.epsilon, found.proof))
                 spent = max(spent, Fraction(found.epsilon))
     return SessionState(
-        budget=BUDGET, spent=Pure(spent), any_belief=most, protect="sex", secrets=("F", "M"), skipped=(),
+        budget=BUDGET, cap=max(5 * Fraction(BUDGET.epsilon), most),
+        spent=Pure(spent), any_belief=most, protect="sex", secrets=("F", "M"), skipped=(),
         reading=SCHEMA, unit=None, columns=columns, rows=183,
         types=tuple(RecordType({"ward": ward}, rows, plain) for ward, rows, plain in types), questions=asked,
         laws=tuple(KnownLaw((group,), states, given) for group, given in laws), proofs=tuple(proofs),

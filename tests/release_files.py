@@ -61,18 +61,19 @@ def _beside(path, part):
 # --- releases of every kind, through the command ---------------------------------------------------------------------
 
 HEAD = "g,s,v,u,t"
+LAW = ("--route", "law")
 RELEASES = {
     "column": ("--publish", "v", "--protect", "s"),
     "binned": ("--publish", "v", "--protect", "s", "--bins", "0,2,4,6"),
-    "mean": ("--query", "mean(v)", "--protect", "s", "--bounds", "0,5", "--step", "1"),
-    "sum": ("--query", "sum(v)", "--protect", "s", "--bounds", "0,5", "--step", "1"),
-    "count": ("--query", "count(v=1)", "--protect", "s"),
-    "groups": ("--query", "mean(v)", "--protect", "s", "--by", "g", "--bounds", "0,5", "--step", "1"),
-    "histogram": ("--query", "histogram(v)", "--protect", "s"),
-    "histograms": ("--query", "histogram(v)", "--protect", "s", "--by", "g"),
-    "edges": ("--query", "histogram(v)", "--protect", "s", "--bins", "0,2,4,6"),
-    "crosstab": ("--query", "crosstab(g, v)", "--protect", "s"),
-    "many": ("--query", "count, mean(v), histogram(v) by g", "--protect", "s", "--bounds", "0,5", "--step", "1"),
+    "mean": ("--query", "mean(v)", *LAW, "--protect", "s", "--bounds", "0,5", "--step", "1"),
+    "sum": ("--query", "sum(v)", *LAW, "--protect", "s", "--bounds", "0,5", "--step", "1"),
+    "count": ("--query", "count(v=1)", *LAW, "--protect", "s"),
+    "groups": ("--query", "mean(v)", *LAW, "--protect", "s", "--by", "g", "--bounds", "0,5", "--step", "1"),
+    "histogram": ("--query", "histogram(v)", *LAW, "--protect", "s"),
+    "histograms": ("--query", "histogram(v)", *LAW, "--protect", "s", "--by", "g"),
+    "edges": ("--query", "histogram(v)", *LAW, "--protect", "s", "--bins", "0,2,4,6"),
+    "crosstab": ("--query", "crosstab(g, v)", *LAW, "--protect", "s"),
+    "many": ("--query", "count; mean(v); histogram(v) by g", "--protect", "s", "--bounds", "0,5", "--step", "1"),
     "sequence": ("--query", "histogram", "--by", "u", "--order", "t", "--state", "g"),
     "top": ("--query", "top2", "--by", "u", "--order", "t", "--state", "g"),
 }

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from fugu.calibration.plan import plan as plan
     from fugu.calibration.rows import rows_needed as rows_needed
     from fugu.calibration.usable import usable as usable
+    from fugu.checking.check import Check as Check
+    from fugu.checking.check import check as check
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from fugu.mechanism.mixed import mix as mix
     from fugu.mechanism.per_entry import PerEntryDP as PerEntryDP
     from fugu.mechanism.release import Release as Release
+    from fugu.mechanism.release import Simulated as Simulated
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
     from fugu.noise import Laplace as Laplace
@@ -106,6 +109,7 @@ _ROOMS = {
     "Certificate": "documents.certificate",
     "ChainSet": "priors",
     "Charge": "ledger",
+    "Check": "checking",
     "Comparison": "calibration",
     "DependentGroups": "priors",
     "Discrete": "laws",
@@ -139,6 +143,7 @@ _ROOMS = {
     "Session": "session.session",
     "SessionAnswer": "session.answers",
     "Shifted": "laws",
+    "Simulated": "mechanism.release",
     "Usable": "utility.usable",
     "Verdict": "verifier",
     "ZCDP": "guarantee",
@@ -146,6 +151,7 @@ _ROOMS = {
     "attack": "auditing",
     "audit": "auditing",
     "calibrate": "calibration",
+    "check": "checking",
     "closeness": "transport",
     "compare": "calibration",
     "decode": "auditing.decoder",

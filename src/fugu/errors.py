@@ -25,6 +25,10 @@ class UsageError(FuguError, ValueError):
     """A parameter, a name or a file is not what the call needs."""
 
 
+class NotAttackable(UsageError):
+    """An attack on a document has nothing to draw from, or nothing that tells its laws apart."""
+
+
 class BadBudget(UsageError):
     """Epsilon, delta or alpha outside its domain."""
 

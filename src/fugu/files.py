@@ -23,6 +23,8 @@ _LEDGERS = (b"fugu ledger ", b"SQLite format 3\x00")
 _BESIDE = ("-wal", "-shm", "-journal", "-claims")
 """Files that belong to the ledger whose name they continue."""
 _MASK = threading.Lock()
+_OPEN_FILES = "/proc/self/fd"
+"""By which an open file without a name gets one, on Linux."""
 
 
 def write_text(path: PathLike, text: str) -> None:
@@ -41,9 +43,10 @@ def write_bytes(path: PathLike, raw: bytes) -> None:
 def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
     """A file to be written that takes its name once it is complete and on disk; an error leaves what was there.
 
-    It is made under a random name in the same folder, exclusively and for its owner alone (0600), and never through
-    a link. When it is complete it gets the mode of the umask, but no permission that the file it replaces had not;
-    `private` keeps it at 0600 until `give_name`."""
+    It is made without a name, so a process that is killed leaves nothing behind; where the system has no such files,
+    under a random name in the same folder, exclusively, for its owner alone (0600), and never through a link. When it
+    is complete it gets the mode of the umask, but no permission that the file it replaces had not; `private` keeps it
+    at 0600 until `give_name`."""
     target = check_target(path)
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -56,8 +59,13 @@ def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
             out.flush()
             os.fchmod(out.fileno(), 0o600 if private else _mode(target.name, folder))
             os.fsync(out.fileno())
-        check_target(path)  # again: writing may have taken long
-        os.rename(draft, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            check_target(path)  # again: writing may have taken long
+            try:
+                _link(out.fileno(), draft, target.name, folder)
+            except OSError:  # something has the name, or the file system has no second names
+                with suppress(FileExistsError):
+                    _link(out.fileno(), draft, draft, folder)
+                os.rename(draft, target.name, src_dir_fd=folder, dst_dir_fd=folder)
         with suppress(OSError):  # some file systems cannot; the file is whole either way
             os.fsync(folder)
     except UnicodeEncodeError:
@@ -65,9 +73,33 @@ def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
     except OSError as error:
         raise _refused(target, error) from None
     finally:
-        with suppress(OSError):
-            os.unlink(draft, dir_fd=folder)
-        os.close(folder)
+        _remove(draft, folder)
+
+
+def write_new(path: PathLike, text: str) -> None:
+    """Write a private file (0600) whole, under a name that nothing has; what has the name meanwhile stays as it is."""
+    try:
+        place_new(path, text.encode())
+    except OSError as error:
+        raise _refused(Path(path), error) from None
+
+
+def place_new(path: PathLike, raw: bytes) -> None:
+    """The same for bytes, with the system's own errors."""
+    target = Path(path)
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    name = f".fugu-{secrets.token_hex(8)}.tmp"
+    try:
+        with _created(name, folder) as out:
+            out.buffer.write(raw)
+            out.flush()
+            os.fsync(out.fileno())
+            with suppress(FileExistsError):
+                _link(out.fileno(), name, target.name, folder)
+        with suppress(OSError):  # some file systems cannot; the file is whole either way
+            os.fsync(folder)
+    finally:
+        _remove(name, folder)
 
 
 def give_name(file: PathLike, path: PathLike) -> None:
@@ -127,8 +159,29 @@ def _one(file: Path, other: Path) -> bool:
 
 
 def _created(name: str, folder: int) -> TextIO:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "w", encoding="utf-8", newline="")
+    """A new file without a name; one of this name where the system or the folder has no files without."""
+    how, file = os.O_WRONLY | os.O_CLOEXEC, -1
+    with suppress(AttributeError, OSError):
+        file = os.open(".", how | os.O_TMPFILE, 0o600, dir_fd=folder) if os.path.isdir(_OPEN_FILES) else -1
+    if file < 0:
+        file = os.open(name, how | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    return os.fdopen(file, "w", encoding="utf-8", newline="")
+
+
+def _link(file: int, name: str, target: str, folder: int) -> None:
+    """Give the open file, which may have a name already, another one; FileExistsError if something has it."""
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        source, through = name, False
+    except FileNotFoundError:
+        source, through = f"{_OPEN_FILES}/{file}", True
+    os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=through)
+
+
+def _remove(name: str, folder: int) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=folder)
+    os.close(folder)
 
 
 def _mode(name: str, folder: int) -> int:

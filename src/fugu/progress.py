@@ -1,16 +1,25 @@
-"""Progress of long work: silent by default, shown by whoever installs a reporter (the command line uses rich).
+"""Progress of long work: bars on a terminal, for commands and for sessions in Python; elsewhere it is silent.
 
 Work that a document from outside asks for can be given a time, after which it is refused."""
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from fugu.errors import NotProvable
+from fugu.visible import visible
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BLINK = 0.4
+"""Seconds of work before progress is shown."""
 Reporter = Callable[[str, int, int], None]
 """Called with (what, done, total); done never decreases within one `what`, and a total of 0 is not known."""
 
@@ -38,6 +47,64 @@ def report(what: str, done: int, total: int) -> None:
 def stage(what: str) -> None:
     """Say what is done now, where nobody knows how long it takes."""
     report(what, 0, 0)
+
+
+@contextmanager
+def bars(console: Console, what: str, blink: float) -> Iterator[None]:
+    """Show progress reports inside the block as bars that vanish when done; on a terminal only.
+
+    Work that reports nothing, or only which stage it is at, has a bar that moves and its time, under the name `what`
+    or that of the stage. What is done within a `blink` (seconds) shows nothing."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[share]}"),
+        TimeElapsedColumn(),
+    )
+    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    at_work = shown.add_task(visible(what), total=None, share="")
+    tasks: dict[str, TaskID] = {}
+
+    def show(name: str, done: int, total: int) -> None:
+        new = total <= 0 or name not in tasks
+        if total <= 0:
+            shown.update(at_work, description=visible(name))
+        else:
+            if new:
+                tasks[name] = shown.add_task(visible(name), total=total, share="")
+            shown.update(tasks[name], completed=done, total=total, share=f"{100 * done / total:>3.0f} %")
+        if new:
+            shown.refresh()
+
+    begin = threading.Timer(blink, shown.start)
+    begin.daemon = True
+    if blink > 0:
+        begin.start()
+    else:
+        shown.start()
+    try:
+        with reporting(show):
+            yield
+    finally:
+        begin.cancel()
+        if begin.ident is not None:
+            begin.join()
+        shown.stop()
+
+
+@contextmanager
+def in_sight(what: str) -> Iterator[None]:
+    """Show the progress of the block on a terminal, unless somebody shows it already: for work called from Python."""
+    if _reporter.get() is not None or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with bars(Console(stderr=True, highlight=False, emoji=False), what, BLINK):
+        yield
 
 
 @contextmanager

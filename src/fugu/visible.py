@@ -24,6 +24,24 @@ def brief(thing: object, most: int = 60) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """The text, cut where it is long, and then it says so.
+
+    >>> shortened("a long name", 8), shortened("a name", 8)
+    ('a lon...', 'a name')
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def several(count: int, noun: str, more: str | None = None) -> str:
+    """A number with what it counts.
+
+    >>> several(1, "answer"), several(1200, "answer"), several(2, "query", "queries")
+    ('1 answer', '1,200 answers', '2 queries')
+    """
+    return f"{count:,} {noun if count == 1 else more or noun + 's'}"
+
+
 def visible(text: object, keep: str = "") -> str:
     """The text with control, format and line-breaking characters, and halves of surrogate pairs, as escapes.
 

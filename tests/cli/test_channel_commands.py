@@ -60,7 +60,16 @@ def test_calibrate_says_what_the_channel_does_and_warns(folder):
 
 
 def test_release_publishes_and_verifies_through_the_ledger(folder):
-    args = [folder / "today.csv", "--reference", folder / "ref.csv", *V, "--mechanism", "optimal", "-o"]
+    args = [
+        folder / "today.csv",
+        "--reference",
+        folder / "ref.csv",
+        *V,
+        "--mechanism",
+        "optimal",
+        "--allow-no-noise",
+        "-o",
+    ]
     code, out, _ = call("release", *args, folder / "out.csv", "--report", folder / "before.html")
     assert code == 0 and "wrote" in out
     with (folder / "out.csv").open() as lines:
@@ -89,6 +98,9 @@ def test_release_publishes_and_verifies_through_the_ledger(folder):
 
 def test_another_loss_is_another_request(folder):
     args = ["release", folder / "today.csv", "--reference", folder / "ref.csv", *V, "--mechanism", "optimal"]
+    code, _, said = call(*args, "-o", folder / "out.csv")
+    assert code == 3 and "mostly 0: exact" in said  # a channel that keeps most values is told, before it is charged
+    args.append("--allow-no-noise")
     assert call(*args, "-o", folder / "out.csv")[0] == 0
     code, _, said = call(*args, "--loss", "zero-one", "-o", folder / "out2.csv")
     assert (code != 0 and "released" in said) or code != 0
@@ -125,7 +137,6 @@ def test_names_go_out_and_noise_on_them_does_not(folder):
     [
         (["--mechanism", "best"], "noise"),
         (["--loss", "squared"], "--mechanism optimal"),
-        (["--cap", "2"], "--mechanism optimal"),
         (["--mechanism", "optimal", "--noise", "laplace"], "leave out --noise"),
         (["--mechanism", "optimal", "--method", "exact"], "leave out --noise"),
         (["--mechanism", "optimal", "--grid", "1"], "leave out --noise"),
@@ -137,6 +148,18 @@ def test_names_go_out_and_noise_on_them_does_not(folder):
 def test_options_that_do_not_go_together(folder, more, said):
     code, _, message = call("calibrate", folder / "ref.csv", *V, *more)
     assert code in (2, 3, 4) and said in message
+
+
+def test_a_cap_is_kept_by_noise_too(folder):
+    free, capped = (
+        json.loads(call("calibrate", folder / "ref.csv", *V, *more, "--json")[1]) for more in ([], ["--cap", "2"])
+    )
+    assert capped["scale"] > free["scale"] and capped["promise"].endswith("epsilon 2 against anybody")
+    for command in ("compare", "plan"):
+        more = ["--error", "1"] if command == "plan" else []
+        words = [word for word in V if command != "plan" or word not in ("--epsilon", V[-1])]
+        code, _, said = call(command, folder / "ref.csv", *words, *more, "--cap", "2")
+        assert code == 2 and "--cap" in said
 
 
 def test_options_of_columns_are_refused_elsewhere(folder):

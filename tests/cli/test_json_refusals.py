@@ -10,7 +10,9 @@ import sys
 
 import pytest
 
+import fugu
 import fugu.cli.app as cli
+from fugu import progress
 from fugu.cli import console
 from fugu.progress import report
 
@@ -137,3 +139,16 @@ def test_nothing_is_drawn_where_nobody_looks(monkeypatch):
     with console.progress("reading"):
         report("proving", 3, 7)
     assert quiet.file.getvalue() == ""
+
+
+def test_a_session_shows_its_progress_on_a_terminal_and_nowhere_else(monkeypatch):
+    """Wrong version: Python was silent for minutes; or wrote bars into a file."""
+    last_year, today = {"s": [0, 1] * 50, "x": [1, 2, 3, 4] * 25}, {"s": [0, 1] * 30, "x": [2, 3] * 30}
+    monkeypatch.setattr(progress, "BLINK", 0.0)
+    for looks in (True, False):
+        screen = io.StringIO()
+        screen.isatty = lambda looks=looks: looks
+        monkeypatch.setattr("sys.stderr", screen)
+        monkeypatch.setenv("TERM", "xterm")
+        fugu.Session(today, last_year, "s", fugu.Pure(1)).ask("mean(x)", 0.5, bounds=(0, 10), step=1)
+        assert ("the least noise" in screen.getvalue()) == looks

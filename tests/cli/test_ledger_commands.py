@@ -13,10 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.errors import BudgetExceeded, FuguError
+from fugu.errors import BudgetExceeded, FuguError, LedgerBroken
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger
 from fugu.priors import MarkovChain
+from ledger_files import forge
 
 
 def run(*args):
@@ -90,3 +91,71 @@ def test_a_copy_that_may_only_be_read_is_shown_and_verified(path):
     assert os.listdir(folder) == ["copy.db"]
     folder.chmod(0o755)
     shutil.rmtree(folder)
+
+
+def test_without_a_file_the_own_ledger_is_shown(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("FUGU_LEDGER", str(path))
+    assert run("show") == run("show", path) and run("verify") == run("verify", path)
+    monkeypatch.setenv("FUGU_LEDGER", "   ")
+    code, said = run("show")
+    assert code == 2 and "FUGU_LEDGER is set and names no file" in said
+    monkeypatch.delenv("FUGU_LEDGER")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    code, said = run("show")
+    assert code == 2 and "no ledger of your own yet" in said and not (tmp_path / "home").exists()
+
+
+def test_a_copy_is_whole_private_and_without_the_key(path, tmp_path):
+    with path.open("ab") as file:
+        file.write(b"cut short")
+    code, said = run("copy", path, "-o", tmp_path / "copy.db", "--json")
+    assert code == 0 and json.loads(said)["head"] == json.loads(run("verify", path, "--json")[1])["head"]
+    assert path.read_bytes() == (tmp_path / "copy.db").read_bytes() + b"cut short"
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600 and not (tmp_path / "copy.db.key").exists()
+    assert run("show", tmp_path / "copy.db")[0] == 0
+    assert run("copy", path, "-o", tmp_path / "copy.db")[0] == 2
+    assert run("copy", path, "-o", path)[0] == 2
+
+
+def twice(event):
+    """What a process of 0.3 wrote that had marked an event as read and was interrupted before it counted it."""
+
+    def change(events):
+        repeated = next(e for e in events if e["kind"] == event)
+        return [*events, dict(repeated)]
+
+    return change
+
+
+@pytest.mark.parametrize(("event", "spent"), [("reserved", 1.5), ("settled", 0.75), ("register", 0.75)])
+def test_what_an_interrupted_process_of_0_3_wrote_twice_is_mended(path, event, spent):
+    """It counts as much as it may have meant; the first value stays; heads that were exported stay in the chain."""
+    head = json.loads(run("verify", path, "--json")[1])["head"]
+    forge(path, twice(event))
+    broken = path.read_bytes()
+    for command in ("show", "verify"):
+        code, said = run(command, path)
+        assert code == 4 and "fugu ledger repair" in said
+    with pytest.raises(LedgerBroken, match="repair"):
+        Ledger(path, Pure(1), data="visits [north]")
+    assert path.read_bytes() == broken
+    code, said = run("repair", path, "--json")
+    assert code == 0 and [e["kind"] for e in json.loads(said)["accepted"]] == [event]
+    assert path.read_bytes()[1536 : len(broken)] == broken[1536:], "nothing is rewritten"
+    assert run("verify", path, "--head", head)[0] == 0
+    with Ledger(path, Pure(1), data="visits [north]") as ledger:
+        assert ledger.spent() == Pure(spent)
+        assert ledger.spend("monday", Charge.per_entry(0.75), lambda: pytest.fail("must not run")) == 1
+        with pytest.raises(BudgetExceeded):
+            ledger.spend("new", Charge.per_entry(0.3), lambda: pytest.fail("must not run"))
+    code, said = run("repair", path)
+    assert code == 0 and "nothing to mend" in said
+
+
+def test_other_damage_is_not_mended(path):
+    raw = bytearray(path.read_bytes())
+    raw[1700] ^= 1
+    path.write_bytes(raw)
+    code, _ = run("repair", path)
+    assert code == 4 and path.read_bytes() == raw
+    assert run("repair", path.with_name("none.db"))[0] == 2 and not path.with_name("none.db").exists()

@@ -67,7 +67,11 @@ def test_a_retry_gives_the_same_file_back_or_is_refused_and_never_draws_again(fo
     assert code == 0, text
     assert names(folder) >= OUTPUT and json.loads(text)["ledger"] == {"request": "monday", "data": "today.csv"}
     first = (folder / "out.csv").read_bytes()
+    document = (folder / "out.certificate.json").read_bytes()
     code, message = release(folder)
+    assert code == 0 and "released before" in message and "nothing was drawn" in message
+    assert (folder / "out.csv").read_bytes() == first and (folder / "out.certificate.json").read_bytes() == document
+    code, message = release(folder, "tuesday")
     assert code == 2 and "'out.csv' exists" in message and "--force" in message
     assert release(folder, "monday", "--force")[0] == 0 and (folder / "out.csv").read_bytes() == first
     (folder / "elsewhere").mkdir()
@@ -223,7 +227,7 @@ def test_approximate_and_renyi_budgets(folder):
     assert shown(folder)["data sets"][0]["budget"] == {"kind": "Approx", "epsilon": 2, "delta": 1e-6}
     (folder / "l.db").unlink()
     clear(folder)
-    assert release(folder, "monday", "--alpha", "2")[0] == 0
+    assert release(folder, "monday", "--alpha", "2", "--allow-no-noise")[0] == 0
     budget = shown(folder)["data sets"][0]["budget"]
     assert (budget["kind"], budget["alpha"], budget["epsilon"]) == ("Renyi", 2, 0.5)
 

@@ -35,7 +35,7 @@ def test_a_dry_run_gives_a_page_and_nothing_else(what, tables):
     assert found.code == 0 and {p.name for p in tables.iterdir()} == {"ref.csv", "today.csv", "sign.html"}
     said = plain((tables / "sign.html").read_text())
     for words in ("to be signed before the release", "Nothing has gone out yet", "not released yet", "Signature",
-                  "Who is protected from whom", "today.csv, 60 records", "Assumptions",
+                  "Who is protected from whom", "It is for 200 rows, the reference", "Assumptions",
                   "If a ledger is used, it is charged when the release is made."):  # fmt: skip
         assert words in said
     assert Result(*call, "-o", tables / "out.csv").code == 0

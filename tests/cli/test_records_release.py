@@ -12,7 +12,7 @@ from fugu.data import read_table
 from fugu.documents.document import digest_of
 from release_files import beside, checks, command, document_of, public_part
 
-QUERIES = "count, mean(age), histogram(job) by ward"
+QUERIES = "count; mean(age); histogram(job) by ward"
 BASE = ("--protect", "sex", "--bounds", "0,50", "--step", "10")
 
 
@@ -120,7 +120,7 @@ def test_a_dry_run_charges_and_writes_nothing(tables):
     assert 0.49 < told["spent"] <= 0.5 < told["any_belief"]
     assert not (tables / "dry.csv").exists() and not beside(tables / "dry.csv").exists()
     code, said = ask(tables, QUERIES, "dry.csv", "--dry-run")
-    assert code == 0 and "nothing was released" in said and "against any belief" in said
+    assert code == 0 and "nothing was released" in said and "against anybody" in said
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,13 @@ def test_a_dry_run_charges_and_writes_nothing(tables):
         ("mean(age), histogran(job)", (), "did you mean 'histogram'"),
         ("mean(age), histogram(jop)", (), "did you mean 'job'"),
         ("mean(age),, count", (), "empty question"),
-        ("mean(age), count", ("--weights", "1,2"), "2 numbers for 1 questions that cost something"),
+        ("mean(age), count", ("--weights", "1,2"), "2 numbers for 1 question with a cost"),
         ("mean(age), histogram(job)", ("--weights", "1,-2"), "--weights"),
         ("mean(age), histogram(job)", ("--weights", "eror"), "--weights"),
         ("mean(age) by sex", (), "secret"),
         ("mean(age), count", ("--route", "law"), "one question"),
         ("mean(age)", ("--route", "recrods"), "did you mean 'records'"),
         ("mean(age), count", ("--delta", "1e-6"), "pure epsilon"),
-        ("mean(age)", ("--route", "records", "--allow-no-noise"), "never publishes exact"),
         ("mean(age)", ("--route", "records", "--missing", "3"), "schema"),
         ("mean(age)", ("--route", "records", "--attack"), "no attack"),
         ("mean(age)", ("--request", "r"), "leave it out"),
@@ -168,7 +167,7 @@ def test_the_routes_do_not_mix_and_old_requests_are_known(tables):
     code, said = ask(tables, "histogram(job)", "no.csv", books="law.db")
     assert code == 3 and "law route" in said
     assert ask(tables, "mean(age)", "rec.csv", "--budget", "9", books="rec.db")[0] == 0
-    code, said = ask(tables, "histogram(job)", "no.csv", *law, books="rec.db")
+    code, said = ask(tables, "histogram(job)", "no.csv", *law, "--allow-no-noise", books="rec.db")
     assert code == 3 and "records route" in said
     assert not (tables / "no.csv").exists()
 
@@ -242,7 +241,7 @@ def test_one_private_cell_changes_nothing_but_drawn_numbers(tables, tmp_path):
         sex, _, _, ward = rows[5].split(",")
         (tmp_path / "today.csv").write_text("\n".join([head, *rows[:5], f"{sex},{age},{job},{ward}", *rows[6:]]) + "\n")
         code, said = ask(
-            tmp_path, "count by ward, mean(age), histogram(job) by ward, median(age)", "one.csv", "--force"
+            tmp_path, "count by ward; mean(age); histogram(job) by ward; median(age)", "one.csv", "--force"
         )
         assert code == 0, said
         shown.append(public_of(tmp_path, "one.csv"))

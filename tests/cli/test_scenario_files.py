@@ -206,7 +206,7 @@ def test_a_file_that_is_not_there(folder):
 
 def test_texts_of_options():
     assert as_text("epsilon", 0.1) == "0.1" and as_text("bins", [1, 2.5]) == "1,2.5"
-    assert as_text("query", ["count", "mean(v)"]) == "count, mean(v)"
+    assert as_text("query", ["count", "mean(v)"]) == "count; mean(v)"
     assert as_text("pairs", [["a", "b"]]) == "a:b"
     for wrong in ([], ["a,b"], None, [[["a"]]]):
         with pytest.raises(UsageError):

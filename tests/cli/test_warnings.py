@@ -27,7 +27,7 @@ def test_before_a_release_the_rows_are_those_of_the_reference(small, command):
     loud = [command, small / "ref.csv", *COLUMNS, "--epsilon", "11", "--delta", "0.006"]
     said = words(Result(*loud))
     assert "warning: epsilon 11 is hardly any protection" in said
-    assert "warning: delta 0.006 is above 1/rows (the table has 200 rows)" in said
+    assert "warning: delta 0.006 is above 1/rows (a table of 200 rows)" in said
     told = json.loads(Result(*loud, "--json").out)["warnings"]
     assert [w[:5] for w in told[:2]] == ["epsil", "delta"]
     quiet = [command, small / "ref.csv", *COLUMNS, "--epsilon", "0.5", "--delta", "0.005"]
@@ -38,9 +38,9 @@ def test_a_release_counts_its_own_rows(small):
     """60 rows: 0.01 is below 1/60, 0.02 above."""
     for delta, loud in (("0.01", False), ("0.02", True)):
         (small / "out.csv").unlink(missing_ok=True)
-        for option in ("--dry-run", "--json"):
-            result = release(small, "--delta", delta, option, "--no-ledger")
-            assert ("above 1/rows (the table has 60 rows)" in words(result)) == loud
+        for options in (("--dry-run", "--rows", "60"), ("--json",)):
+            result = release(small, "--delta", delta, *options, "--no-ledger")
+            assert ("above 1/rows (a table of 60 rows)" in words(result)) == loud
         assert ("above 1/rows" in (small / "out.report.html").read_text()) == loud
         for file in small.glob("out.*"):
             file.unlink()

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fugu.data import read_table, write_csv
-from fugu.errors import BadTable, ColumnNotFound, UsageError
+from fugu.data import Schema, read_table, write_csv
+from fugu.errors import BadTable, ColumnNotFound, FuguError, UsageError
+from hunting import search
 
 SENTINEL = "SENTINEL-93177"
 
@@ -125,8 +126,8 @@ def test_missing_files_folders_and_pipes_are_refused(tmp_path):
         read_table(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
     os.mkfifo(tmp_path / "pipe.csv")
-    for name in ("folder.csv", "pipe.csv"):
-        with pytest.raises(BadTable, match="regular file"):
+    for name, why in (("folder.csv", "is a folder"), ("pipe.csv", "regular file")):
+        with pytest.raises(BadTable, match=why):
             read_table(tmp_path / name)
 
 
@@ -190,3 +191,43 @@ def test_a_written_file_has_the_usual_rights(tmp_path):
     (tmp_path / "usual").write_text("")
     write_csv(tmp_path / "t.csv", {"a": [1]})
     assert stat.S_IMODE((tmp_path / "t.csv").stat().st_mode) == stat.S_IMODE((tmp_path / "usual").stat().st_mode)
+
+
+@search("damaged Parquet files", quick=40)
+def test_a_damaged_parquet_file_is_refused_by_name_or_read(rng, tmp_path):
+    """Whatever bytes are lost, fugu's own error without a cell in it; never one of the engine."""
+    path = tmp_path / "t.parquet"
+    cells = {"who": ["secretname", "b", "c"] * 20, "x": [1.5, 2.0, 3.0] * 20, "n": [1, 2, 3] * 20}
+    pl.DataFrame(cells).write_parquet(path)
+    number = {"kind": "number"}
+    schema = Schema({"who": {"kind": "category", "values": ["b", "c"]}, "x": number, "n": number})
+    content = bytearray(path.read_bytes())
+    if rng.random() < 0.3:
+        content = content[: int(rng.integers(0, len(content)))]
+    else:
+        for _ in range(int(rng.integers(1, 6))):
+            content[int(rng.integers(0, len(content)))] = int(rng.integers(0, 256))
+    path.write_bytes(bytes(content))
+    refusal = None
+    try:
+        schema.read(path)
+    except FuguError as error:
+        refusal = error
+    if refusal is not None:
+        assert "secretname" not in str(refusal) and refusal.__cause__ is None and refusal.__suppress_context__
+
+
+def test_an_engine_that_raises_something_else_is_refused_too(tmp_path):
+    """The wrong version: only errors of duckdb's own kind were caught."""
+    from fugu.data.sources import Relation
+
+    class Broken:
+        columns, types = ("x",), ("VARCHAR",)
+
+        def project(self, _):
+            raise UnicodeDecodeError("utf-8", b"secretname", 0, 1, "bad")
+
+    for owner in (None, object()):
+        with pytest.raises(BadTable) as error:
+            Relation(Broken(), owner).fetch(("x",))
+        assert "secretname" not in str(error.value)

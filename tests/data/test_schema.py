@@ -87,12 +87,11 @@ def test_one_missing_cell_that_turns_a_column_into_floats_changes_nothing():
     assert filled(numbers, pd.DataFrame({"c": [1, 2, None]}), "c") == [1.0, 2.0, 2.0]
 
 
-def test_categories_that_are_one_number_are_told_apart_by_letters_or_refused():
+def test_categories_that_are_one_number_are_told_apart_by_letters():
     schema = Schema({"c": {"kind": "category", "values": ["250.0", "250.00"]}})
     assert filled(schema, {"c": ["250.00", "250.0", "250"]}, "c") == ["250.00", "250.0", "(other)"]
     for column in (np.array([250.0]), np.array([1]), pd.Series([1.5]), pl.Series([7])):
-        with pytest.raises(BadTable, match="give a file, or text"):
-            schema.read({"c": column})
+        assert set(filled(schema, {"c": column}, "c")) == {"(other)"}
     assert Categories(["250.0", "250.00"]).twins and not Categories(["250.0", "V250"]).twins
 
 
@@ -182,7 +181,8 @@ def test_the_certificate_carries_the_schema():
     assert again.schema == scenario.schema and fugu.verify(fugu.Certificate(body), again).holds
 
 
-def test_frames_that_lost_the_letters_are_refused_in_every_dtype():
+def test_frames_that_lost_the_letters_are_read_alike_in_every_dtype():
+    """Which dtype a column has may depend on one cell of it, so no refusal follows from it."""
     schema = Schema({"c": {"kind": "category", "values": ["250.0", "250.00"]}})
     numbers = [250.0, 1.5]
     for column in (
@@ -191,8 +191,7 @@ def test_frames_that_lost_the_letters_are_refused_in_every_dtype():
         pl.Series(numbers, dtype=pl.Float32),
         pl.Series(["1.5"]).cast(pl.Decimal(10, 2)), pl.DataFrame({"c": numbers}).to_arrow()["c"].dictionary_encode(),
     ):  # fmt: skip
-        with pytest.raises(BadTable, match="give a file, or text"):
-            schema.read({"c": column})
+        assert set(filled(schema, {"c": column}, "c")) == {"(other)"}
     assert filled(schema, {"c": pd.Series(["250.00"]).astype("category")}, "c") == ["250.00"]
 
 

@@ -79,6 +79,18 @@ def inferred_pandas(data, folder):
         return None
 
 
+def categorical_pandas(data, folder):
+    """Columns of categories, whose own dtype pandas infers: one odd cell changes it. None where pandas itself makes one
+    category of equal cells (True and 1), which is a table of other records."""
+    pd = pytest.importorskip("pandas")
+    try:
+        if any(len({type(c) for c in cells if c == cell}) > 1 for cells in data.values() for cell in set(cells)):
+            return None
+        return pd.DataFrame({name: pd.Categorical(cells) for name, cells in data.items()})
+    except Exception:  # cells that cannot be compared or hashed
+        return None
+
+
 def as_polars(data, folder):
     """As polars types what a file holds: numbers, or text as soon as one cell is text; None for other cells."""
     pl = pytest.importorskip("polars")
@@ -113,7 +125,10 @@ def as_parquet(data, folder):
     return folder / "t.parquet"
 
 
-CONTAINERS = (as_dict, as_objects, as_masked, as_pandas, inferred_pandas, as_polars, as_csv, as_gzip, as_parquet)
+CONTAINERS = (
+    as_dict, as_objects, as_masked, as_pandas, inferred_pandas, categorical_pandas, as_polars, as_csv, as_gzip,
+    as_parquet,
+)  # fmt: skip
 
 
 def _array(cells):

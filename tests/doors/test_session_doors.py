@@ -1,6 +1,6 @@
 """One private record, whatever it holds, moves its own contribution to a session's answers and nothing else.
 
-`open_table` opens the private table of a session (and `TableBelief.example` a made-up one). A record is replaced by one
+`Facts.open` opens the private table of a session (and `TableBelief.example` a made-up one). A record is replaced by one
 with a hostile cell in every column: every feature of every other row is the same, and so are the plans, prices, labels,
 notes, refusals and certificates. What noise is added to moves by at most what is charged."""
 
@@ -16,7 +16,7 @@ from fugu.noise.selection import permute_and_flip
 from fugu.queries import drawing
 from fugu.queries.asking import Options, plan_of
 from fugu.queries.statistic import Question
-from fugu.session.opening import open_table
+from fugu.session.opening import public_facts
 from hunting import search
 
 PUBLIC = ("g", "s")
@@ -48,7 +48,7 @@ def hostile_record(cell):
 
 def features_of(table):
     """Every feature of every row, and all that is public about the questions."""
-    opened = open_table(table, REFERENCE, "s", SCHEMA, None)
+    opened = public_facts(REFERENCE, "s", SCHEMA, None).open(table)
     belief, columns, public = opened.belief, [], [opened.belief.fingerprint, len(opened.private)]
     for text, options in ASKED:
         asked = Question.parse(text)

@@ -72,6 +72,7 @@ def statistic(rng: random.Random, folder: Path) -> Case:
         f"crosstab({level}, {secret})",
     ))  # fmt: skip
     words = ["--query", query, *protected(rng, people)[:2], *_budget(rng, renyi=False)]
+    law = ["--route", "law"] if rng.random() < 0.8 else []
     if query.startswith(("histogram", "crosstab")) and rng.random() < 0.9:
         words = words[:6]  # tables of counts are for pure budgets
     words += ["--by", group] if rng.random() < 0.45 else []
@@ -80,7 +81,7 @@ def statistic(rng: random.Random, folder: Path) -> Case:
         words += [] if rng.random() < 0.1 else ["--bounds", f"0,{top:.10g}"]
         words += [] if rng.random() < 0.5 else ["--step", f"{people.unit:.10g}"]
         words += ["--bins", f"0,{top / 2:.10g},{top:.10g}"] if query.startswith("histogram") else []
-    return asked(rng, folder, people, words)
+    return asked(rng, folder, people, [*words, *law])
 
 
 def sequence(rng: random.Random, folder: Path) -> Case:

@@ -93,7 +93,7 @@ class TestMixture:
         for count in (0, 1, 3):
             body = self.mixture()
             body["parts"] = (body["parts"] * 2)[:count]
-            with pytest.raises(CertificateError, match="two halves"):
+            with pytest.raises(CertificateError, match="a list of 2 to 2 items"):
                 verify(Certificate(sealed(body)))
         with pytest.raises(CertificateError, match="cannot be read"):
             verify(Certificate(sealed({**self.mixture(), "share": "often"})))

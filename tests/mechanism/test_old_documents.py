@@ -122,7 +122,8 @@ def test_figures_stated_below_what_is_proved_fail_by_name():
         assert verdict.holds == holds and ("stated figures" in verdict.reason) == (not holds)
     for odd in (None, {}, {"epsilon": "x", "delta": 0}, {"epsilon": True, "delta": 0}, [1]):
         stated = {**body, "proved": odd}
-        assert not fugu.verify(Certificate.parse({**stated, "digest": digest_of(stated)})).holds
+        with pytest.raises(CertificateError, match="part 'proved"):
+            Certificate.parse({**stated, "digest": digest_of(stated)})
 
 
 def test_a_reading_that_is_not_a_schema_fails_by_name():
@@ -137,3 +138,28 @@ def test_figures_are_not_compared_with_the_proof_for_other_laws():
     pair = fugu.LawPair(fugu.Discrete([0, 1], [1, 2]), fugu.Discrete([0, 1], [2, 1]))
     verdict = fugu.verify(fugu.calibrate(pair, Renyi(2, 0.1)), pair)
     assert verdict.holds and ("stated figures", "not checked") in {check[:2] for check in verdict.checks}
+
+
+SINCE = sorted((Path(__file__).parent / "old_0_3").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", SINCE, ids=lambda path: path.stem)
+def test_a_document_of_version_0_3_holds_and_its_own_words_are_named(path):
+    """They mark nothing as the publisher's own words: the reader does, and another line is named as such."""
+    verdict = fugu.verify(path)
+    assert verdict.holds and "fails" not in {outcome for _, outcome, _ in verdict.checks}
+    body = json.loads(path.read_text())
+    assert body["fugu"] == "0.3.0" and "publisher" not in body
+    if body.get("schema") != "fugu/certificate/1" or body["kind"] == "mixed":
+        return
+    claim = "holds whatever anybody believes, for any number of releases"
+    more = {k: v for k, v in body.items() if k != "digest"} | {"assumptions": [*body["assumptions"], claim]}
+    verdict = fugu.verify(Certificate.parse({**more, "digest": digest_of(more)}))
+    assert claim in {name: why for name, _, why in verdict.checks}["publisher's own words"]
+    assert claim in Certificate.parse({**more, "digest": digest_of(more)}).own_lines()
+
+
+def test_every_kind_of_document_of_version_0_3_is_among_them():
+    assert len(SINCE) > 30 and {document_of(path).kind for path in SINCE} == KINDS | {
+        "channel", "records", "per-entry", "release",
+    }  # fmt: skip

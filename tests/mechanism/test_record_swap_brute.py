@@ -19,7 +19,7 @@ from fugu import Approx, Scenario
 from fugu.documents import swap as swap_document
 from fugu.documents.swap import RecordSwap
 from fugu.loss.shifts.gaussian import gaussian_mu
-from fugu.noise.bits import BitSource
+from fugu.noise.bits import BitSource, RngBits
 from fugu.scenario.swap_lengths import swap_blocks
 
 DRAWS, RARE = 200, 1e-5
@@ -181,10 +181,10 @@ def test_nothing_is_drawn_before_the_release_and_a_simulation_makes_no_certifica
     assert mechanism.certificate.claims == again.certificate.claims
     assert RecordSwap.of(mechanism.certificate).step is None
     assert float(RecordSwap.of(mechanism.certificate).beta) == pytest.approx(0.01)
-    drawn = mechanism.simulate(5.0, np.random.default_rng(0))
-    assert drawn.certificate is mechanism.certificate
-    with pytest.raises(fugu.errors.UsageError, match="not attackable"):
-        fugu.audit(mechanism, draws=200_000)
+    drawn = mechanism._released(np.array([5.0]), True, RngBits(np.random.default_rng(0)))
+    assert drawn.certificate is mechanism.certificate and mechanism.simulate(5.0, np.random.default_rng(0)).scalar
+    found = fugu.audit(mechanism, draws=20_000)
+    assert not found.attacked and found.clean and "not attackable" in str(found) and "at its cap" in str(found)
 
 
 def test_a_release_holds_its_draws_and_verifies():

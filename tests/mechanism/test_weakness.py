@@ -100,6 +100,8 @@ def test_the_certificate_says_it_and_no_file_can_hide_it():
     body = json.loads(mechanism.certificate.to_json())
     assert body["warnings"] == list(mechanism.certificate.warnings) and "epsilon 12" in body["warnings"][0]
     bare = {k: v for k, v in body.items() if k not in ("warnings", "digest")}
+    assert not fugu.verify(Certificate.parse({**bare, "digest": digest_of(bare)})).holds
+    bare.pop("publisher")
     forged = Certificate.parse({**bare, "digest": digest_of(bare)})  # also what older versions wrote
     assert forged.warnings == mechanism.certificate.warnings and fugu.verify(forged).holds
     assert "warnings" not in calibrate(FAR, Pure(0.5)).certificate.body
@@ -110,7 +112,7 @@ def test_the_certificate_says_it_and_no_file_can_hide_it():
 def test_the_page_says_it_also_of_the_rows():
     mechanism = calibrate(FAR, Approx(0.5, 0.01))
     assert "above 1/rows" not in page(mechanism) and "above 1/rows" not in page(mechanism, rows=100)
-    assert "above 1/rows (the table has 1,000 rows)" in page(mechanism, rows=1000)
+    assert "above 1/rows (a table of 1,000 rows)" in page(mechanism, rows=1000)
     assert "epsilon 12 is hardly any protection" in page(calibrate(FAR, Pure(12)))
     assert [s for s in warnings_of(mechanism.certificate, 1000) if "rows" in s]
     assert not [s for s in mechanism.certificate.warnings if "rows" in s]  # their number is not known there

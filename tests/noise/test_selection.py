@@ -13,7 +13,10 @@ from mpmath import exp, log, mp, mpf, quad
 
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise.bits import OS, RngBits, TapeBits
+from fugu.noise.discrete_gaussian import Coin
 from fugu.noise.selection import (
+    _flips,
+    _place,
     exp_coin,
     exponential,
     exponential_law,
@@ -270,3 +273,43 @@ def test_an_unknown_method_is_named():
 def test_huge_and_tiny_gaps_are_decided():
     assert permute_and_flip([Fraction(0), Fraction(10**30)], Fraction(1)) == 1
     assert exponential([Fraction(0), Fraction(1, 10**30)], Fraction(1)) in (0, 1)
+
+
+class Listed(RngBits):
+    """A source that keeps what was asked of it."""
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        object.__setattr__(self, "asked", [])
+
+    def words(self, bits, count):
+        self.asked.append((bits, count))
+        return super().words(bits, count)
+
+
+@pytest.mark.parametrize("select", [permute_and_flip, exponential])
+def test_what_is_read_and_done_does_not_depend_on_the_utilities(select):
+    """The same words whoever is best; before, the best had no coin, and a late best took 40 times as long."""
+    cases = [[50] * 40, [10**6, *[0] * 39], [*[0] * 39, 10**6], list(range(40)), [Fraction(k, 7) for k in range(40)]]
+    asked = set()
+    for seed in range(20):
+        for u in cases:
+            source = Listed(np.random.default_rng(seed))
+            select([Fraction(x) for x in u], Fraction(1, 10), source)
+            asked.add(tuple(source.asked))
+    assert len(asked) == 1
+
+
+def test_doubles_and_balls_choose_alike():
+    """With the same words: what doubles decide is what balls decide, item by item and place by place."""
+    rng = np.random.default_rng(5)
+    for seed in range(100):
+        gaps = [Fraction(int(x), int(rng.integers(1, 9))) for x in rng.integers(0, 60, int(rng.integers(1, 9)))]
+        gaps[0] = Fraction(0)
+        words = RngBits(np.random.default_rng(seed)).words(64, len(gaps)).tolist()
+        exact = [Coin(x).toss(int(word), 64, OS) for x, word in zip(gaps, words, strict=True)]
+        assert _flips(gaps, RngBits(np.random.default_rng(seed)), 64) == exact
+        chosen = exponential([-x for x in gaps], Fraction(1), RngBits(np.random.default_rng(seed)))
+        first = int(RngBits(np.random.default_rng(seed)).words(64, 1)[0])
+        assert chosen == _place(gaps, first, 64)
+    assert _place([Fraction(0), Fraction(0)], 1, 1) == 1 and _place([Fraction(0), Fraction(1)], 1, 1) is None

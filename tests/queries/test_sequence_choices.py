@@ -79,7 +79,7 @@ def test_a_users_query_is_noised_by_its_stated_sensitivity(silent):
     assert switches.mechanism(1).simulate(["a", "b", "b", "a"], np.random.default_rng(0)).value == 2.0
     assert silent.rates == [Fraction(1, 2)]
     vector = Lipschitz(lambda users: [0.5, 1.5], 1, AB, dimension=2, step=0.25)
-    out = vector.mechanism(1).simulate(["a"], np.random.default_rng(0))
+    out = vector.mechanism(1).release(["a"])
     assert out.value.tolist() == [0.5, 1.5] and silent.rates[-1] == Fraction(1, 5)
     assert out.certificate["sensitivity stated by"] == "the user"
 

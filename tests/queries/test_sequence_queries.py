@@ -125,7 +125,7 @@ def test_the_interval_holds_all_counts_together():
     assert 0.93 <= held <= 0.985
     alone = fugu.Laplace(10, grid=1).quantile(0.95)
     assert np.mean([np.all(np.abs(a.value - exact) <= alone) for a in answers]) < 0.9
-    low, high = answers[0].bounds
+    low, high = (answers[0].value + end for end in answers[0].interval)
     assert np.all(low <= answers[0].value) and np.all(answers[0].value <= high)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fugu
+from fugu import sequences
 from fugu.errors import AlreadyReleased, BadBudget, BadNoise, BadTable, UnknownName, UsageError
 from fugu.queries.sequences import (
     ArgMax,
@@ -264,3 +265,21 @@ def test_a_mechanism_reads_its_epsilon_however_it_is_made():
     for wrong in (0, -1, math.inf, True, "1"):
         with pytest.raises(BadBudget):
             SequenceMechanism(Count("a", AB), wrong)
+
+
+def test_arguments_in_each_others_place_are_named():
+    for wrong in (
+        lambda: sequences.Count(sequences.States(["a", "b"]), ["a"]),
+        lambda: sequences.Count("a", ["a", "b"]),
+        lambda: sequences.Histogram(["a"]),
+        lambda: sequences.Transitions(sequences.Numbers(0, 1)),
+        lambda: sequences.TopK(1, ["a", "b"]),
+        lambda: sequences.ArgMax(["a"]),
+        lambda: sequences.RandomisedResponse("a"),
+        lambda: sequences.Sum((0, 1)),
+        lambda: sequences.Mean(sequences.States(["a", "b"])),
+        lambda: sequences.Lipschitz(len, 1, ["a"]),
+        lambda: sequences.Select(lambda u, c: 0, ["x", "y"], 1, ["a"]),
+    ):
+        with pytest.raises(fugu.errors.UsageError, match=r"needs (States|Numbers)\(...\)"):
+            wrong()

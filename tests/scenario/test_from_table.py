@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.data import Table, write_csv
+from fugu.documents.sentences import APART
 from fugu.errors import (
     BadTable,
     CertificateError,
@@ -205,7 +206,7 @@ def test_assumptions_say_what_is_taken_for_granted():
     assert plain.assumptions == (
         "rows are independent given their own secret",
         "beliefs: the empirical law of chol in the reference given each secret of sex",
-        "the reference is not the data to be released",
+        APART,
         "one row is one person",
     )
     full = Scenario.from_table(
@@ -215,7 +216,7 @@ def test_assumptions_say_what_is_taken_for_granted():
     assert "whether x is missing, or not a number, is treated as public" in full.assumptions
     assert any("count as public" in a for a in full.assumptions)
     assert any("left out of the beliefs" in a for a in full.assumptions)
-    assert "the reference is not the data to be released" not in full.assumptions
+    assert APART not in full.assumptions
 
 
 def test_missing_follows_the_policy_said():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fugu import MultivariateNormal, Normal, Scenario
+from fugu.documents.sentences import APART
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UnknownName, UsageError
 from fugu.laws.multinormal import is_semidefinite
 from fugu.scenario.property_moments import Classes, Moments, exact, semidefinite
@@ -116,7 +117,7 @@ def test_assumptions_state_the_model_and_its_errors():
         "1 for p=0.25, 3 for p=0.75; fixed numbers, not random",
         "independently (with replacement)",
         "means are known up to",
-        "the reference is not the data to be released",
+        APART,
     ):
         assert words in told
     assert "without replacement" in "\n".join(made(replacement=False).assumptions)

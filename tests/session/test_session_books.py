@@ -26,7 +26,6 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.queries import pricing
-from fugu.queries.least_noise import MOST_OWN
 from fugu.session.books import charge_for
 
 RNG = np.random.default_rng(5)
@@ -98,6 +97,7 @@ def test_nothing_is_drawn_before_the_charge_is_on_disk(ledger, monkeypatch):
 
 def test_a_crash_between_charge_and_answer_keeps_the_one_charge(ledger):
     session = opened(ledger=ledger)
+    session.ask("count")
 
     def crash(step):
         if step == "reserved":
@@ -118,8 +118,8 @@ def test_the_ledger_decides_with_all_charges_on_disk_not_with_what_a_session_saw
     one, two = opened(ledger=ledger), opened(ledger=ledger)
     real = asking.least_noise
 
-    def slow(books, plan, epsilon):
-        found = real(books, plan, epsilon)
+    def slow(books, plan, epsilon, silent):
+        found = real(books, plan, epsilon, silent)
         if books is two._books:
             monkeypatch.setattr(asking, "least_noise", real)
             one.ask("mean(age)", 0.8, **AGE)  # between the look of the other session and its charge
@@ -135,8 +135,8 @@ def test_two_sessions_that_ask_the_same_at_once_share_one_answer(ledger, monkeyp
     one, two = opened(ledger=ledger), opened(ledger=ledger)
     real, found = asking.least_noise, []
 
-    def slow(books, plan, epsilon):
-        noise = real(books, plan, epsilon)
+    def slow(books, plan, epsilon, silent):
+        noise = real(books, plan, epsilon, silent)
         if books is two._books and not found:
             monkeypatch.setattr(asking, "least_noise", real)
             one.ask("histogram(ward)", 0.2)  # so that the noise of the same question is another one
@@ -161,10 +161,12 @@ def test_two_sessions_that_ask_the_same_at_once_share_one_answer(ledger, monkeyp
 def test_another_belief_under_the_same_name_is_refused(other, ledger):
     opened(ledger=ledger).ask("count(ward=a)", 0.1)
     told = {"reference": REFERENCE, "protect": "ill", **other}
-    with pytest.raises(UsageError, match="another prior"):
-        fugu.Session(TODAY, told.pop("reference"), told.pop("protect"), fugu.Pure(1), ledger=ledger, **told)
+    session = fugu.Session(TODAY, told.pop("reference"), told.pop("protect"), fugu.Pure(1), ledger=ledger, **told)
+    for ask in (session.rehearse, session.ask_all):
+        with pytest.raises(UsageError, match="another prior"):
+            ask(["histogram(copy)"])
     with pytest.raises(fugu.errors.DataKnown):
-        opened(ledger=ledger, data="fresh")
+        opened(ledger=ledger, data="fresh").ask("count(ward=a)", 0.1)
 
 
 def test_what_else_is_in_the_ledger_costs_its_epsilon_and_a_lie_is_not_believed(ledger):
@@ -217,14 +219,14 @@ def test_what_makes_no_sense_is_refused_before_anything_is_charged(ledger):
         with pytest.raises(BadBudget, match=words):
             opened(budget=budget)
     with pytest.raises(PriorNotPublic):
-        fugu.Session(REFERENCE, REFERENCE, "ill", fugu.Pure(1))
+        fugu.Session(REFERENCE, REFERENCE, "ill", fugu.Pure(1)).ask("count(ward=a)")
     shuffled = {name: [cells[(7 * i) % N] for i in range(N)] for name, cells in REFERENCE.items() if name != "ill"}
     with pytest.raises(PriorNotPublic):
-        fugu.Session(shuffled, REFERENCE, "ill", fugu.Pure(1))
+        fugu.Session(shuffled, REFERENCE, "ill", fugu.Pure(1)).ask("count(ward=a)")
     with pytest.raises(BadTable, match="no rows"):
-        fugu.Session({name: [] for name in TODAY}, REFERENCE, "ill", fugu.Pure(1))
+        fugu.Session({name: [] for name in TODAY}, REFERENCE, "ill", fugu.Pure(1)).ask("count")
     with pytest.raises(RepeatedUnit):
-        fugu.Session({**TODAY, "id": [1] * 30}, REFERENCE, "ill", fugu.Pure(1), unit="id")
+        fugu.Session({**TODAY, "id": [1] * 30}, REFERENCE, "ill", fugu.Pure(1), unit="id").ask("count")
     session = opened(ledger=ledger)
     refused = (
         (("count(ward=a) by ill",), UsageError, "worked out from it"),
@@ -275,8 +277,11 @@ def test_where_a_search_for_plans_fails_the_last_plan_still_proves_the_marginal_
 
 
 def test_more_of_the_same_is_not_given_away():
-    """What costs nothing under the reference is still limited, for the promise against any belief."""
+    """What costs nothing under the reference takes its part of the cap: who shares out one shares out the other."""
     rows = {"s": ["0", "1"] * 60, "x": ["u", "u", "v", "v"] * 30}
     session = fugu.Session({"x": ["u", "v", "v"]}, rows, "s", fugu.Pure(1))
-    one, two = session.ask("histogram(x)", 0.1), session.ask("histogram(x)", 0.2)
-    assert one.own == MOST_OWN and two.own == Fraction(1, 5) and session.spent() == fugu.Pure(0)
+    own = [session.ask("histogram(x)", epsilon).own for epsilon in (0.1, 0.2, 0.7, 0.3)]
+    assert own == [Fraction(1, 2), 1, Fraction("2.19722457"), Fraction("1.30277543")]  # 2 ln 3, and what is left
+    assert session.spent() == fugu.Pure(0) and session.anybody() == session.cap == fugu.Pure(5)
+    with pytest.raises(BudgetExceeded, match="epsilon 5 against anybody"):
+        session.ask("histogram(x)", 0.05)

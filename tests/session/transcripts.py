@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from fugu.noise.selection import permute_and_flip_law
-from fugu.queries.drawing import _counts, _ranks
+from fugu.queries.drawing import utilities
 from fugu.queries.noised import FLIP, LINES
 
 
@@ -31,7 +31,6 @@ def likelihoods(noised, group, states, others):
     (feature,) = noised.features
     values, size = states[feature.name], feature.top + 1
     if noised.law == FLIP:
-        utilities = _ranks if noised.kind == "quantile" else _counts
         columns = []
         for value in values:
             counts = np.bincount(np.append(others[feature.name], value).astype(int), minlength=size)

@@ -40,6 +40,7 @@ def calibrate(
     declared_exact: bool = False,
     floor: float | None = None,
     weight: ArrayLike | None = None,
+    cap: Real | None = None,
 ) -> Calibrated:
     """The mechanism of least expected error among the noises and methods, its guarantee proved in ball arithmetic.
 
@@ -61,6 +62,9 @@ def calibrate(
       in every direction, in these units: 0.04 leaves every statistic at least a fifth of its own deviation. `weight`
       is the matrix W of the error tr(W S), in the units of the values; without it every statistic counts in its own.
       `declared_exact=True` says that the laws are exactly normal, which allows noise of deficient rank and none at all.
+    - `cap`: the most epsilon against anybody, whatever is believed of the value: Laplace noise, noise on atoms and
+      channels can promise it for values that are kept within a support. None: as the budget alone leaves it, which
+      `certificate.anybody` says.
 
     Returns a `Mechanism`; nothing is drawn yet. Raises `NotProvable` where no noise is proved, with the reason of every
     method; `BadBudget`, `UnknownName` and `UsageError` for arguments that make no sense.
@@ -70,13 +74,17 @@ def calibrate(
     >>> mechanism = calibrate(student, fugu.Pure(0.1))
     >>> mechanism.noise.scale, mechanism.certificate.method
     (1.574457111, 'exact')
+    >>> mechanism.certificate.promises
+    'epsilon 0.1 against whoever believes the stated laws; epsilon 0.63514 against anybody'
+    >>> float(calibrate(student, fugu.Pure(0.1), cap=0.5).noise.scale)
+    2.0
     """
     check_objective(objective)
     if noise != "best":
         kind_of(noise)
     try:
         model = getattr(scenario_or_pairs, "property", None)
-        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise)
+        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise, cap)
         return best(scenario_or_pairs, budget, wishes)
     except ARITHMETIC as error:
         raise NotProvable(OUT_OF_RANGE) from error

@@ -21,6 +21,7 @@ from fugu.channels.losses import LossName
 from fugu.channels.problem import ChannelProblem, Prices
 from fugu.channels.repair import repaired
 from fugu.documents.optimum import Optimum
+from fugu.documents.sentences import FITTED, UNSEEN, WEIGHT
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
@@ -45,13 +46,6 @@ _THEOREM = (
     "with a bound on the loss of every other channel by duality (docs/proofs/channels.md)"
 )
 _CONSTANT = "one output for every value: at epsilon 0 nothing may be told (docs/proofs/channels.md)"
-_UNSEEN = "a value that no stated law has is published as one that some law has: it has no row of its own"
-_FITTED = "the channel is fitted to the stated laws: nothing is promised for others"
-_WEIGHT = {
-    "mean": "the expected error is a mean under the average of the stated laws",
-    "worst": "the expected error is the largest under any of the stated laws",
-    "stated": "the expected error is a mean under a stated law of the values",
-}
 
 
 def optimal_channel(
@@ -161,7 +155,7 @@ def sealed(solved: Solved, given: tuple[Shape, ...], budget: Guarantee, ask: Ask
         beliefs=beliefs_of(given),
         scales={},
         support=item.points.tolist(),
-        after=(_WEIGHT[solved.optimum.weighing], *(() if robust else (_FITTED, *_said(item)))),
+        after=(WEIGHT[solved.optimum.weighing], *(() if robust else (FITTED, *_said(item)))),
         errors={name: finite_or_none(errors.expected(name)) for name in OBJECTIVES},
         more={"optimum": solved.optimum.to_json()},
     ).seal(budget, context)
@@ -170,7 +164,7 @@ def sealed(solved: Solved, given: tuple[Shape, ...], budget: Guarantee, ask: Ask
 
 def _said(item: Family) -> tuple[str, ...]:
     """What is said where some value has no mass under any law."""
-    return () if np.all(item.weights.max(axis=0) > 0) else (_UNSEEN,)
+    return () if np.all(item.weights.max(axis=0) > 0) else (UNSEEN,)
 
 
 def _for_all(problem: ChannelProblem, matrix: Floats, ordered: bool) -> Floats:

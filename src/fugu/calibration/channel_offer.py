@@ -24,6 +24,7 @@ from fugu.channels.errors import Errors
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
+from fugu.guarantee.numbers import plain
 from fugu.laws.family import Family
 from fugu.laws.items import Shape
 from fugu.laws.set_family import SetFamily
@@ -133,7 +134,8 @@ class WithChannel:
 def search(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> WithChannel:
     """For the driver: categories without an order, sets of laws, and channels asked for by name."""
     named = wishes.method in NAMES
-    asked = Asked(loss=None if wishes.names is not None else wishes.objective, names=wishes.names)
+    most = None if wishes.cap is None else plain(wishes.cap)
+    asked = Asked(loss=None if wishes.names is not None else wishes.objective, names=wishes.names, cap=most)
     if wishes.names is not None and (wishes.noise != "best" or not (named or wishes.method == "best")):
         raise UsageError(_NOMINAL)
     if wishes.grid is not None and (named or wishes.names is not None):
@@ -145,7 +147,8 @@ def search(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> WithChannel:
             )
         return WithChannel(None, ChannelOffer(given, ask, asked))
     cap = _cap(given, ask) if wishes.names is None else _nominal_cap(given, ask)
-    robust = ChannelOffer(given, ask, replace(asked, cap=cap), None if named else MOST)
+    smaller = min((x for x in (cap, most) if x is not None), default=None)
+    robust = ChannelOffer(given, ask, replace(asked, cap=smaller), None if named else MOST)
     if named or wishes.names is not None:
         return WithChannel(None, robust)
     beside = robust if wishes.method == wishes.noise == "best" else None

@@ -15,6 +15,8 @@ from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike
 from fugu.mechanism.context import Context
 from fugu.numbers.exact import Real
+from fugu.scenario.scenario import Scenario
+from fugu.utility.rows import RowsFor
 
 
 def compare(
@@ -24,10 +26,13 @@ def compare(
     grid: Real | str = "auto",
     declared_exact: bool = False,
     floor: float | None = None,
+    rows: int | None = None,
 ) -> Comparison:
     """Every method for every noise, with what its scale really leaks and whether it is proved.
 
-    Parameters: `scenario_or_pairs`, `budget`, `grid`, `declared_exact` and `floor` as in `calibrate`. A method that
+    Parameters: `scenario_or_pairs`, `budget`, `grid`, `declared_exact` and `floor` as in `calibrate`. `rows`: the
+    public number of rows of the table to be released, for what means and quantiles of it are worth; None takes the
+    reference's, and `basis` says which. No private table is opened. A method that
     fails is a row that says why, and hides no other. Larger scales of Laplace noise are post-processings of smaller
     ones (docs/proofs/laplace.md), so the proof of the exact scale carries over to the cruder methods; every other scale
     is proved by itself.
@@ -44,12 +49,16 @@ def compare(
     """
     model = getattr(scenario_or_pairs, "property", None)
     wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)
-    found = table(scenario_or_pairs, budget, wishes)
+    used = scenario_or_pairs.report.used if isinstance(scenario_or_pairs, Scenario) else None
+    said = "" if used is None and rows is None else str(RowsFor(rows, used or 0))
+    found = replace(table(scenario_or_pairs, budget, wishes), basis=said)
     if Context.of(scenario_or_pairs).nominal is not None:
-        return replace(found, judge=partial(judged, scenario_or_pairs, budget, wishes))  # no distances: none beside
+        return replace(
+            found, judge=partial(judged, scenario_or_pairs, budget, wishes, rows=rows)
+        )  # no distances: none beside
     found = replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))
     return replace(
         found,
         plain=partial(ordinary, scenario_or_pairs, budget),
-        judge=partial(judged, scenario_or_pairs, budget, wishes, lambda: found.beside),
+        judge=partial(judged, scenario_or_pairs, budget, wishes, lambda: found.beside, rows),
     )

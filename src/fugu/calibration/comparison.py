@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 
 from fugu.calibration.names import called
+from fugu.calibration.registry import nothing_proved
 from fugu.data.kinds import Column, KindName, to_frame
 from fugu.data.sources import FrameLike
 from fugu.drawing.figure import Figure
@@ -17,7 +18,7 @@ from fugu.drawing.shown import Shown
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
 from fugu.utility.usable import Usable
-from fugu.visible import Json
+from fugu.visible import Json, several
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +66,8 @@ class Comparison(Shown):
     """What works out the rows beside."""
     plain: Callable[[], tuple[Row, ...]] = field(default=tuple, compare=False)
     """What works out the rows of ordinary differential privacy."""
+    basis: str = field(default="", compare=False)
+    """For how many rows `usable` is, and whether they were declared, in words."""
     judge: Callable[[], Usable] | None = field(default=None, compare=False)
     """What works out how usable the best row is."""
 
@@ -112,7 +115,7 @@ class Comparison(Shown):
         return row.expected_absolute / self.limit if self.limit else None
 
     def __repr__(self) -> str:
-        return f"Comparison({len(self.rows)} rows for {self.budget!r})"
+        return f"Comparison({several(len(self.rows), 'row')} for {self.budget!r})"
 
     @property
     def best(self) -> Row:
@@ -121,7 +124,7 @@ class Comparison(Shown):
         proven = [r for r in self.rows if r.proven and r.released]
         if not proven:
             reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)
-            raise NotProvable(f"no method is proved for {self.budget!r}: " + "; ".join(reasons))
+            raise NotProvable(nothing_proved(self.budget, "no method is proved", reasons))
         return min(proven, key=lambda r: (r.chosen_by, r.method != "exact"))
 
     def to_json(self) -> Json:
@@ -140,6 +143,7 @@ class Comparison(Shown):
             "beside": others,
             "ordinary": ordinary,
             "usable": self.usable.to_json(),
+            "basis": self.basis,
         }
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
@@ -185,7 +189,8 @@ class Comparison(Shown):
              r.epsilon, r.proven, r.note if r.proven else r.note or r.why)
             for r in (*self.rows, *self.beside, *self.ordinary)
         ]  # fmt: skip
-        return Sheet(f"Comparison for {self.budget!r}", (), head, rows, ["★: what calibrate takes"] if taken else [])
+        notes = (["★: what calibrate takes"] if taken else []) + ([f"usable: {self.basis}"] if self.basis else [])
+        return Sheet(f"Comparison for {self.budget!r}", (), head, rows, notes)
 
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}

@@ -26,7 +26,7 @@ from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.sealing import Proved
-from fugu.documents.assumed import TRANSLATES
+from fugu.documents.sentences import TRANSLATES
 from fugu.errors import BadBudget, BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
 from fugu.guarantee.curve import Guarantee

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fugu.calibration.comparison import Comparison, Row
 from fugu.calibration.offer import Calibrated, Search, Wishes
-from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.registry import ARITHMETIC, nothing_proved, told
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
@@ -55,6 +55,8 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
         raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
     usual = DIRECTIONS if shape == "normal" and ask.pure else SEARCHES[shape]
     room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
+    if wishes.cap is not None and room not in (SEARCHES["line"], CHANNELS):
+        raise UsageError("cap is for values that are kept within a support; these are not, so leave it out")
     return importlib.import_module(room).search(given, ask, wishes)  # type: ignore[no-any-return]
 
 
@@ -72,7 +74,7 @@ def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
                 return offer.mechanism(budget, ask, context)
             except (NotProvable, *ARITHMETIC) as error:
                 refusals.append(f"{offer.noise}, {offer.method}: {told(error)}")
-    raise NotProvable(f"no noise could be proved for {budget!r}: " + "; ".join(dict.fromkeys(refusals)))
+    raise NotProvable(nothing_proved(budget, "no noise could be proved", refusals))
 
 
 def table(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Comparison:

@@ -90,7 +90,7 @@ class Levers:
                     times = math.inf if error == 0 else now / error
                     found.append(Lever(what, option, error, times, price))
             except (FuguError, *ARITHMETIC) as reason:
-                untried.append(f"{(way.__doc__ or '').split('.')[0].lower()}: {str(reason)[:120]}")
+                untried.append(f"{(way.__doc__ or '').split('.')[0].lower()}: {reason}")
         return tuple(found), tuple(untried)
 
     def _error(self, pairs: Sequence[LawPair] | None = None, budget: Guarantee | None = None) -> Calibrated:

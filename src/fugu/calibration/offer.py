@@ -26,7 +26,7 @@ from fugu.mechanism.record_swap import RecordSwapAdditive
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.kind import Objective
 from fugu.noise.lattice import as_grid
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, number
 
 Calibrated = (
     Additive | VectorAdditive | Analysis | CorrelatedAdditive | ChannelMechanism | RecordSwapAdditive | DirectedAdditive
@@ -51,6 +51,8 @@ class Wishes:
     noise: str = "best"
     names: tuple[str, ...] | None = None
     """The categories that are published, where they have no order."""
+    cap: Fraction | None = None
+    """The most epsilon against anybody, whatever is believed of a record."""
 
     @staticmethod
     def of(
@@ -62,6 +64,7 @@ class Wishes:
         objective: Objective = "absolute",
         model: object | None = None,
         noise: str = "best",
+        cap: Real | None = None,
     ) -> Wishes:
         """Wishes as a user states them, checked; what the papers call a method or a noise becomes fugu's name."""
         if not isinstance(method, str):
@@ -73,7 +76,10 @@ class Wishes:
             raise UsageError(f"weight must be a square matrix, got shape {matrix.shape}")
         step = None if grid == "auto" else as_grid(grid)
         named = own_method(method), own_noise(noise)
-        return Wishes(named[0], step, declared_exact, floor, matrix, objective, model, named[1])
+        most = None if cap is None else number(cap, "cap")
+        if most == 0:
+            raise UsageError("cap is the most epsilon against anybody: a number above 0, got 0")
+        return Wishes(named[0], step, declared_exact, floor, matrix, objective, model, named[1], cap=most)
 
     @property
     def only_normal(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 from fugu.aliases import accepted
 from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee.asks import Ask
+from fugu.guarantee.curve import Guarantee
+from fugu.guarantee.numbers import exact
 from fugu.laws.items import Shape
 from fugu.loss.door import covers
 from fugu.noise.kind import Kind
@@ -139,3 +141,13 @@ def named(name: str, others: Sequence[str] = ()) -> tuple[Method, ...]:
     if name not in listed:
         raise UnknownName("method", name, ("best", *listed, *accepted()))
     return tuple(m for m in methods() if m.name == name)
+
+
+def nothing_proved(budget: Guarantee, what: str, reasons: Iterable[str]) -> str:
+    """Why nothing is proved: reason by reason; of an epsilon of 0, which no finite noise reaches, in one sentence."""
+    if exact(budget.epsilon) == 0 and exact(budget.delta) == 0:
+        return (
+            "epsilon 0 asks that nothing at all is learnt, and here what is published differs with the secret: no "
+            "finite noise does that; give an epsilon above 0"
+        )
+    return f"{what} for {budget!r}: " + "; ".join(dict.fromkeys(reasons))

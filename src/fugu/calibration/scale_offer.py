@@ -21,7 +21,7 @@ from fugu.calibration.registry import (
     told,
 )
 from fugu.calibration.sealing import Proved
-from fugu.documents.assumed import ANALYSIS_ONLY
+from fugu.documents.sentences import ANALYSIS_ONLY, CELLS, COORDINATES, EXACT_LAWS, INDEPENDENT_ROWS, SETS
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee
@@ -32,26 +32,19 @@ from fugu.laws.set_family import SetFamily
 from fugu.loss.door import bound, leakage
 from fugu.mechanism.additive import Additive
 from fugu.mechanism.analysis import Analysis
-from fugu.mechanism.context import EXACT_LAWS, INDEPENDENT_ROWS, Context
+from fugu.mechanism.context import Context
 from fugu.mechanism.vector import VectorAdditive
 from fugu.noise.kind import Kind, Noise, Objective, finite_or_none
 from fugu.noise.lattice import Lattice
-from fugu.numbers.exact import decimal_up
+from fugu.numbers.exact import as_fraction, decimal_up, float_up
 
 _DIGITS = 10
 _NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 """Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
-_COORDINATES = "every coordinate gets independent noise of the same scale; put coordinates into comparable units first"
-_SETS = (
-    "beliefs are sets of laws on declared values: the guarantee is for every law in the set of the one secret, and "
-    "every law in the set of the other, chosen independently"
-)
 _UNIT = Fraction(1)
+_BOUNDED = ("laplace", "atoms")
+"""Kinds of noise whose masses have bounded ratios."""
 _OF_VALUES = (EXACT_LAWS, INDEPENDENT_ROWS)
-_CELLS = (
-    "every cell's count gets independent noise of the same scale. The laws are of the cell of one record given its "
-    "secret; the other records are independent of it and its secret, and may be known; how many there are is public"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +57,37 @@ class ScaleOffer(Offer):
     proposal: Proposal
     proposals: dict[str, Proposal]
     """Everything that was proposed on this lattice, this one included."""
+    cap: Fraction | None = None
+    """The most epsilon against anybody."""
+
+    def capped(self, cap: Fraction) -> ScaleOffer:
+        """The same with a scale of at least span / cap steps, at which two values of a record lose at most the cap: the
+        noise is Laplace noise, on the lattice or on atoms. Without a support, and for other noise, nothing is left."""
+        span = self._span()
+        if span is None or self.kind.name not in _BOUNDED:
+            why = "values are not kept within a support" if span is None else f"{self.kind.name} noise bounds no ratio"
+            return replace(self, cap=cap, proposal=Proposal(math.inf, f"no noise keeps the cap: {why}"))
+        least = Fraction(span) / cap
+        enough = self.proposal if self.proposal.steps >= least else replace(self.proposal, steps=float_up(least))
+        return replace(self, cap=cap, proposal=enough)
+
+    def _span(self) -> int | None:
+        """How far apart two values of one record are, in steps, in the l1 norm."""
+        if self.where.given[0].shape == "cells":
+            return 2
+        if (support := self.where.support) is None:
+            return None
+        places = self.where.lattice.index(support).reshape(len(support), -1)
+        return sum(int(column.max()) - int(column.min()) for column in places.T)
+
+    def _within(self, noise: Noise) -> bool:
+        """Whether noise keeps the cap, exactly."""
+        span = None if self.cap is None else self._span()
+        if self.cap is None or span == 0:
+            return True
+        assert span is not None
+        assert noise.grid is not None
+        return not noise.silent and span * noise.grid <= self.cap * as_fraction(noise.scale)
 
     @property
     def method(self) -> str:  # type: ignore[override]
@@ -98,7 +122,7 @@ class ScaleOffer(Offer):
         for scale in dict.fromkeys(decimal_up(start * (1 + nudge), _DIGITS) for nudge in nudges):
             noise = self._placed(self.kind.at(float(scale), grid), seen)
             proof = bound(seen, noise.in_steps(grid), ask)
-            if proof.holds:
+            if proof.holds and self._within(noise):
                 break
         return noise, proof
 
@@ -120,6 +144,8 @@ class ScaleOffer(Offer):
         if self.kind.released:
             require_drawn(self.proposal.steps)
         noise, proof = self.proved(ask, laws)
+        if not self._within(noise):
+            raise NotProvable(f"the {self.kind.name} scale {float(noise.scale):g} is too small for the cap")
         if not proof.holds:
             raise NotProvable(
                 f"the {self.kind.name} scale {float(noise.scale):g} could not be proved for pair "
@@ -143,7 +169,7 @@ class ScaleOffer(Offer):
         if where.given[0].shape == "cells":  # published are counts of all records, and the laws are of one
             context = replace(context, assumptions=tuple(a for a in context.assumptions if a not in _OF_VALUES))
         rounding = () if lattice is None or where.rounding is None else (where.rounding,)
-        told = {"sets": (_SETS,), "cells": (_CELLS,), "space": (_COORDINATES,)}.get(where.given[0].shape, ())
+        told = {"sets": (SETS,), "cells": (CELLS,), "space": (COORDINATES,)}.get(where.given[0].shape, ())
         support = where.support if self.kind.released else None
         kind = "analysis" if not self.kind.released else "vector" if d > 1 else "additive"
         sealed = Proved(
@@ -160,6 +186,7 @@ class ScaleOffer(Offer):
             support=_stated(support, lattice),
             after=(*told, *rounding, *(() if self.kind.released else (ANALYSIS_ONLY,))),
             empirical=_under_empirical(where, noise, ask, context) if self.kind.released else None,
+            more={} if self.cap is None else {"cap": str(self.cap)},
         ).seal(budget, context)
         common: dict[str, Any] = {"certificate": sealed, "context": context, "noise": noise}
         if kind == "additive":

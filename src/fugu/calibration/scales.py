@@ -52,8 +52,13 @@ class Scales:
                 continue
             stage += first
             made.append((kind, where, rest))
-        yield stage
-        yield [offer for kind, where, rest in made for offer in offers(where, self.ask, kind, rest)]
+        yield self._capped(stage)
+        yield self._capped([offer for kind, where, rest in made for offer in offers(where, self.ask, kind, rest)])
+
+    def _capped(self, found: list[Offer]) -> list[Offer]:
+        """The offers with as much noise as the cap asks for, if there is one."""
+        cap = self.wishes.cap
+        return found if cap is None else [o.capped(cap) if isinstance(o, ScaleOffer) else o for o in found]
 
     def everything(self) -> list[Any]:
         """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fugu.documents.assumed import NO_NOISE, ONE_RELEASE
 from fugu.documents.certificate import Certificate
+from fugu.documents.sentences import CELLS, ENOUGH, INDEPENDENT_ROWS, NO_NOISE, ONE_RELEASE, ONE_VALUE
 from fugu.errors import UsageError
 from fugu.guarantee.asks import Proof
 from fugu.guarantee.curve import Guarantee
@@ -49,7 +49,9 @@ class Proved:
     def seal(self, budget: Guarantee, context: Context) -> Certificate:
         """The certificate: what was asked, what was proved, and all that a reader needs to check it."""
         silent = (NO_NOISE,) if self.noise.silent else ()
-        stated = (a for a in context.assumptions if a not in self.before)
+        stated = [a for a in context.assumptions if a not in self.before]
+        if context.unit == ONE_VALUE and not {*ENOUGH, CELLS} & {*stated, *self.after}:
+            stated.append(INDEPENDENT_ROWS)
         body = {
             "kind": self.kind,
             **({"dimension": self.dimension} if self.dimension > 1 else {}),

@@ -18,7 +18,7 @@ from fugu.calibration.lattice import short_step
 from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of, on
 from fugu.calibration.sealing import Proved
-from fugu.documents.assumed import DRAWN_INSIDE
+from fugu.documents.sentences import APART, DRAWN_INSIDE, ONE_DATA_SET
 from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Proof, Ratio
@@ -35,7 +35,7 @@ from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import decimal_up, float_up
 from fugu.scenario.moves import ONCE
-from fugu.scenario.property_model import NOT_RELEASED, PropertyModel
+from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.swap import swap_shift
 
 WAY = Way(METHOD, "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta")
@@ -181,10 +181,10 @@ def _context(model: PropertyModel) -> Context:
                 "be normal"
             ),
             DRAWN_INSIDE,
-            NOT_RELEASED,
+            APART,
             "the statistics are published once, together",
         ),
-        unit="one data set of records",
+        unit=ONE_DATA_SET,
         shares=shares_json(model),
     )
 

@@ -115,10 +115,12 @@ def _answered(answer: Answered) -> Usable:
 
 
 def judged(
-    source: PairsLike, budget: Guarantee, wishes: Wishes, known: Callable[[], Sequence[Row]] | None = None
-) -> Usable:
+    source: PairsLike, budget: Guarantee, wishes: Wishes, known: Callable[[], Sequence[Row]] | None = None,
+    rows: int | None = None,
+) -> Usable:  # fmt: skip
     """The same of the mechanism that `calibrate` would take, with what a comparison knows already."""
     made = best(source, budget, wishes)
-    rows = source.report.used if isinstance(source, Scenario) else None
+    if rows is None and isinstance(source, Scenario):
+        rows = source.report.used
     found = Usable.of(made.certificate, rows)
     return _with_levers(found, made, made.certificate, source, rows, known)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fugu.channels.capped import solve_capped
 from fugu.channels.cells.sift import solve_sifted
 from fugu.channels.point_laws import PointLaws
 from fugu.channels.problem import ChannelProblem, Found, Prices
@@ -31,8 +32,10 @@ def find(problem: ChannelProblem) -> Found:
     if problem.robust or problem.cap is not None:
         from fugu.channels.robust import solve_robust  # scipy is imported with it
 
-        if problem.cap is None or problem.cap > problem.epsilon:
+        if problem.cap is None:
             return solve_robust(problem)
+        if problem.cap > problem.epsilon:
+            return solve_capped(problem) or solve_robust(problem)
         free = solve_robust(replace(problem, pairs=()))  # what holds for any two beliefs holds for these
         return free if free.prices is None else replace(free, prices=_without_pairs(free.prices))
     laws = PointLaws.of(problem)

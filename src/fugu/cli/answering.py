@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from rich.table import Table as Rich
 
 import fugu
+from fugu.checking import checked
 from fugu.cli import options
-from fugu.cli.charging import Account
-from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
+from fugu.cli.charging import CLOSES, Account, say_closing
+from fugu.cli.checking import books
+from fugu.cli.console import (
+    err,
+    escape,
+    out,
+    print_json,
+    progress,
+    say,
+    say_rules,
+    usable_table,
+    warn,
+    warn_of_formulas,
+)
+from fugu.cli.dry_run import UNNAMED, DryRun, required
 from fugu.cli.paging import Pages
+from fugu.cli.questions import show_plan
+from fugu.cli.receipts import ready
+from fugu.cli.routes import LAW
 from fugu.cli.spoken import spoken
-from fugu.data import Schema
+from fugu.data import Schema, Table
+from fugu.data.weak import cut_cells, few_rows
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger.charge import Charge
@@ -22,9 +42,14 @@ from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.answered import Answer, columns_of
-from fugu.queries.answering import Prepared, prepare
+from fugu.queries.answering import Prepared, Rehearsed, open_query, rehearse
+from fugu.queries.believing import Asked as Wanted
+from fugu.queries.believing import Believed
 from fugu.queries.cell import Cell
-from fugu.queries.statistic import Statistic
+from fugu.queries.statistic import Question, Statistic, what_and_by
+from fugu.telling import told
+from fugu.utility.plausible import implausible_numbers
+from fugu.utility.rows import RowsFor
 from fugu.utility.usable import Usable
 
 
@@ -32,7 +57,7 @@ from fugu.utility.usable import Usable
 class Asks:
     """What a statistic is told on the command line."""
 
-    table: str
+    table: str | None
     query: str
     protect: str
     budget: Pure | Approx
@@ -46,76 +71,153 @@ class Asks:
     missing: str | float | None
     allow_no_noise: bool
     public_reference: bool
+    rows: int | None = None
+    why: str = ""
+    """Why it goes by the law route, where nobody asked for that."""
 
-    def prepared(self) -> Prepared:
-        """The mechanisms, proved, and the private table, open; nothing is drawn."""
+    @property
+    def question(self) -> Question:
+        """The one question, with its own "by" or that of the option."""
+        parsed = Question.parse(self.query)
+        return replace(parsed, by=self.by if parsed.by is None else parsed.by)
+
+    @cached_property
+    def known(self) -> Table | None:
+        """The reference as it stands, read once; None where the table is its own."""
+        return None if self.reference is None else (self.schema or Schema({})).open(self.reference)
+
+    def believed(self) -> Believed:
+        """What is believed: of the reference, or of the table itself, which then counts as public."""
         edges = options.bins(self.bins)
         if edges is not None and (not isinstance(edges, list) or not all(isinstance(e, float) for e in edges)):
             raise UsageError("for a query, bins are edges, such as --bins 100,150,200")
-        found = prepare(
-            self.table,
-            self.query,
+        asked = Wanted(
+            what_and_by(self.query)[0],
             self.protect,
-            self.budget,
-            self.reference or self.table,
-            self.by,
+            self.question.by,
             self.bounds,
             None if self.step is None else options.number("step", self.step),
             edges,  # type: ignore[arg-type]
-            self.reference is None,
             self.unit,
             self.schema,
             self.missing,
         )
-        found.require_noise(self.allow_no_noise)
-        return found
+        return asked.of(required(self.table) if self.known is None else self.known, self.reference is None)
+
+    def going(self, found: Rehearsed, data: str, basis: str = "") -> Outgoing:
+        """What goes out, as far as it is known before the draw."""
+        return Outgoing(
+            certificates={group: made.certificate for group, made in found.mechanisms.items()},
+            table=self.table or UNNAMED,
+            data=data,
+            rows=found.rows,
+            recipe=None if found.recipe is None else {"what": "statistic", **found.recipe},
+            words=f"Publish {found.statistic}.",
+            skipped=found.skipped,
+            beliefs=Beliefs.fitted_on(self.reference, self.public_reference),
+            basis=basis,
+        )
 
 
 def release_query(
     asked: Asks, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool,
     pages: Pages,
 ) -> None:  # fmt: skip
-    """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
+    """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals.
+
+    A dry run, and the page to sign, are for groups that are expected: the table is opened after them."""
+    ready(files, account, as_json)
+    show_plan([asked.question], asked.query, as_json)
+    if asked.why and not as_json:
+        err.print(f"[bold yellow]note[/]: by the law route, not by records: {escape(asked.why)}", soft_wrap=True)
+    say_closing(as_json)
     with progress("fitting beliefs, and the least noise"):
-        prepared = asked.prepared()
-        going = Outgoing(
-            certificates={group: found.certificate for group, found in prepared.mechanisms.items()},
-            table=asked.table,
-            data=data,
-            rows=len(prepared.private),
-            recipe=None if prepared.recipe is None else {"what": "statistic", **prepared.recipe},
-            words=f"Publish {prepared.statistic}.",
-            skipped=prepared.skipped,
-            beliefs=Beliefs.fitted_on(asked.reference, asked.public_reference),
-        )
-        kept = pages.before(going, as_json)
-    summary: dict[str, Any] = {"query": str(prepared.statistic), "dry_run": dry_run}
+        believed = asked.believed()
+        weak = _weak(asked, believed)
+        rows = RowsFor(asked.rows, len(believed.known), own=believed.public_prior)
+        if dry_run or pages.report is not None:
+            dry = DryRun.of(rows, (*believed.statistic.columns, asked.unit), asked.question.by)
+            rehearsed = rehearse(believed, asked.budget, rows.number)
+            rehearsed.require_noise(asked.allow_no_noise)
+            pages.before(asked.going(rehearsed, data, dry.basis), as_json, remarks=weak)
     if dry_run:
-        scales = {group: float(m.noise.scale) for group, m in prepared.mechanisms.items()}
-        if as_json:
-            print_json({**summary, "scales": scales, "usable": _usable(prepared, ()).to_json()})
-        else:
-            out.print(usable_table(_usable(prepared, ())))
-            say(f"noise scale of each group: {scales}")
-            out.print("dry run: nothing was released or charged")
+        _dry(asked, rehearsed, dry, as_json, weak)
         return
+    with progress("opening the private table, and the least noise"):
+        prepared = open_query(believed, required(asked.table), asked.budget, rows)
+        prepared.require_noise(asked.allow_no_noise)
+        going = asked.going(prepared, data)
+        kept = replace(pages, report=None).before(going, as_json, remarks=weak)
+    summary: dict[str, Any] = {"query": str(prepared.statistic), "plan": [str(asked.question)], "dry_run": False,
+                               "route": LAW, "why": asked.why, "closes": CLOSES, "warnings": list(weak),
+                               "rules": _rules(prepared)}  # fmt: skip
+    look = lambda: checked(prepared.private, asked.known, asked.unit, **books(account))  # noqa: E731
+    going = replace(going, check=pages.eyes.look(look))
     cells = _spent(asked, prepared, account)
     columns = columns_of(cells)
     going = going if account is None else replace(going, ledger=account.entry())
-    publish(files, going, drafted(files.published, columns), columns, kept.after(files, account))
+    remarks = _remarks(prepared, cells)
+    publish(files, going, drafted(files.published, columns), columns, kept.after(files, account, (*weak, *remarks)))
     warn_of_formulas(files.published, columns)
     if as_json:
-        told = None if account is None else account.told()
+        entry = None if account is None else account.told()
         usable = _usable(prepared, cells).to_json()
         listed = [asdict(cell) for cell in cells]
-        print_json({**summary, "cells": listed, "files": files.to_json(), "ledger": told, "usable": usable})
+        summary |= {"files": files.to_json(), "ledger": entry, "usable": usable, "implausible": list(remarks)}
+        print_json({**summary, "cells": listed})
         return
     out.print(_shown(prepared.statistic, cells, asked.budget))
     out.print(usable_table(_usable(prepared, cells)))
+    say_rules(summary["rules"])
+    warn((*weak, *remarks))
     say(f"wrote {', '.join(map(str, files.all()))}")
 
 
-def _usable(prepared: Prepared, cells: tuple[Cell, ...]) -> Usable:
+def _weak(asked: Asks, believed: Believed) -> tuple[str, ...]:
+    """What is to be said of the reference: few rows for a secret, bounds that cut off much of it."""
+    if asked.known is None:
+        return ()
+    few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
+    bounds = dict.fromkeys(believed.statistic.columns, asked.bounds)
+    return (*few, *cut_cells(asked.known, believed.reading, bounds))
+
+
+def _rules(prepared: Rehearsed) -> list[str]:
+    """What missing and unreadable cells count as, the same in all groups."""
+    return list(told(next(iter(prepared.mechanisms.values())).certificate).rules)
+
+
+def _remarks(prepared: Prepared, cells: tuple[Cell, ...]) -> tuple[str, ...]:
+    """What is to be said of the numbers beside the reference; of groups nothing, whose law it may not tell."""
+    if list(prepared.mechanisms) != [""]:
+        return ()
+    return implausible_numbers(prepared.mechanisms[""].certificate, [cell.value for cell in cells])
+
+
+def _dry(asked: Asks, rehearsed: Rehearsed, dry: DryRun, as_json: bool, weak: Sequence[str]) -> None:
+    scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
+    usable = _usable(rehearsed, ())
+    if as_json:
+        said = {
+            "query": str(rehearsed.statistic),
+            "plan": [str(asked.question)],
+            "scales": scales,
+            "route": LAW,
+            "why": asked.why,
+            "closes": CLOSES,
+            "warnings": list(weak),
+            "rules": _rules(rehearsed),
+        }
+        print_json({**said, "usable": usable.to_json(), **dry.to_json()})
+        return
+    out.print(usable_table(usable))
+    say(f"noise scale of each group: {scales}")
+    say_rules(_rules(rehearsed))
+    warn(weak)
+    dry.say()
+
+
+def _usable(prepared: Rehearsed, cells: tuple[Cell, ...]) -> Usable:
     """How usable the numbers are, beside what went out; before that, beside what the beliefs say."""
     return fugu.usable(Answer(prepared.statistic, cells, prepared.mechanisms))
 
@@ -132,7 +234,7 @@ def _spent(asked: Asks, prepared: Prepared, account: Account | None) -> tuple[Ce
     if account is None:
         return tuple(Cell(*cell) for cell in produce())
     certificates = {group: found.certificate for group, found in prepared.mechanisms.items()}
-    charge = Charge.of_groups(asked.budget, asked.by, certificates)
+    charge = Charge.of_groups(asked.budget, asked.question.by, certificates)
     return tuple(Cell(*cell) for cell in account.spend(prepared.private, charge, produce))
 
 

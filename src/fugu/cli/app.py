@@ -12,6 +12,7 @@ import typer
 from fugu.cli import (
     auditing,
     calibrating,
+    checking,
     comparing,
     demo,
     errata,
@@ -46,6 +47,7 @@ _WITH_SCENARIO: dict[str, Callable[..., None]] = {
     "calibrate": calibrating.calibrate,
     "property": property.property_,
     "influence": influence.influence,
+    "check": checking.check,
     "release": releasing.release,
     "train": train.train,
 }

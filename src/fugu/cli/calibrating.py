@@ -15,6 +15,7 @@ from fugu.cli.channels import Wanted
 from fugu.cli.console import out, print_json, progress
 from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
+from fugu.data.sources import TableLike
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.progress import stage
 from fugu.publication.issue import Beliefs, Outgoing
@@ -22,7 +23,14 @@ from fugu.scenario import Scenario
 
 
 def scenario_of(
-    table: str, publish: str, protect: str, pairs: str, bins: str | None, missing: str, unit: str | None, **more: Any
+    table: TableLike,
+    publish: str,
+    protect: str,
+    pairs: str,
+    bins: str | None,
+    missing: str,
+    unit: str | None,
+    **more: Any,
 ) -> Scenario:
     """The scenario that the shared options describe."""
     return Scenario.from_table(
@@ -59,6 +67,7 @@ def plan(
 ) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
     wanted = Wanted(mechanism=mechanism, loss=loss, cap=cap)
+    wanted.refuse_cap()
     with progress("fitting beliefs"):
         scenario = scenario_of(
             table, publish, protect, pairs, bins, missing, unit, prior=prior, components=components,

@@ -43,10 +43,18 @@ class Wanted:
     def __post_init__(self) -> None:
         if self.mechanism not in (NOISE, OPTIMAL):
             raise UnknownName("mechanism", self.mechanism, (NOISE, OPTIMAL))
-        if self.mechanism == NOISE and (self.loss is not None or self.cap is not None):
-            raise UsageError("--loss and --cap are for --mechanism optimal; give it too, or leave them out")
+        if self.mechanism == NOISE and self.loss is not None:
+            raise UsageError("--loss is for --mechanism optimal; give it too, or leave it out")
         if self.mechanism == OPTIMAL and (self.noise, self.method, self.grid, self.remap) != _PLAIN:
             raise UsageError("--mechanism optimal adds no noise: leave out --noise, --method, --grid and --remap")
+
+    def refuse_cap(self) -> None:
+        """Refuse a cap on noise where noise is measured by what the beliefs ask for."""
+        if self.cap is not None and not self.optimal:
+            raise UsageError(
+                "--cap: noise is compared here by what the beliefs ask for, and fugu release and fugu calibrate keep a "
+                "cap; leave it out, or give --mechanism optimal"
+            )
 
     @property
     def optimal(self) -> bool:
@@ -68,7 +76,12 @@ class Wanted:
         if self.optimal:
             return fugu.optimal_channel(scenario, budget, cast(Any, self.loss), cap=self.limit)
         found = fugu.calibrate(
-            scenario, budget, noise=cast(Any, self.noise), method=cast(Any, self.method), grid=self.grid
+            scenario,
+            budget,
+            noise=cast(Any, self.noise),
+            method=cast(Any, self.method),
+            grid=self.grid,
+            cap=self.limit,
         )
         return found if self.remap is None else cast(Calibrated, found.remapped(cast(Any, self.remap)))
 

@@ -6,25 +6,39 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import fugu
-from fugu.data import Table
+from fugu.cli.console import err
+from fugu.data import Schema, Table
 from fugu.data.private import Private
-from fugu.documents.release import is_name
+from fugu.documents.release import OTHER_PEOPLE, is_name
 from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.ledger import Books, Marks, books, fingerprints
-from fugu.ledger.terms import known_budget, known_prior
+from fugu.ledger.charge import LAW, read_mechanism
+from fugu.ledger.terms import known_budget, known_prior, released_by_law
+from fugu.scenario.units import persons_in
 from fugu.visible import Json
 
 UNCHARGED = (
     "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
     "everything together"
 )
+CLOSES = (
+    "this closes the table: what two such releases promise together is not known, so afterwards the ledger refuses "
+    "every other release of the same data, statistics included"
+)
+"""Said before a column, a statistic on the law route or statistics that hide a share go out."""
+
+
+def say_closing(as_json: bool) -> None:
+    """Say on stderr, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
+    if not as_json:
+        err.print(f"[bold yellow]note[/]: {CLOSES}", soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -35,56 +49,66 @@ class Account:
     request: str
     budget: Guarantee
     data: str
+    unit: str | None = None
+    others: tuple[str, ...] = ()
+    """The column that names the person; data sets of other people, by the user's word."""
 
     def spend(self, private: Private, mechanism: Any, produce: Callable[[], Any]) -> Any:
         """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
-        The ledger recognises the table by its rows and columns, whatever it is called and whatever goes out of it."""
-        return self.charge(private.whole, mechanism, produce)
+        The ledger recognises the table by its rows, its columns and its people, whatever it is called."""
+        return self.charge(private.whole, private.schema, mechanism, produce)
 
-    def charge(self, whole: Table, mechanism: Any, produce: Callable[[], Any]) -> Any:
-        """The same for a table of which all columns are given."""
-        self.require_route(records=False)
-        marks = fingerprints(whole)
-        with fugu.Ledger(self.ledger, self.budget, data=self.data, fingerprint=marks) as ledger:
+    def charge(self, whole: Table, schema: Schema, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """The same for a table of which all columns are given, and how they are read."""
+        if read_mechanism(mechanism)[0].kind == LAW:
+            self.require_law()
+        with self.opened(fingerprints(whole, persons_in(whole, schema, self.unit))) as ledger:
             try:
                 return ledger.spend(self.request, mechanism, produce)
             except NotComposable as refusal:
                 raise BudgetRefused(str(refusal)) from None
+
+    def opened(self, marks: Marks, prior: Any = None) -> fugu.Ledger:
+        """The ledger, for data that is recognised by these marks."""
+        return fugu.Ledger(
+            self.ledger, self.budget, data=self.data, prior=prior, fingerprint=marks, other_people=self.others
+        )
 
     def named(self, request: str) -> Account:
         """The same account for another request: a session names its requests by their questions."""
         return replace(self, request=request)
 
     def kept_by_law(self) -> bool:
-        """Whether the ledger knows this request from the law route, or has the data under a budget that is not pure."""
-        if not isinstance(self.budget, Pure):
+        """Whether the ledger knows this request from the law route, or has the data from that route under a budget that
+        is not pure."""
+        if self.budget.renyi or self.knows(self.request):
             return True
+        return not isinstance(self.budget, Pure) and released_by_law(self.ledger, self.data)
+
+    def knows(self, request: str) -> bool:
+        """Whether the ledger has this request of the data."""
         if not self.ledger.is_file():
             return False
-        return any(entry.request == self.request for entry in Books(self.ledger).read(books.history, self.data))
+        return any(entry.request == request for entry in Books(self.ledger).read(books.history, self.data))
 
-    def require_route(self, records: bool) -> None:
-        """Refuse the route that the data was not opened for: what the two promise together is not known."""
-        opened = known_prior(self.ledger, self.data)
-        if opened is None or opened == records:
+    def require_law(self) -> None:
+        """Refuse a table that was asked questions charged to each record: what both promise together is not known."""
+        if not known_prior(self.ledger, self.data):
             return
-        if records:
-            raise BudgetRefused(
-                f"{self.data!r} was released by the law route, as a column or as a model, and questions that are "
-                "charged to each record do not compose with that: the other records' randomness is used up. Ask them "
-                "first, of a table of which nothing else was released"
-            )
         raise BudgetRefused(
             f"{self.data!r} was asked questions that are charged to each record; a law-based release does not compose "
-            "with them. Ask for statistics on the records route (leave out --route law)"
+            "with them, whether it is a column, a model of dependent rows or a question on the law route. Further "
+            "statistics do (fugu release --query, on the records route), and models of independent rows"
         )
 
     def entry(self) -> Json:
         """What a release document says of the charge: the entry in the ledger, by the hash of its event."""
         found = Books(self.ledger).read(books.settled, self.data, self.request)
         assert found is not None  # a value is returned only after it is settled
-        return {**self.told(), "entry": found.hash, "at": found.at}
+        apart = Books(self.ledger).read(books.other_people, self.data)
+        stated = {OTHER_PEOPLE: list(apart)} if apart else {}
+        return {**self.told(), "entry": found.hash, "at": found.at, **stated}
 
     def told(self) -> dict[str, str]:
         """For certificates and summaries; the place of the ledger stays with the user."""
@@ -97,6 +121,7 @@ class Through:
 
     account: Account
     whole: Table
+    schema: Schema
 
     def recognise(self, data: Any) -> None:
         """What is trained on is a part of the table, which the account is opened with."""
@@ -104,24 +129,38 @@ class Through:
     def spend(self, request: str, mechanism: Any, produce: Callable[[], Any]) -> Any:
         """Under the account's own request, and not the estimator's."""
         del request
-        return self.account.charge(self.whole, mechanism, produce)
+        return self.account.charge(self.whole, self.schema, mechanism, produce)
 
 
 def account_of(
     ledger: str | None, no_ledger: bool, request: str | None, budget: Guarantee, total: Guarantee | None, data: str,
-    question: dict[str, Any],
+    question: dict[str, Any], earlier: dict[str, Any] | None = None, unit: str | None = None,
+    others: Sequence[str] | None = None,
 ) -> Account | None:  # fmt: skip
     """The account of a release; None only where `--no-ledger` says so.
 
-    Without --request the request is named by a digest of the question, so the same command is the same request. Without
-    --budget the budget is the one the data has in the ledger, else what this release asks for."""
+    Without --request the request is named by a digest of the question, so the same command is the same request. What
+    fugu 0.3 charged, by a digest of the same question as it was written then, `earlier`, keeps that name: it is read
+    back and not charged again. Without --budget the budget is the one the data has in the ledger, else what this
+    release asks for."""
     if no_ledger:
-        if ledger is not None or request is not None or total is not None:
-            raise UsageError("--no-ledger goes without --ledger, --request and --budget; leave out one or the other")
+        if ledger is not None or request is not None or total is not None or others:
+            raise UsageError(
+                "--no-ledger goes without --ledger, --request, --budget and --other-people; leave out one or the other"
+            )
         return None
     place = own_ledger() if ledger is None else _path(ledger)
-    asked = request if request is not None else _named(question)
-    return Account(place, asked, total or known_budget(place, data) or budget, data)
+    named = request if request is not None else _named(question)
+    account = Account(place, named, total or known_budget(place, data) or budget, data, unit, tuple(others or ()))
+    if request is None and earlier not in (None, question) and account.knows(before := _named(earlier)):
+        return account.named(before)
+    return account
+
+
+def say_uncharged(account: Account | None, dry_run: bool) -> None:
+    """A note for a release that no ledger knows of."""
+    if account is None and not dry_run:
+        err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
 
 
 def data_name(data: str | None, table: str) -> str:
@@ -134,11 +173,16 @@ def data_name(data: str | None, table: str) -> str:
     return name
 
 
-def own_ledger() -> Path:
-    """The user's own ledger: FUGU_LEDGER, else ledger.db in the platform's data folder; made for its owner alone."""
+def own_ledger(*, make: bool = True) -> Path:
+    """The user's own ledger: FUGU_LEDGER, else ledger.db in the platform's data folder, which is made for its owner
+    alone if `make`."""
     if named := os.environ.get("FUGU_LEDGER"):
+        if not named.strip():
+            raise UsageError("FUGU_LEDGER is set and names no file: give it the path of a ledger, or unset it")
         return _path(named)
     folder = _data_folder() / "fugu"
+    if not make:
+        return folder / "ledger.db"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -161,8 +205,6 @@ def _path(text: str) -> Path:
 
 
 def _data_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
@@ -173,7 +215,7 @@ def _named(question: dict[str, Any]) -> str:
     return f"{question.get('what', 'release')} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def marks_of_sequences(table: Table, digest: str) -> Marks:
-    """What sequences are recognised by: themselves, and the table that they were read from."""
-    found = fingerprints(table)
-    return Marks({**found.named, digest: "its sequences are the same"}, found.earlier)
+def marks_of_sequences(table: Table, digest: str, people: Sequence[object] | None = None) -> Marks:
+    """What sequences are recognised by: themselves, whose they are, and the table that they were read from."""
+    found = fingerprints(table, people)
+    return replace(found, named={**found.named, digest: "its sequences are the same"})

@@ -20,7 +20,7 @@ from fugu.cli.route_errors import compare_statistics
 from fugu.cli.sequence_reading import Columns
 from fugu.data.layout import Layout
 from fugu.errors import UsageError
-from fugu.guarantee import Guarantee, weaknesses
+from fugu.guarantee import Approx, Guarantee, weaknesses
 from fugu.progress import stage
 from fugu.scenario import Scenario
 
@@ -49,6 +49,7 @@ def compare(
     missing: options.Missing = "error",
     unit: options.Unit = None,
     prior: options.Prior = "empirical",
+    rows: options.Rows = None,
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
     components: options.Components = None,
@@ -92,7 +93,7 @@ def compare(
     if state is not None or order is not None or columns is not None:
         refuse("not for sequences", protect=protect, publish=publish, pairs=pairs, prior=prior, components=components,
                shift=shift, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure, unit=unit,
-               rows_within=rows_within, alpha=alpha, missing=missing, delta=delta, step=step)  # fmt: skip
+               rows_within=rows_within, alpha=alpha, missing=missing, step=step, rows=rows)  # fmt: skip
         if query is None:
             raise UsageError("sequences need --query QUERY, such as top3 or histogram")
         from fugu.cli.sequence_compare import Comparing, compare_sequences
@@ -101,6 +102,7 @@ def compare(
             table, query, options.positive("epsilon", epsilon),
             Columns.of(by, order, state, schema, not no_header, Layout.of(**laid, bins=bins)),
             weights, smoothing, start, length, options.confidence(confidence), bounds_of(bounds), users,
+            with_delta if isinstance(with_delta := options.odds(epsilon, delta), Approx) else None,
         )  # fmt: skip
         compare_sequences(asked, as_json)
         return
@@ -110,17 +112,18 @@ def compare(
         raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
     if query is not None:
         refuse("for --publish only", publish=publish, pairs=pairs, prior=prior, components=components, shift=shift,
-               confidence=confidence, grid=grid, mechanism=mechanism, loss=loss, cap=cap, figure=figure,
+               confidence=confidence, grid=grid, mechanism=mechanism, loss=loss, figure=figure,
                rows_within=rows_within, alpha=alpha, missing=missing, delta=delta)  # fmt: skip
         compare_statistics(
             table, query, by, bounds, step, bins, protect, epsilon, weights, unit, options.schema(schema, no_header),
-            as_json,
+            as_json, cap, rows,
         )  # fmt: skip
         return
     refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights)
     if publish is None:
         raise UsageError("say what to compare: --publish COLUMN, or --query 'mean(COLUMN)'")
     wanted = Wanted(mechanism=mechanism, loss=loss, cap=cap)
+    wanted.refuse_cap()
     budget = options.budget(epsilon, delta, alpha)
     if figure is not None:
         options.target(figure, table)
@@ -130,14 +133,14 @@ def compare(
             schema=options.schema(schema, no_header), **options.level(confidence, shift),
         )  # fmt: skip
         stage("every method's noise")
-        found = wanted.beside(fugu.compare(scenario, budget, grid=grid), scenario, budget)
+        found = wanted.beside(fugu.compare(scenario, budget, grid=grid, rows=rows), scenario, budget)
         _ = found.beside, found.ordinary, found.usable  # worked out while progress is shown
-        said = weaknesses(budget, scenario.report.rows)
+        said = (*weaknesses(budget, scenario.report.rows if rows is None else rows), *scenario.report.few)
         if figure is not None:
             _figure(scenario, found, publish, protect, said, figure)
-        rows = None if rows_within is None else _rows(scenario, budget, rows_within)
+        within = None if rows_within is None else _rows(scenario, budget, rows_within)
     if as_json:
-        needed = {} if rows is None else {"rows_needed": asdict(rows)}
+        needed = {} if within is None else {"rows_needed": asdict(within)}
         print_json(
             {**found.to_json(), "budget": budget, "report": asdict(scenario.report), "warnings": list(said), **needed}
         )
@@ -147,9 +150,10 @@ def compare(
         out.print(limits)
     out.print(usable_table(found.usable))
     out.print(str(scenario.report), markup=False)
-    if rows is not None:
-        say(str(rows))
-        say("what else lowers it, before the counts are looked at: " + "; ".join(rows.advice))
+    say(f"usable: {found.basis}")
+    if within is not None:
+        say(str(within))
+        say("what else lowers it, before the counts are looked at: " + "; ".join(within.advice))
     warn(said)
 
 

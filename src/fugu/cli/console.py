@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich import markup
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -22,11 +20,11 @@ from fugu.calibration.names import called
 from fugu.cli.fitting import fitted
 from fugu.cli.spoken import promised, spoken
 from fugu.data import write_csv
-from fugu.data.formulas import formula_columns
+from fugu.data.formulas import formula_columns, hidden_columns
 from fugu.documents.disclosure import ON_THE_TERMINAL
 from fugu.errors import FuguError
 from fugu.guarantee import ZCDP, Guarantee, is_guarantee
-from fugu.progress import reporting
+from fugu.progress import BLINK, bars
 from fugu.visible import visible, visible_json
 
 if TYPE_CHECKING:
@@ -49,8 +47,6 @@ class Screen(Console):
         super().print(*(fitted(self, x) if isinstance(x, Table) else x for x in objects), **how)
 
 
-BLINK = 0.4
-"""Seconds of work before progress is shown."""
 out = Screen(highlight=False, emoji=False)
 err = Screen(stderr=True, highlight=False, emoji=False)
 
@@ -97,6 +93,12 @@ def fail_json(error: FuguError) -> None:
 
 def _sayable(part: object) -> bool:
     return part is None or isinstance(part, str | int | float | list | tuple | Fraction) or is_guarantee(part)
+
+
+def say_rules(rules: Iterable[str]) -> None:
+    """What missing and unreadable cells count as; public, since it says nothing of any cell."""
+    for rule in rules:
+        say(rule)
 
 
 def warn(sentences: Iterable[str]) -> None:
@@ -147,7 +149,14 @@ def save_csv(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
 
 
 def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
-    """Say which columns of a file hold labels that a spreadsheet would run."""
+    """Say which columns of a file hold labels that a spreadsheet would run, or that a terminal would obey."""
+    if unseen := hidden_columns(columns):
+        err.print(
+            f"[bold red]warning[/]: column {escape(', '.join(map(repr, unseen)))} of {escape(repr(str(path)))} has "
+            "labels with characters that cannot be seen (of control or direction), which a terminal obeys; they are "
+            "written as the schema declares them: declare others",
+            soft_wrap=not err.is_terminal,
+        )
     found = formula_columns(columns)
     if found:
         err.print(
@@ -159,46 +168,9 @@ def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> N
 
 @contextmanager
 def progress(what: str = "working") -> Iterator[None]:
-    """Show the library's progress reports as bars that vanish when done; on a terminal only.
-
-    Work that reports nothing, or only which stage it is at, has a bar that moves and its time, under the name `what`
-    or that of the stage. What is done within a blink shows nothing."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[share]}"),
-        TimeElapsedColumn(),
-    )
-    bars = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-    stage = bars.add_task(visible(what), total=None, share="")
-    tasks: dict[str, TaskID] = {}
-
-    def show(name: str, done: int, total: int) -> None:
-        new = total <= 0 or name not in tasks
-        if total <= 0:
-            bars.update(stage, description=visible(name))
-        else:
-            if new:
-                tasks[name] = bars.add_task(visible(name), total=total, share="")
-            bars.update(tasks[name], completed=done, total=total, share=f"{100 * done / total:>3.0f} %")
-        if new:
-            bars.refresh()
-
-    begin = threading.Timer(BLINK, bars.start)
-    begin.daemon = True
-    if BLINK > 0:
-        begin.start()
-    else:
-        bars.start()
-    try:
-        with reporting(show):
-            yield
-    finally:
-        begin.cancel()
-        if begin.ident is not None:
-            begin.join()
-        bars.stop()
+    """Show the library's progress reports as bars on stderr, as `fugu.progress.bars` does; on a terminal only."""
+    with bars(err, what, BLINK):
+        yield
 
 
 def comparison_table(comparison: Comparison, title: str) -> Table:

@@ -23,6 +23,7 @@ from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.column import release_column
+from fugu.visible import several
 
 _EPSILON = 0.5
 
@@ -79,7 +80,7 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
         _publish(folder, scenario, released, reference, today, account, audit)
     off = np.abs(released.values - true)
     out.print(
-        f"{len(released)} values went out, typically {mechanism.expected_error():.3g} mg/dl off (here "
+        f"{several(len(released), 'value')} went out, typically {mechanism.expected_error():.3g} mg/dl off (here "
         f"{off.mean():.3g}), 95 % within "
         f"±{mechanism.interval(0.95)[1]:.3g}. The mean moved from {true.mean():.2f} to "
         f"{released.values.mean():.2f}. (Only a demo "
@@ -97,7 +98,7 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
         verdict = fugu.examine(folder, reference=reference, twice=True)
     word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
     out.print(
-        f"fugu verify {folder} --reference ... --twice: {word}. {len(verdict.checks)} checks: epsilon <= "
+        f"fugu verify {folder} --reference ... --twice: {word}. {several(len(verdict.checks), 'check')}: epsilon <= "
         f"{verdict.epsilon:.10g} for every pair of secrets, in both orders, by ball arithmetic and by a second proof "
         "in whole numbers; the published file is the one that the certificate names. Then an attack: "
         f"{DRAWS:,} draws from the path that really runs show that epsilon is at least {audit.epsilon_lower:.3g}.\n"

@@ -8,12 +8,13 @@ import fugu
 from fugu.calibration.names import called
 from fugu.calibration.offer import Calibrated
 from fugu.cli.channels import channel_figures, describe_channel
-from fugu.cli.console import escape, out, say, usable_table, warn
+from fugu.cli.console import escape, out, say, say_rules, usable_table, warn
 from fugu.cli.spoken import spoken
 from fugu.documents.weakness import warnings_of
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.noise.atoms import AtomLaplace
 from fugu.scenario import Scenario
+from fugu.telling import told
 from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN
 from fugu.utility.usable import Usable
 
@@ -30,6 +31,8 @@ def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | Non
     certificate = mechanism.certificate
     return {
         "guarantee": mechanism.guarantee,
+        "anybody": certificate.anybody,
+        "promise": certificate.promises,
         "method": certificate.method,
         "theorem": certificate.theorem,
         **_of_noise(mechanism),
@@ -43,6 +46,7 @@ def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | Non
         "post": list(certificate.body.get("post", [])),
         "scales": certificate.scales,
         "assumptions": list(certificate.assumptions),
+        "rules": list(told(certificate).rules),
         "warnings": list(warnings_of(certificate, rows)),
         "unit": certificate.body["unit"],
         "fingerprint": certificate.fingerprint,
@@ -66,6 +70,7 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usabl
     say(f"method: {certificate.method}, {name} ({spoken(certificate.theorem).strip()})")
     proved = certificate.proved
     say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    say(f"promised: {certificate.promises}")
     say(f"worst pair: {certificate.worst_pair}")
     if getattr(mechanism, "names", None) is None:
         half = mechanism.interval(0.95)[1]
@@ -81,6 +86,7 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usabl
             markup=False,
         )
     out.print(usable_table(Usable.of(certificate, rows) if usable is None else usable))
+    say_rules(told(certificate).rules)
     say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
     warn(warnings_of(certificate, rows))
 

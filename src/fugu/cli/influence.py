@@ -21,6 +21,7 @@ from fugu.numbers.exact import Real, as_fraction, float_down
 from fugu.progress import report, stage
 from fugu.queries.sequence_beliefs import believed, steps_of
 from fugu.queries.sequence_prior import Chain, chain_json
+from fugu.visible import several
 
 _USUAL, _FEW = 0.95, 12
 """The confidence that is shown beside a chain that was fitted without one, and up to how many declared states."""
@@ -127,7 +128,7 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
     names = [str(name) for name in told["states"]]
     listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     out.print(
-        f"{told['users']} users; {len(names)} states ({escape(listed)}); length {told['length']}; "
+        f"{told['users']} users; {several(len(names), 'state')} ({escape(listed)}); length {told['length']}; "
         f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}; "
         f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start{_sure(told)}"
         f"{escape(unprotected(told['skipped']))}",

@@ -1,4 +1,4 @@
-"""`fugu ledger show|verify|export`: read a ledger; none of them spends anything."""
+"""`fugu ledger show|verify|export|copy|repair`: read a ledger, or mend it; none of them spends anything."""
 
 from __future__ import annotations
 
@@ -10,24 +10,30 @@ import typer
 from rich.table import Table
 
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json
+from fugu.cli.charging import own_ledger
+from fugu.cli.console import escape, out, print_json, say
+from fugu.errors import UsageError
 from fugu.ledger import Books, books
 from fugu.ledger.account import BEFORE, HELD, Account, accounts
 from fugu.ledger.books import Entry
+from fugu.ledger.store import File
 
-app = typer.Typer(help="Read a ledger: what was asked and spent, whether it holds, a copy for others.")
-Path_ = Annotated[str, typer.Argument(metavar="LEDGER.db", help="A ledger written by fugu.")]
+app = typer.Typer(help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.")
+Path_ = Annotated[
+    str | None,
+    typer.Argument(metavar="LEDGER.db", help="A ledger written by fugu; your own (FUGU_LEDGER) if none is given."),
+]
 _COLOURS = {"settled": "green", "reserved": "yellow", "failed": "red", "refused": "red"}
 
 
 @app.command("show")
-def show(ledger: Path_, as_json: options.AsJson = False) -> None:
+def show(ledger: Path_ = None, as_json: options.AsJson = False) -> None:
     """Every data set: budget, what was asked, spent, worth under its prior and left; and every request."""
-    found, entries = Books(Path(ledger)).read(lambda view: (accounts(view), books.history(view)))
+    found, entries = Books(_place(ledger)).read(lambda view: (accounts(view), books.history(view)))
     if as_json:
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
-                   "worth so far": e.worth, "at": e.at, "note": e.note, "skipped": list(e.skipped)}
-                  for e in entries]  # fmt: skip
+                   "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
+                   "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         print_json({"data sets": list(map(_set_json, found)), "requests": listed})
         return
     for account in found:
@@ -65,12 +71,13 @@ def _requests(entries: Iterable[Entry]) -> Table:
 
 @app.command("verify")
 def verify(
-    ledger: Path_,
+    ledger: Path_ = None,
     head: Annotated[str | None, typer.Option(help="A head exported earlier; it must still be in the ledger.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Check the chain of hashes against the tables; exit 4 if the ledger was edited, damaged or rolled back."""
-    found = Books(Path(ledger)).read(books.verify, head)
+    """Check the whole chain of hashes, every stored value, every checkpoint; exit 4 if it was edited, damaged or rolled
+    back."""
+    found = Books(_place(ledger)).read(books.verify, head)
     if as_json:
         print_json({"holds": True, "head": found})
     else:
@@ -79,18 +86,59 @@ def verify(
 
 @app.command("export")
 def export(
-    ledger: Path_,
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT.json", help="Where to write the copy.")],
+    ledger: Path_ = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write every event and the head as JSON; keep it elsewhere, and a rolled-back ledger will be noticed."""
-    options.target(output, ledger)
-    content = Books(Path(ledger)).read(books.export)
+    options.target(output, str(_place(ledger)))
+    content = Books(_place(ledger)).read(books.export)
     books.save(content, output)
     if as_json:
         print_json({"head": content["head"], "events": len(content["events"])})
     else:
         out.print(f"{len(content['events'])} events written; head {content['head']}", soft_wrap=True)
+
+
+@app.command("copy")
+def copy(
+    output: Annotated[str, typer.Option("-o", "--output", metavar="COPY.db", help="Where to write the copy.")],
+    ledger: Path_ = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a copy of the ledger, of one moment, after a full check; without its key, which is a file of its own."""
+    options.fresh(options.target(output, str(_place(ledger))), force=False)
+    head = Books(_place(ledger)).read(books.copy, output)
+    if as_json:
+        print_json({"head": head, "copy": output})
+    else:
+        say(f"copied to {output}; head {head}")
+        say("the key is a file of its own and was not copied: keep a copy of it elsewhere; a copy charges only with it")
+
+
+@app.command("repair")
+def repair(ledger: Path_ = None, as_json: options.AsJson = False) -> None:
+    """Mend a ledger that a process of fugu 0.3 made unreadable when it was interrupted: what it wrote twice counts
+    twice, for two values may have gone out. Nothing is rewritten; other damage is refused."""
+    place = _place(ledger)
+    accepted = File(place, 30.0).repair()
+    head = Books(place).read(books.verify)
+    if as_json:
+        print_json({"accepted": [{"event": seq, "kind": kind} for seq, kind in accepted.items()], "head": head})
+        return
+    for seq, kind in accepted.items():
+        say(f"event {seq}, {kind!r}, repeats what stood already: it is accepted, and a charge counts once more")
+    say(f"{'mended' if accepted else 'nothing to mend'}: the ledger holds; head {head}", soft_wrap=True)
+
+
+def _place(ledger: str | None) -> Path:
+    """The ledger that is named, else the user's own."""
+    if ledger is not None:
+        return Path(ledger)
+    own = own_ledger(make=False)
+    if not own.exists():
+        raise UsageError(f"you have no ledger of your own yet, at {str(own)!r}; name the file of another one")
+    return own
 
 
 def _set_json(account: Account) -> dict[str, Any]:
@@ -104,6 +152,8 @@ def _set_json(account: Account) -> dict[str, Any]:
         "spent is": account.why or said,
         "worth": account.worth,
         "left": account.left,
+        "against anybody": account.anybody,
+        "cap": known.cap,
         "fingerprint": known.fingerprint,
         "prior": known.prior,
         "believed": known.believed,

@@ -15,9 +15,10 @@ from fugu.cli.console import err, escape
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UsageError
 from fugu.files import check_apart
-from fugu.guarantee import Approx, Pure, Renyi
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.scenario.scenario import PairsOfSecrets
+from fugu.visible import brief
 
 
 def own_method(name: str) -> str:
@@ -89,7 +90,10 @@ LossName = Annotated[
     typer.Option("--loss", help="With --mechanism optimal: the loss made least, absolute, squared or zero-one."),
 ]
 Cap = Annotated[
-    str | None, typer.Option(help="With --mechanism optimal: an epsilon that must hold whatever is believed.")
+    str | None,
+    typer.Option(
+        help="The most epsilon against anybody, whatever is believed; with --query five times the budget if left out."
+    ),
 ]
 Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
 MethodName = Annotated[
@@ -124,6 +128,14 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 Attack = Annotated[bool, typer.Option("--attack", help="Attack the noise first; what it reaches is shown on the page.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+Rows = Annotated[
+    int | None,
+    typer.Option(
+        "--rows",
+        help="The number of rows of the private table, which is public: what is shown before it is opened is for that "
+        "many; the reference's number if left out.",
+    ),
+]
 LedgerFile = Annotated[
     str | None, typer.Option("--ledger", help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
 ]
@@ -135,6 +147,21 @@ Request = Annotated[
     typer.Option("--request", help="The name of this request in the ledger; a digest of the question if left out."),
 ]
 Total = Annotated[str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")]
+TotalDelta = Annotated[
+    str | None,
+    typer.Option(
+        "--budget-delta", help="Delta of all requests, beside --budget: trainings and statistics then share one budget."
+    ),
+]
+OtherPeople = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--other-people",
+        metavar="NAME",
+        help="A data set of the ledger whose people are others than those of TABLE, whatever ids or rows say: your "
+        "word, which the ledger records and the certificate prints. May be given again.",
+    ),
+]
 DataName = Annotated[
     str | None, typer.Option("--data", help="The name of the data, in ledger and certificate; the file's if left out.")
 ]
@@ -145,6 +172,18 @@ def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | A
     if alpha is not None:
         return Renyi(number("alpha", alpha), number("epsilon", epsilon), number("delta", delta))
     return odds(epsilon, delta)
+
+
+def whole(total: str | None, slack: str | None, delta: str = "0", alpha: str | None = None) -> Guarantee | None:
+    """The budget of all requests, --budget and --budget-delta; without the latter it has the delta of this release."""
+    if total is None:
+        if slack is not None:
+            raise UsageError("--budget-delta goes with --budget, the epsilon of all requests; give both")
+        return None
+    epsilon = positive("--budget", total)
+    if slack is not None:
+        return Approx(epsilon, positive("--budget-delta", slack))
+    return budget(str(epsilon), delta, alpha)
 
 
 def odds(epsilon: str, delta: str = "0") -> Pure | Approx:
@@ -160,9 +199,9 @@ def number(name: str, text: str) -> Real:
     try:
         exact = read_number(text)
     except UsageError as error:
-        raise BadBudget(f"{name} must be a number, got {text[:40]!r}: {error}") from None
+        raise BadBudget(f"{name} must be a number, got {brief(text, 40)}: {error}") from None
     if exact and not sys.float_info.min <= abs(exact) <= sys.float_info.max:
-        raise BadBudget(f"{name} is beyond the range of double precision: {text[:40]!r}")
+        raise BadBudget(f"{name} is beyond the range of double precision: {brief(text, 40)}")
     nearest = float(exact)
     return nearest if as_fraction(nearest) == exact else exact
 
@@ -173,7 +212,7 @@ def confidence(text: str | None) -> Real | None:
         return None
     value = number("--confidence", text)
     if not 0 < value < 1:
-        raise UsageError(f"--confidence must lie between 0 and 1, both excluded, such as 0.95; got {text[:40]!r}")
+        raise UsageError(f"--confidence must lie between 0 and 1, both excluded, such as 0.95; got {brief(text, 40)}")
     return value
 
 

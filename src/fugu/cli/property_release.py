@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, cast
 
 from rich.table import Table as Rich
 
 from fugu.calibration.names import called
+from fugu.checking import checked
 from fugu.cli import options
-from fugu.cli.charging import Account
+from fugu.cli.charging import CLOSES, Account, say_closing
+from fugu.cli.checking import books
 from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
+from fugu.cli.dry_run import UNNAMED, DryRun, required
 from fugu.cli.paging import Pages
 from fugu.cli.property import hidden_property
 from fugu.cli.questions import split
 from fugu.cli.refusing import refuse
 from fugu.cli.spoken import spoken
-from fugu.data import Schema
+from fugu.data import Schema, Table
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.guarantee import Guarantee
@@ -28,7 +32,8 @@ from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.cell import Cell
 from fugu.queries.property_cells import deviations_of, statistic_columns
-from fugu.queries.property_release import PreparedProperty, PropertyAsked, plain, prepare_property
+from fugu.queries.property_release import PreparedProperty, PropertyAsked, RehearsedProperty, open_property, plain
+from fugu.utility.rows import RowsFor
 from fugu.utility.usable import Usable
 
 _COLUMNS = ("statistic", "value", "low", "high")
@@ -48,6 +53,14 @@ class Hiding:
         """What is asked, for the name of a request; nothing where it is not about a property."""
         return {} if self.hide is None else {"what": self.statistics, **asdict(self)}
 
+    def with_rows(self, rows: int | None) -> Hiding:
+        """The same with the number of records that --rows declares, where a property is hidden."""
+        if self.hide is None or rows is None:
+            return self
+        if self.size not in (None, rows):
+            raise UsageError(f"--size says {self.size} records and --rows {rows}; give one of the two")
+        return replace(self, size=rows)
+
     def required(self, reference: str | None) -> str:
         """The reference; UsageError where there is none."""
         if reference is None:
@@ -64,7 +77,7 @@ class Hiding:
 class PropertyTold:
     """All of it, with what every release is told."""
 
-    table: str
+    table: str | None
     reference: str
     hiding: Hiding
     bounds: str | None
@@ -74,6 +87,11 @@ class PropertyTold:
     budget: Guarantee
     public_reference: bool
     allow_no_noise: bool
+
+    @cached_property
+    def known(self) -> Table:
+        """The reference as it stands, read once."""
+        return (self.schema or Schema({})).open(self.reference)
 
     def asked(self) -> PropertyAsked:
         """The question."""
@@ -100,26 +118,33 @@ class PropertyTold:
 def release_hidden(
     told: PropertyTold, account: Account | None, files: Files, data: str, dry_run: bool, as_json: bool, pages: Pages
 ) -> None:
-    """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged."""
+    """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
+
+    A dry run, and the page to sign, are for the declared number of records: the table is opened after them."""
+    say_closing(as_json)
     with progress("fitting beliefs, and the least noise"):
-        prepared = prepare_property(told.table, told.reference, told.asked(), told.budget)
-        going = Outgoing(
-            certificates={"": prepared.mechanism.certificate},
-            table=told.table,
-            data=data,
-            rows=len(prepared.private),
-            recipe=prepared.recipe,
-            beliefs=Beliefs(reference=told.reference, public=told.public_reference),
-        )
-        stage("the page to sign")
-        kept = pages.before(going, as_json)
-        estimate = _estimate(prepared) if dry_run else None
+        asked = told.asked()
+        known = asked.of(told.known)
+        rows = RowsFor(asked.size, len(known.known))
+        if dry_run or pages.report is not None:
+            dry = DryRun.of(rows, (statistic.column for statistic in known.statistics))
+            rehearsed = known.rehearsed(rows.number, told.budget)
+            stage("the page to sign")
+            pages.before(replace(_going(told, rehearsed, data), basis=dry.basis), as_json)
+            estimate = _estimate(rehearsed) if dry_run else None
     if dry_run:
-        _dry(prepared, estimate, as_json)
+        _dry(rehearsed, estimate, dry, as_json)
         return
+    with progress("opening the private table, and the least noise"):
+        prepared = open_property(required(told.table), known, told.budget)
+        going = _going(told, prepared, data)
+        kept = replace(pages, report=None).before(going, as_json)
+    seen = pages.eyes.look(lambda: checked(prepared.private, told.known, **books(account)))
     with progress("drawing"):
         cells, certificate = _spent(told, prepared, account)
-        going = replace(going, certificates={"": certificate}, ledger=None if account is None else account.entry())
+        going = replace(
+            going, certificates={"": certificate}, ledger=None if account is None else account.entry(), check=seen
+        )
         columns = statistic_columns(cells)
         publish(files, going, drafted(files.published, columns), columns, kept.after(files, account))
     warn_of_formulas(files.published, columns)
@@ -132,6 +157,17 @@ def release_hidden(
     out.print(_shown(prepared, cells, certificate))
     _say(prepared, certificate)
     say(f"wrote {', '.join(map(str, files.all()))}")
+
+
+def _going(told: PropertyTold, found: RehearsedProperty, data: str) -> Outgoing:
+    return Outgoing(
+        certificates={"": found.mechanism.certificate},
+        table=told.table or UNNAMED,
+        data=data,
+        rows=found.size,
+        recipe=found.recipe,
+        beliefs=Beliefs(reference=told.reference, public=told.public_reference),
+    )
 
 
 def _spent(
@@ -147,13 +183,14 @@ def _spent(
     return tuple(Cell(*cell) for cell in found["cells"]), Certificate.parse(found["certificate"])
 
 
-def _figures(prepared: PreparedProperty, certificate: Certificate) -> dict[str, Any]:
+def _figures(prepared: RehearsedProperty, certificate: Certificate) -> dict[str, Any]:
     """The same for a release and a dry run."""
     names = [str(s) for s in prepared.asked.statistics]
     return {
         "hide": prepared.asked.told.hide,
+        "closes": CLOSES,
         "statistics": names,
-        "size": len(prepared.private),
+        "size": prepared.size,
         "bounds": {name: [float(x) for x in ends] for name, ends in prepared.asked.bounds.items()},
         "guarantee": certificate.budget,
         "method": certificate.method,
@@ -166,16 +203,16 @@ def _figures(prepared: PreparedProperty, certificate: Certificate) -> dict[str, 
     }
 
 
-def _estimate(prepared: PreparedProperty) -> dict[str, float | int] | None:
+def _estimate(prepared: RehearsedProperty) -> dict[str, float | int] | None:
     """What the draws of a record swap would probably give, from draws that no release sees; None for other noise."""
     made = prepared.mechanism
     return asdict(made.estimate()) if isinstance(made, RecordSwapAdditive) else None
 
 
-def _dry(prepared: PreparedProperty, estimate: dict[str, float | int] | None, as_json: bool) -> None:
+def _dry(prepared: RehearsedProperty, estimate: dict[str, float | int] | None, dry: DryRun, as_json: bool) -> None:
     certificate = prepared.mechanism.certificate
     if as_json:
-        print_json({**_figures(prepared, certificate), "estimate": estimate, "dry_run": True})
+        print_json({**_figures(prepared, certificate), "estimate": estimate, **dry.to_json()})
         return
     each = zip(prepared.asked.statistics, deviations_of(prepared.mechanism, certificate), strict=True)
     bound = "at most " if estimate else ""
@@ -186,10 +223,10 @@ def _dry(prepared: PreparedProperty, estimate: dict[str, float | int] | None, as
             f"{estimate['error']:.5g}; the release makes its own draws, so its sigma will differ a little"
         )
     _say(prepared, certificate)
-    out.print("dry run: nothing was released or charged")
+    dry.say()
 
 
-def _say(prepared: PreparedProperty, certificate: Certificate) -> None:
+def _say(prepared: RehearsedProperty, certificate: Certificate) -> None:
     proved = certificate.proved
     say(
         f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
@@ -203,7 +240,7 @@ def _say(prepared: PreparedProperty, certificate: Certificate) -> None:
 
 
 def _shown(prepared: PreparedProperty, cells: tuple[Cell, ...], certificate: Certificate) -> Rich:
-    size, hide = len(prepared.private), prepared.asked.told.hide
+    size, hide = prepared.size, prepared.asked.told.hide
     title = spoken(f"Statistics of {size} records under {certificate.budget}, hiding the share of {hide}")
     table = Rich(title=escape(title), title_justify="left", header_style="bold")
     for name in (*_COLUMNS, "noise std"):

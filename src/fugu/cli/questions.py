@@ -1,13 +1,19 @@
-"""Several questions on one line, as `--query "count, mean(age), mean(chol) by ward"` has them, with their options."""
+"""Several questions on one line, as `--query "count, mean(age), mean(chol) by ward"` has them, with their options.
+
+";" separates lists that stand alone. Within a list "," separates questions, and a "by" at its end is for all of it: for
+every question of it that has no "by" of its own. This is version 2 of the grammar; in version 1 (fugu 0.3) there was no
+";" and each "by" was for the one question before it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fugu.cli import options
+from fugu.cli.console import err, escape, out
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.exact import Real
-from fugu.queries.statistic import Question
+from fugu.queries.statistic import GRAMMAR, Question, what_and_by
+from fugu.visible import Json, several
 
 Asked = dict[str, object]
 """One question for `Session.ask_all`: "query", and "bounds", "step" or "bins" where it takes them."""
@@ -17,31 +23,91 @@ ALL = ""
 
 
 def split(text: str) -> list[str]:
-    """The questions of a list: cut at commas outside of brackets.
+    """The questions of a line, each with the "by" that is meant for it.
 
-    >>> split("count, crosstab(ward, sex), mean(chol) by ward")
-    ['count', 'crosstab(ward, sex)', 'mean(chol) by ward']
+    >>> split("count, crosstab(ward, sex), mean(chol) by ward; mean(age)")
+    ['count by ward', 'crosstab(ward, sex) by ward', 'mean(chol) by ward', 'mean(age)']
     """
-    found, depth, begin = [], 0, 0
+    questions: list[str] = []
+    for part in _cut(text, ";"):
+        items = _cut(part, ",")
+        by = what_and_by(items[-1])[1]
+        questions += [item if by is None or what_and_by(item)[1] is not None else f"{item} by {by}" for item in items]
+    return questions
+
+
+def split_before(text: str) -> list[str] | None:
+    """The questions as fugu 0.3 read them; None where that is no other reading, or none.
+
+    >>> split_before("count, mean(chol) by ward"), split_before("count; mean(chol) by ward"), split_before("mean(chol)")
+    (['count', 'mean(chol) by ward'], None, None)
+    """
+    if len(_cut(text, ";")) > 1:
+        return None
+    earlier = _cut(text, ",")
+    return None if earlier == split(text) else earlier
+
+
+def joined(questions: Iterable[object]) -> str:
+    """Questions on one line, of which each stands alone.
+
+    >>> split(joined(["count", "mean(chol) by ward"]))
+    ['count', 'mean(chol) by ward']
+    """
+    return "; ".join(map(str, questions))
+
+
+def named(query: str | None, sequences: bool) -> Json:
+    """What the name of a request says of a question: its plan, and by which grammar it was read.
+
+    Questions of tables are written in one way whatever their spelling; those of sequences as they were typed."""
+    if query is None:
+        return {}
+    texts = split(query)
+    return {"what": joined(texts if sequences else map(Question.parse, texts)), "grammar": GRAMMAR}
+
+
+def named_before(query: str | None) -> Json:
+    """The same as fugu 0.3 named it, on the routes that name a request by its text: these had no "by" in a list."""
+    return {} if query is None else {"what": query if len(_cut(query, ";")) == 1 else ", ".join(_cut(query, ";"))}
+
+
+def show_plan(questions: Sequence[object], query: str, as_json: bool) -> None:
+    """Say what will be asked, before it is charged; and, on stderr, where fugu 0.3 read the line otherwise."""
+    if as_json:
+        return  # it is the part "plan"
+    out.print(f"plan: {escape(joined(questions))}", soft_wrap=True)
+    if (earlier := split_before(query)) is not None:
+        err.print(
+            f'[bold yellow]note[/]: a "by" at the end of a list is for the whole list; fugu 0.3 read this as '
+            f'"{escape(joined(earlier))}", which is how to ask for that',
+            soft_wrap=True,
+        )
+
+
+def _cut(text: str, at: str) -> list[str]:
+    """The parts between marks that stand outside of brackets."""
+    parts, depth, begin = [], 0, 0
     for k, mark in enumerate(text):
         depth += (mark == "(") - (mark == ")")
-        if mark == "," and depth <= 0:
-            found.append(text[begin:k])
+        if mark == at and depth <= 0:
+            parts.append(text[begin:k])
             begin = k + 1
-    found = [part.strip() for part in (*found, text[begin:])]
-    if not all(found):
-        raise UsageError("--query has an empty question between two commas, or at an end")
-    return found
+    parts = [part.strip() for part in (*parts, text[begin:])]
+    if not all(parts):
+        marks = "commas" if at == "," else "semicolons"
+        raise UsageError(f"--query has an empty question between two {marks}, or at an end")
+    return parts
 
 
 def questions_of(
-    query: str, by: str | None, bounds: str | None = None, step: str | None = None, bins: str | None = None
+    texts: Sequence[str], by: str | None, bounds: str | None = None, step: str | None = None, bins: str | None = None
 ) -> list[Asked]:
-    """The questions that the options describe; `by`, if given, goes to those that name no groups of their own.
+    """The questions of a plan with their options; `by`, if given, goes to those that name no groups of their own.
 
     `bounds`: "0,400" for all, or "age:0:110,chol:100:400"; `step`: "5", or "age:5,chol:10"; `bins`: edges "0,50,100",
     or "age:0:50:100". A column that no question looks at is refused."""
-    parsed = [_grouped(Question.parse(text), by) for text in split(query)]
+    parsed = [_grouped(Question.parse(text), by) for text in texts]
     columns = tuple(dict.fromkeys(column for asked in parsed for column in asked.columns))
     ranges = {name: _pair(found) for name, found in _by_column("--bounds", bounds, columns).items()}
     steps = {name: _one(found) for name, found in _by_column("--step", step, columns).items()}
@@ -60,7 +126,8 @@ def weights_of(text: str | None, questions: Sequence[Asked]) -> list[Real] | str
     if len(found) != len(costing):
         listed = ", ".join(costing)
         raise UsageError(
-            f"--weights has {len(found)} numbers for {len(costing)} questions that cost something ({listed}); give one "
+            f"--weights has {several(len(found), 'number')} for {several(len(costing), 'question')} with a cost "
+            f"({listed}); give one "
             'for each, or "error" for the least total relative error'
         )
     return found

@@ -7,15 +7,18 @@ from typing import Annotated
 
 import typer
 
-from fugu.cli import options, sequence_options
+from fugu.cli import options, questions, sequence_options
 from fugu.cli.after import After
 from fugu.cli.answering import Asks, bounds_of, release_query
 from fugu.cli.channels import Wanted
-from fugu.cli.charging import UNCHARGED, account_of, data_name
-from fugu.cli.console import err, warn_of_private_counts
+from fugu.cli.charging import account_of, data_name, say_uncharged
+from fugu.cli.checking import Eyes
+from fugu.cli.console import warn_of_private_counts
+from fugu.cli.dry_run import UNNAMED, required
 from fugu.cli.paging import Pages
 from fugu.cli.property_release import Hiding, PropertyTold, release_hidden
 from fugu.cli.publishing import ColumnAsked, publish_column
+from fugu.cli.receipts import ready
 from fugu.cli.recording import RecordsAsked, release_records
 from fugu.cli.refusing import refuse
 from fugu.cli.routes import RECORDS, Way
@@ -26,13 +29,20 @@ from fugu.publication.files import Files
 
 
 def release(
-    table: options.TablePath,
     epsilon: options.Epsilon,
     output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="The private table, a CSV or Parquet file; --dry-run goes without it."),
+    ] = None,
     protect: options.ProtectIfAny = None,
     publish: Annotated[str | None, typer.Option(help="The column to publish, row by row.")] = None,
     query: Annotated[
-        str | None, typer.Option(help='Or statistics: "mean(chol)", "count, mean(age), histogram(ward) by sex".')
+        str | None,
+        typer.Option(
+            help='Or statistics: "mean(chol)", "count, mean(age), histogram(ward) by sex" (all of the list by sex), '
+            '"count; mean(age) by sex" (each by itself).'
+        ),
     ] = None,
     by: Annotated[
         str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
@@ -114,31 +124,33 @@ def release(
     other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
     schema: options.SchemaFile = None,
     no_header: options.NoHeader = False,
+    rows: options.Rows = None,
     ledger: options.LedgerFile = None,
     no_ledger: options.NoLedger = False,
     request: options.Request = None,
     total: options.Total = None,
+    budget_delta: options.TotalDelta = None,
+    other_people: options.OtherPeople = None,
     data: options.DataName = None,
     force: options.Force = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Calibrate and prove, but release and write nothing.")
+        bool,
+        typer.Option("--dry-run", help="Calibrate and prove; no private table is opened, nothing released or written."),
     ] = False,
     report: Annotated[
-        str | None, typer.Option(help="Also write the page to sign before the release here (HTML), as with --dry-run.")
+        str | None,
+        typer.Option(help="Also write the page to sign here (HTML), from what is public before TABLE is opened."),
     ] = None,
     attack: options.Attack = False,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not check how TABLE is read, for your eyes, before it is released.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
     if report is not None:
         options.fresh(options.target(report, table, reference, ledger, schema, output), force)
-    if (reference is None) == (not public_prior):
-        raise UsageError(
-            "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
-            "--public-prior to fit them on TABLE itself and count them as public; one of the two"
-        )
-    if public_reference and reference is None:
-        raise UsageError("--public-reference says that the file of --reference is public; give both")
+    _check_sources(table, reference, public_prior, public_reference, dry_run)
     files = _targets(output, force or dry_run, table, reference, ledger, schema)
     warn_of_private_counts(public_prior)
     sequences = state is not None or order is not None or columns is not None
@@ -148,10 +160,10 @@ def release(
     }  # fmt: skip
     layout = Layout.of(**laid, bins=bins if sequences else None) if sequences else PLAIN
     reading = options.schema(schema, no_header and not sequences)
-    data = data_name(data, table)
+    data = UNNAMED if table is None and data is None else data_name(data, table or "")
     budget = options.budget(epsilon, delta, alpha)
     wanted, after = Wanted(noise, method, grid, remap, mechanism, loss, cap), After(clip, round_)
-    whole = None if total is None else options.budget(str(options.positive("--budget", total)), delta, alpha)
+    whole = options.whole(total, budget_delta, delta, alpha)
     question = {
         "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
         "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
@@ -164,11 +176,15 @@ def release(
         "schema": None if reading is None else reading.to_json(),
         **({} if layout.plain else {"sequence": layout.to_json()}),
     }  # fmt: skip
-    hiding = Hiding(hide, statistics, size, tolerance, shares)
-    question |= hiding.told()
-    account = None if dry_run else account_of(ledger, no_ledger, request, budget, whole, data, question)
-    if account is None and not dry_run:
-        err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
+    pages = Pages(report, attack, Eyes(not no_check))
+    hiding = Hiding(hide, statistics, size, tolerance, shares).with_rows(rows)
+    account = None if dry_run else account_of(
+        ledger, no_ledger, request, budget, whole, data,
+        question | questions.named(query, sequences) | hiding.told(),
+        question | questions.named_before(query) | hiding.told(), unit, other_people,
+    )  # fmt: skip
+    ready(files, account, as_json, named=query is None or sequences)
+    say_uncharged(account, dry_run)
     if hide is not None:
         refuse(
             "not with --hide",
@@ -181,7 +197,7 @@ def release(
             table, hiding.required(reference), hiding, bounds, missing, method, reading, budget, public_reference,
             allow_no_noise,
         )  # fmt: skip
-        release_hidden(told, account, files, data, dry_run, as_json, Pages(report, attack))
+        release_hidden(told, account, files, data, dry_run, as_json, pages)
         return
     hiding.refuse_alone()
     if sequences:
@@ -190,7 +206,7 @@ def release(
             publish=publish, protect=protect, step=step, pairs=pairs,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, grid=grid,
             remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
-            round=round_, route=route,
+            round=round_, route=route, rows=rows,
         )  # fmt: skip
         from fugu.cli.sequences import Asked, release_sequences
 
@@ -200,7 +216,7 @@ def release(
             other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
             options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
         )  # fmt: skip
-        release_sequences(asked, files, dry_run, as_json, Pages(report, attack))
+        release_sequences(asked, files, dry_run, as_json, pages)
         return
     refuse(
         "for sequences only (--order and --state)",
@@ -212,43 +228,59 @@ def release(
         raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
     if query is not None:
         way = Way(
-            route, query, alpha, delta, public_prior, weights, missing, allow_no_noise, attack,
+            route, query, alpha, delta, public_prior, weights, missing, attack,
             account is not None and account.kept_by_law(),
         )  # fmt: skip
         refuse(
             "for columns only, not with --query",
             pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
-            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_,
+            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, clip=clip, round=round_,
+            **({} if way.taken == RECORDS else {"cap": cap}),
         )  # fmt: skip
         if way.taken == RECORDS:
             many = RecordsAsked.of(
                 table, query, by, bounds, step, bins, protect, epsilon, weights, reference, unit, reading,
-                public_reference, request,
+                public_reference, request, cap, allow_no_noise, rows,
             )  # fmt: skip
-            release_records(many, account, files, data, dry_run, as_json, Pages(report, attack))
+            release_records(many, account, files, data, dry_run, as_json, pages)
             return
         statistic = Asks(
             table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
             reading,
-            None if missing == "error" else options.missing(missing), allow_no_noise, public_reference,
+            None if missing == "error" else options.missing(missing), allow_no_noise, public_reference, rows,
+            way.why,
         )  # fmt: skip
-        release_query(statistic, account, files, data, dry_run, as_json, Pages(report, attack))
+        release_query(statistic, account, files, data, dry_run, as_json, pages)
         return
     assert publish is not None
     refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights, route=route)
     column = ColumnAsked(
         table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
-        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after,
+        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after, rows,
     )  # fmt: skip
-    publish_column(column, account, files, data, dry_run, as_json, Pages(report, attack))
+    publish_column(column, account, files, data, dry_run, as_json, pages)
+
+
+def _check_sources(
+    table: str | None, reference: str | None, public_prior: bool, public_reference: bool, dry_run: bool
+) -> None:
+    """Beliefs come from one place, and what is released, or fitted on TABLE, needs TABLE."""
+    if (reference is None) == (not public_prior):
+        raise UsageError(
+            "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
+            "--public-prior to fit them on TABLE itself and count them as public; one of the two"
+        )
+    if public_reference and reference is None:
+        raise UsageError("--public-reference says that the file of --reference is public; give both")
+    if not dry_run or public_prior:
+        required(table)
 
 
 def _targets(output: str, force: bool, *read: str | None) -> Files:
     """The files of a release; the folder must exist, and no table or ledger is ever overwritten."""
     if Path(output).suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
-    files = Files(Path(output))
+    files = Files(Path(output), force)
     for file in files.all():
         options.target(str(file), *read)
-        options.fresh(file, force)
     return files

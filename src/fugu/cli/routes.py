@@ -27,7 +27,6 @@ class Way:
     public_prior: bool
     weights: str | None
     missing: str
-    allow_no_noise: bool
     attack: bool
     kept: bool
 
@@ -43,6 +42,13 @@ class Way:
         if self.route not in (RECORDS, LAW):
             raise UnknownName("route", self.route, (RECORDS, LAW))
         return self._checked(self.route, several, why)
+
+    @property
+    def why(self) -> str:
+        """Why the law route is taken, where nobody asked for it; empty otherwise."""
+        if self.route is not None or self.taken == RECORDS:
+            return ""
+        return self._not_records() or "this request, or this budget, is in the ledger by the law route already"
 
     def _checked(self, route: str, several: bool, why: str | None) -> str:
         if route == LAW and several:
@@ -69,8 +75,6 @@ class Way:
             )
         if self.missing != "error":
             return "--missing: on the records route the schema says what missing cells count as (--schema)"
-        if self.allow_no_noise:
-            return "--allow-no-noise: the records route never publishes exact numbers; leave it out"
         if self.attack:
             return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
         return None

@@ -84,6 +84,10 @@ def _records(recipe: Mapping[str, Any]) -> Said:
     weights = recipe.get("weights")
     if weights is not None:
         told["weights"] = weights if isinstance(weights, str) else [_number(weight) for weight in weights]
+    if "cap" in recipe:
+        told["cap"] = _number(recipe["cap"])
+    if "allow_no_noise" in recipe:
+        told["allow_no_noise"] = recipe["allow_no_noise"]
     return {**told, **{key: recipe.get(key) for key in ("protect", "unit", "schema", "epsilon")}}
 
 

@@ -16,20 +16,22 @@ from datetime import date
 from pathlib import Path
 from typing import Any, final
 
+from fugu.cli.questions import joined
 from fugu.data.schema import Schema
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.checks import is_real, is_texts
+from fugu.visible import brief
 
 Values = Mapping[str, Any]
 SCHEMA = "schema"
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "data": ("reference", "table", "name", "ledger", "no_ledger", "request", "output"),
+    "data": ("reference", "table", "rows", "name", "ledger", "no_ledger", "request", "other_people", "output"),
     "question": ("publish", "query", "weights", "route", "by", "bounds", "step", "bins", "missing", "unit", "order",
                  "state", "start", "smoothing", "length", "other", "clip", "round"),
     "sequence": ("repeats", "columns", "end", "every", "between", "overlaps", "backwards", "bins", "gaps", "inside"),
     "secrets": ("protect", "pairs"),
     "beliefs": ("prior", "components", "confidence", "shift", "public_reference", "public_prior"),
-    "budget": ("epsilon", "delta", "alpha", "total", "error"),
+    "budget": ("epsilon", "delta", "alpha", "total", "budget_delta", "error"),
     "noise": ("mechanism", "noise", "method", "grid", "remap", "loss", "cap", "allow_no_noise"),
     "training": ("target", "features", "model", "prior", "order", "by", "state", "smoothing", "start", "bounds",
                  "max_norm", "classes", "private", "public_table", "rehearse", "folds", "output"),
@@ -45,7 +47,7 @@ _OTHER_NAMES = {"name": "data", "total": "budget"}
 _CONDITIONS = "protect"
 _BY_COLUMN = ("bounds", "step", "bins")
 """Keys that may say something of each column."""
-_PRIVATE = ("release", "train")
+_PRIVATE = ("release", "train", "check")
 """Commands whose TABLE is the private one; of the others it is the reference."""
 
 
@@ -138,7 +140,7 @@ def as_text(key: str, value: object) -> str:
 
 def _listed(key: str, value: list[Any]) -> str:
     if key == "query" and is_texts(value):
-        return ", ".join(value)
+        return joined(value)  # each of a list stands alone
     return ",".join(":".join(map(_item, item)) if isinstance(item, list) else _item(item) for item in value)
 
 
@@ -153,7 +155,7 @@ def _tabled(key: str, value: dict[str, Any]) -> str:
 def _item(value: object) -> str:
     text = as_text("", value)
     if isinstance(value, list) or set(text) & {",", ":", "\n"}:
-        raise UsageError(f"a part of a list cannot have a comma or a colon in it: {text[:40]!r}")
+        raise UsageError(f"a part of a list cannot have a comma or a colon in it: {brief(text, 40)}")
     return text
 
 

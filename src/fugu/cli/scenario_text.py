@@ -12,11 +12,13 @@ from fugu.data.toml import value_text
 WORDS: dict[str, str] = {
     "reference": "The table that beliefs are fitted on. Public, or at least not the table that is released.",
     "table": "The private table. fugu release opens it, and nothing else does.",
+    "rows": "How many rows it has, which is public: what is shown before it is opened is for that many.",
     "name": "The name of the data in ledger and certificate; the file's own if left out.",
+    "other_people": "Data sets of the ledger whose people are others than those of the table: your word.",
     "ledger": "Where releases are booked, so that none is made twice; your own ledger if left out.",
     "output": "Where the published values go; certificate, private part and page lie beside it.",
     "publish": "The column to publish, row by row.",
-    "query": 'Statistics in place of a column: "mean(chol)", or several with commas.',
+    "query": 'Statistics in place of a column: "mean(chol)", or a list of several.',
     "weights": 'How the budget is split over several statistics: a number for each, or "error".',
     "route": "records: statistics that compose, charged together; law: one question, which closes the table.",
     "by": "With a query: the public column that groups the rows; for sequences, the user.",
@@ -54,14 +56,15 @@ WORDS: dict[str, str] = {
     "delta": "Slack in probability; 0 for a pure guarantee.",
     "alpha": "The order of a Renyi budget, above 1.",
     "total": "Epsilon of all requests to this data; epsilon if left out.",
+    "budget_delta": "Delta of all requests, beside total: trainings and statistics then share one budget.",
     "mechanism": "noise, or optimal: the channel of least error for exactly these beliefs.",
     "noise": "best, laplace, gaussian, or atoms, which keeps to the values that there are.",
     "method": "How noise is found: best tries all and takes the least that is proved.",
     "grid": "The lattice step of the noise; auto finds it.",
     "remap": "Move outputs to the value of least expected loss: absolute, squared, zero-one.",
     "loss": "With mechanism optimal: the loss that is made least.",
-    "cap": "With mechanism optimal: an epsilon that must hold whatever is believed.",
-    "allow_no_noise": "true: exact values may go out where the beliefs alone meet the budget.",
+    "cap": "The most epsilon against anybody, whatever is believed; of a query five times the budget if left out.",
+    "allow_no_noise": "true: exact values may go out, where noise that is mostly 0, or none, meets the budget.",
 }
 """One sentence for each key."""
 _ALWAYS = {
@@ -77,7 +80,7 @@ _LIKE: dict[str, Any] = {
     "table": "today.csv", "name": "visits", "ledger": "ledger.db", "output": "published.csv", "publish": "chol",
     "query": "mean(chol)", "bins": 20, "missing": "drop", "unit": "patient", "protect": "smoker",
     "pairs": "all", "prior": "empirical", "confidence": 0.95, "delta": 0.001, "noise": "best", "method": "best",
-    "clip": [0, 100], "round": 1, "allow_no_noise": True, "epsilon": 0.5, "reference": "reference.csv",
+    "clip": [0, 100], "round": 1, "allow_no_noise": True, "epsilon": 0.5, "reference": "reference.csv", "rows": 300,
 }  # fmt: skip
 
 

@@ -9,19 +9,25 @@ from typing import Any
 
 from rich.table import Table
 
-from fugu.cli.console import escape, out, print_json, progress, say
+from fugu.cli.console import escape, out, print_json, progress, say, usable_table
 from fugu.cli.sequence_questions import Wording
 from fugu.cli.sequence_reading import Columns
 from fugu.data.sequences import Timed
 from fugu.errors import UsageError
-from fugu.numbers.exact import Real
+from fugu.guarantee import Approx, Pure
+from fugu.numbers.exact import Real, as_fraction
 from fugu.progress import report, stage
 from fugu.queries.sequence_beliefs import believed
 from fugu.queries.sequence_budgets import CONTRACTION, CURVE, GROUP, QUILTS, Rule, rules
+from fugu.queries.sequence_certificate import entry_budget
 from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain
+from fugu.queries.sequence_promise import least_noise
+from fugu.queries.sequence_query import SequenceMechanism
 from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
-from fugu.visible import Json
+from fugu.telling.sequence_usefulness import usable_mechanism
+from fugu.visible import Json, several
 
 _LITTLE = 1.05
 _VECTOR = "laplace"
@@ -43,6 +49,8 @@ class Comparing:
     confidence: Real | None = None
     bounds: tuple[Real, Real] | None = None
     users: int | None = None
+    budget: Approx | None = None
+    """With a delta: what Gaussian or Laplace noise reaches is compared too."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +87,28 @@ def compare_sequences(asked: Comparing, as_json: bool) -> None:
         found, skipped = rules(chain, asked.epsilon, shares)
         groups = [grouped_users(part.domain.read(known.sequences), asked.users) for part in parts]
         rows = list(_rows(found, parts, groups))
+        entries = round(sum(len(user) for group in groups[0] for user in group) / len(groups[0]))
+        stage("how usable it is")
+        made = _released(asked, chain, query, found)
+        usable = usable_mechanism(made, chain, entries, asked.budget or Pure(asked.epsilon))
     note = gain_of(found, chain)
     told: dict[str, Any] = {
         "epsilon": float(asked.epsilon), "questions": [part.name for part in parts],
         "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
         "users": len(known.sequences), "users released": asked.users or len(known.sequences),
         "rows": [row.to_json() for row in rows], "gain over the group bound": _gain(found), "note": note,
-        "left out": list(skipped), "errors": _ERRORS,
+        "left out": list(skipped), "errors": _ERRORS, "plan": [part.name for part in parts],
+        "entries": entries, "usable": usable.to_json(),
+        **({} if asked.budget is None else {"delta": float(asked.budget.delta), "with delta": _told(made)}),
     }  # fmt: skip
     if as_json:
         print_json(told)
         return
-    size = f"{len(chain.states)} states, length {chain.length}, {told['users released']} users"
+    size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
     out.print(_table(rows, parts, f"{query.name} of sequences at epsilon {float(asked.epsilon):g} ({size})"))
+    if asked.budget is not None:
+        say(f"with delta {float(asked.budget.delta):g}: {_told(made)}")
+    out.print(usable_table(usable))
     say(_ERRORS)
     for line in (*((note,) if note else ()), *skipped):
         say(line)
@@ -101,6 +118,22 @@ _ERRORS = (
     "errors are expected for sequences like the reference's: of each number, or of a ranking the sum over ranks of "
     "|count of the state reported - count of the true one|; private sequences were not looked at"
 )
+
+
+def _released(
+    asked: Comparing, chain: Chain, query: SequenceQuery, found: Sequence[Rule]
+) -> SequenceMechanism | LatticeMechanism:
+    """What `fugu release` would draw: what contraction allows each entry, or with a delta the least noise."""
+    if asked.budget is not None:
+        return least_noise(chain, asked.budget, query, lambda epsilon: entry_budget(chain, epsilon))
+    return SequenceMechanism(query, as_fraction(next(rule.total for rule in found if rule.name == CONTRACTION)))
+
+
+def _told(made: SequenceMechanism | LatticeMechanism) -> str:
+    """The noise in words."""
+    if isinstance(made, LatticeMechanism):
+        return f"lattice Gaussian noise, {float(made.rho):.4g}-zCDP for each entry"
+    return f"noise as without it, at epsilon {float(made.epsilon):.4g} for each entry"
 
 
 def _chain(asked: Comparing, known: Timed) -> Chain:

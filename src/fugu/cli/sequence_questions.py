@@ -28,6 +28,7 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )
+from fugu.visible import several
 
 _QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
 
@@ -96,7 +97,9 @@ def weights_of(text: str | None, questions: list[str]) -> list[Fraction] | None:
         return None
     found = [as_fraction(options.positive("--weights", part)) for part in text.split(",")]
     if len(found) != len(questions):
-        raise UsageError(f"--weights has {len(found)} numbers for {len(questions)} questions; give one for each")
+        raise UsageError(
+            f"--weights has {several(len(found), 'number')} for {several(len(questions), 'question')}; give one each"
+        )
     return found
 
 

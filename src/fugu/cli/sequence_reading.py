@@ -13,6 +13,7 @@ from fugu.data.field import Field
 from fugu.data.gaps import spacing_words
 from fugu.data.layout import MODELLED, PLAIN, ROWS, Layout
 from fugu.data.plan import Plan
+from fugu.data.private import Private
 from fugu.data.sequences import (
     Sequences,
     Timed,
@@ -93,26 +94,34 @@ class Reading:
     schema: Schema
     reference: Sequences
     private: Sequences
+    """Those of the table; of a dry run, which opens none, the reference's in their place."""
     other: Hashable
     """The state that unknown ones count as, and missing ones unless the schema says otherwise."""
     rule: str
     """The same, in words."""
-    whole: Table
-    """The table as it stands, for a ledger to recognise it by."""
+    whole: Table | None
+    """The table as it stands, for a ledger to recognise it by; None where it was not opened."""
     known: Timed
     """The reference with its times."""
     plan: Plan
     """The private table's public times."""
+    opened: Private | None = None
+    """The private table, for its owner's eyes."""
 
     @staticmethod
-    def of(columns: Columns, table: str, reference: str | None, other: str | None) -> Reading:
-        """Everything that is decided is decided by the reference, before the table is opened."""
+    def of(columns: Columns, table: str | None, reference: str | None, other: str | None) -> Reading:
+        """Everything that is decided is decided by the reference, before the table is opened.
+
+        `table`: None for a dry run, in which the reference stands in for it; `reference`: None to take the table's own
+        beliefs, which then count as public."""
         named = columns.schema is None and reference is not None  # by the reference's own header line
-        schema, timed, names = replace(columns, header=columns.header or named).timed(reference or table)
+        schema, timed, names = replace(columns, header=columns.header or named).timed(reference or str(table))
         known = timed.sequences
         if named and not columns.header:
             schema = replace(schema, header=names)
         spare, rule = _spare(schema.fields[columns.state], columns.state, known, other, schema.sequence)
+        if table is None:
+            return Reading(schema, known, known, spare, rule, None, timed, timed.plan)
         whole = schema.open(table)
         opened = open_timed(whole, columns.by, columns.order, columns.state, schema)
         private = opened.sequences
@@ -121,7 +130,7 @@ class Reading:
                 "the reference holds the very sequences to be released; give another reference, or --public-prior to "
                 "count what is fitted on them as public"
             )
-        return Reading(schema, known, private, spare, rule, whole, timed, opened.plan)
+        return Reading(schema, known, private, spare, rule, whole, timed, opened.plan, opened.opened)
 
     @property
     def longest(self) -> int:

@@ -57,7 +57,7 @@ _PHRASES = _compiled(
         r"say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
         "ask all questions in one command (--query 'top3, histogram'), or each with --epsilon alone, without --delta",
     ),
-    (rf" ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
+    (rf"[:;]? ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
 )
 _FRACTION = re.compile(r"(?<![\w/.'\"-])([0-9]+)/([1-9][0-9]*)(?![\w/.'\"])")
 _QUOTED = re.compile(r"""(?<![\w=])'[^']*'(?!\w)|(?<![\w=])"[^"]*"(?!\w)""")
@@ -70,6 +70,8 @@ def spoken(text: str) -> str:
     "leave those rows out with --missing drop, or see column 'bins=[1]'"
     >>> spoken("no noise could be proved for Pure(epsilon=0.1) on a grid of 1/4 (docs/proofs/laplace.md)")
     'no noise could be proved for epsilon 0.1 on a grid of 0.25'
+    >>> spoken("the loss of what is drawn: proved in docs/proofs/laplace.md and docs/proofs/gaussian.md")
+    'the loss of what is drawn'
     """
     for found, said in _PHRASES:
         text = found.sub(said, text)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fugu.cli import options
-from fugu.cli.charging import UNCHARGED, Account, Through, account_of, data_name
-from fugu.cli.console import err, print_json, progress
+from fugu.cli.charging import Account, Through, account_of, data_name, say_uncharged
+from fugu.cli.console import print_json, progress
 from fugu.cli.paging import Kept
+from fugu.cli.receipts import ready
 from fugu.cli.train_data import Rows, Wanted, names_of, read_bounds
 from fugu.cli.train_prior import Belief, check_private
 from fugu.cli.train_reading import Public, Reading, Told
 from fugu.data import Schema
 from fugu.errors import NotProvable, PriorNotPublic, UsageError
-from fugu.guarantee import Approx
+from fugu.guarantee import Approx, Guarantee
 from fugu.publication.drafts import drafted_text
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
@@ -88,7 +89,10 @@ def train(
     no_ledger: options.NoLedger = False,
     request: options.Request = None,
     total: options.Total = None,
+    budget_delta: options.TotalDelta = None,
     data: options.DataName = None,
+    unit: options.Unit = None,
+    other_people: options.OtherPeople = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -109,8 +113,11 @@ def train(
         "state": state, "smoothing": smoothing, "start": start, "bounds": bounds, "max norm": max_norm,
         "classes": classes, "private": private, "public table": public_table,
     }  # fmt: skip
-    books = Books(ledger, no_ledger, request, total, data_name(data, table or ""), delta)
-    account = None if rehearse else books.account(budget, question)
+    books = Books(
+        ledger, no_ledger, request, options.whole(total, budget_delta, delta), data_name(data, table or ""), unit,
+        other_people,
+    )  # fmt: skip
+    account = None if rehearse else books.account(budget, question, files, as_json)
     from fugu.cli.train_output import Found, content, model_file, show
     from fugu.cli.train_rehearsal import costs
     from fugu.cli.train_rehearsal import rehearse as compare
@@ -140,7 +147,7 @@ def train(
             rehearsal = compare(make, public, parts, order is not None, most)
         stand_in = rows if rows is not None else public
         assert stand_in is not None
-        keeper = None if account is None or opened is None else Through(account, opened)
+        keeper = None if account is None or opened is None else Through(account, opened, rules.schema)
         fitted = make(stand_in).set_params(ledger=keeper)._fit(stand_in.features, stand_in.target, reading=rules.told)
         lines = costs(fitted, belief.text)
     found = Found(
@@ -187,16 +194,20 @@ class Books:
     ledger: str | None
     no_ledger: bool
     request: str | None
-    total: str | None
+    total: Guarantee | None
     data: str
-    delta: str
+    unit: str | None
+    others: list[str] | None
 
-    def account(self, budget: Approx, question: dict[str, Any]) -> Account | None:
-        """What a training is charged to; None, said aloud, with --no-ledger."""
-        total = None if self.total is None else _budget(str(options.positive("--budget", self.total)), self.delta)
-        found = account_of(self.ledger, self.no_ledger, self.request, budget, total, self.data, question)
-        if found is None:
-            err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
+    def account(self, budget: Approx, question: dict[str, Any], files: Files | None, as_json: bool) -> Account | None:
+        """What a training is charged to; None, said aloud, with --no-ledger. Its files must be ready for it."""
+        found = account_of(
+            self.ledger, self.no_ledger, self.request, budget, self.total, self.data, question, None, self.unit,
+            self.others,
+        )  # fmt: skip
+        if files is not None:
+            ready(files, found, as_json)
+        say_uncharged(found, False)
         return found
 
 
@@ -211,10 +222,9 @@ def _targets(output: str, force: bool, *read: str | None) -> Files:
     """The model and what goes with it; no table is ever overwritten, and a model only with --force."""
     if not output.endswith(".json"):
         raise UsageError(f"the model is written as JSON; give a name that ends in .json, not {output!r}")
-    files = Files(Path(output))
+    files = Files(Path(output), force)
     for file in files.all():
         options.target(str(file), *read)
-        options.fresh(file, force)
     return files
 
 

@@ -1,8 +1,7 @@
 """`Certificate`: why a mechanism keeps its promise, as a JSON document that anybody can re-check.
 
-It embeds everything a proof needs (the exact laws on the lattice, the exact noise, the budget) and everything a
-reader needs (method, theorem, worst pair, assumptions, unit of privacy). The digest detects edits; the proof itself
-is never taken from the file: `fugu.verify` computes it anew."""
+It embeds what a proof needs (the exact laws on the lattice, the exact noise, the budget) and what a reader needs. The
+digest detects edits; the proof itself is never taken from the file: `fugu.verify` computes it anew."""
 
 from __future__ import annotations
 
@@ -14,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.channels.errors import Errors
+from fugu.documents.anybody import ANYBODY, against_anybody, stated
+from fugu.documents.assumed import own_lines
 from fugu.documents.checks import check_parts
 from fugu.documents.document import Document, digest_of
 from fugu.documents.labels import misnamed
 from fugu.documents.optimum import Optimum
-from fugu.documents.weakness import warnings_of
+from fugu.documents.parts import LAWS
+from fugu.documents.weakness import goes_out_exact, warnings_of
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import odds
 from fugu.drawing.sheet import Sheet
@@ -26,6 +28,7 @@ from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
+from fugu.guarantee.promises import REFERENCE, both
 from fugu.laws.cells import CellFamily
 from fugu.laws.encoding import cells_from, item_from, normal_pair_from, shape_json, vectors_from
 from fugu.laws.family import Family
@@ -49,16 +52,12 @@ Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...] | tuple[F
 class Certificate(Document):
     """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
 
-    `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it, and
-    `fugu.verify` proves it again."""
+    `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it."""
 
     SCHEMA = "fugu/certificate/1"
     REQUIRED = ("beliefs", "budget", "method", "theorem", "proved", "worst_pair", "assumptions", "unit", "families",
                 "fingerprint")  # fmt: skip
-    OPTIONAL = (
-        "fugu", "noise", "lattice", "dimension", "support", "expected_error", "scales", "query", "recipe", "reading",
-        "empirical", "property", "confidence", "remap", "swap", "post", "statistic", "warnings",
-    )  # fmt: skip
+    PARTS = LAWS
     KINDS: ClassVar = {
         "additive": ("noise", "lattice"),
         "mixed": ("share", "parts"),
@@ -67,7 +66,6 @@ class Certificate(Document):
         "correlated": ("noise", "lattice", "dimension"),
         "channel": ("noise", "lattice", "support", "optimum"),
     }
-    MOST_BYTES = 2 * 1024**3
     INDENT = None
 
     @staticmethod
@@ -80,7 +78,25 @@ class Certificate(Document):
         full = {**body, "families": laws, "fingerprint": digest_of(laws)}
         with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
             full |= {"warnings": list(said)} if (said := Certificate(full).warnings) else {}
-        return Certificate.sealed(full)
+        return Certificate._completed(full)
+
+    @staticmethod
+    def _completed(body: Json) -> Certificate:
+        """Sealed, with what is promised against anybody."""
+        with suppress(FuguError, KeyError, TypeError, ValueError):
+            body = {**body, ANYBODY: stated(Certificate(body).anybody)}
+        return Certificate.sealed(body)
+
+    @property
+    def claims(self) -> Json:
+        """What is said, whichever version of fugu said it; the second promise follows from it."""
+        return {k: v for k, v in super().claims.items() if k != ANYBODY}
+
+    def own_lines(self) -> list[str]:
+        """The assumptions in the publisher's own words; of what cannot be read, none: `parse` refuses it."""
+        with suppress(FuguError, KeyError, TypeError, ValueError):
+            return own_lines(self)
+        return []
 
     def check(self) -> None:
         """The laws are those of the fingerprint, and what the kind asks for."""
@@ -97,6 +113,22 @@ class Certificate(Document):
     def budget(self) -> Guarantee:
         """The guarantee that was asked for and proved."""
         return budget_from(self.body["budget"])
+
+    @cached_property
+    def anybody(self) -> Guarantee | None:
+        """What is promised against anybody, whatever is believed of a record: worked out, not read; None for nothing"""
+        return against_anybody(self)
+
+    @property
+    def exact(self) -> bool:
+        """Whether values are called exact: their noise is mostly 0, and outputs tell them apart."""
+        return goes_out_exact(self)
+
+    @property
+    def promises(self) -> str:
+        """Both promises in one sentence."""
+        fitted = self.body.get("recipe") is not None or self.body.get("statistic") is not None
+        return both(self.budget, self.anybody, REFERENCE if fitted else "the stated laws")
 
     @property
     def drawn(self) -> AnyNoise:
@@ -277,13 +309,15 @@ class Certificate(Document):
 
     def _sheet(self) -> Sheet:
         facts = [
-            ("promised", repr(self.budget)), ("what runs", self.runs), ("method", self.method),
+            ("promised", self.promises), ("what runs", self.runs), ("method", self.method),
             ("worst pair", self.worst_pair), ("unit of privacy", str(self.body["unit"])), ("why", self.theorem),
             ("digest", str(self.body["digest"])),
         ]  # fmt: skip
-        checked = "nothing it says is believed: fugu.verify proves it again"
-        return Sheet("Certificate", facts, notes=[*(f"assumed: {text}" for text in self.assumptions), checked],
-                     warnings=self.warnings)  # fmt: skip
+        notes = [
+            *(f"assumed: {text}" for text in self.assumptions),
+            "fugu.verify proves it again, and believes nothing",
+        ]
+        return Sheet("Certificate", facts, notes=notes, warnings=self.warnings)
 
     def amended(
         self,
@@ -296,5 +330,5 @@ class Certificate(Document):
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
         changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
         if self.runs != "channel":  # the laws stay, and nothing that warnings follow from has changed
-            return Certificate.sealed({**self.claims, **changed})
+            return Certificate._completed({**self.claims, **changed})
         return Certificate.seal({**self.unsealed, **changed}, self.laws)

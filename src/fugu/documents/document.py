@@ -14,15 +14,16 @@ from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
+from fugu.documents.fields import SEALED, Field, by_publisher, read_parts
 from fugu.documents.frozen import frozen
 from fugu.documents.plain_json import check_plain, load_json, reading
 from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
-from fugu.visible import Json, visible_json
+from fugu.visible import Json, brief, visible_json
 
-SEAL = ("schema", "fugu", "digest")
+SEAL = ("schema", "fugu", "publisher", "digest")
 """The parts that sealing adds."""
 
 
@@ -48,9 +49,8 @@ class Document(Sealed, Shown):
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     KINDS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The kinds of this schema, each with the parts that it needs beyond those that all need."""
-    OPTIONAL: ClassVar[tuple[str, ...] | None] = None
-    """Further parts that a document may have; None where `check` says which."""
-    MOST_BYTES: ClassVar[int] = 512 * 1024**2
+    PARTS: ClassVar[Mapping[str, Field]] = SEALED
+    """Every part that a document may have: its form, and what it rests on."""
     INDENT: ClassVar[int | None] = 1
 
     def __post_init__(self) -> None:
@@ -70,6 +70,7 @@ class Document(Sealed, Shown):
     def sealed(cls, body: Mapping[str, object]) -> Self:
         """The document with the content `body`, under the schema of the class, with the digest of the whole."""
         full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
+        full["publisher"] = cls({k: v for k, v in full.items() if k != "publisher"}).by_publisher()
         return cls({**full, "digest": digest_of(full)})
 
     @classmethod
@@ -86,10 +87,12 @@ class Document(Sealed, Shown):
             raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
         if digest_of({k: v for k, v in content.items() if k != "digest"}) != content["digest"]:
             raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
-        if cls.OPTIONAL is not None and (more := [key for key in content if key not in (*required, *cls.OPTIONAL)]):
-            raise CertificateError(
-                f"the certificate has a part {more[0][:40]!r}, which this version of fugu does not know"
-            )
+        return cls._read(content)
+
+    @classmethod
+    def _read(cls, content: Json) -> Self:
+        """The document, each part of its form."""
+        read_parts(cls.PARTS, content)
         document = cls(content)
         with reading():
             document.check()
@@ -98,10 +101,26 @@ class Document(Sealed, Shown):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read the file at `path`; refuses what `parse` refuses. It proves nothing yet."""
-        return cls.parse(load_json(path, cls.MOST_BYTES))
+        return cls.parse(load_json(path))
 
     def check(self) -> None:
         """CertificateError if parts cannot be read or do not belong together; any error while reading becomes one."""
+
+    def own_lines(self) -> list[str]:
+        """The assumptions that do not follow from the other parts: the publisher's own words."""
+        return []
+
+    def by_publisher(self) -> Json:
+        """What is the publisher's own words in this document: parts by name, and lines of the assumptions."""
+        return {"parts": sorted(by_publisher(self.PARTS, self.body)), "assumptions": self.own_lines()}
+
+    def check_marks(self) -> None:
+        """CertificateError unless the publisher's own words are marked as such; before version 0.4 none were."""
+        stated = self.body.get("publisher")
+        with reading():
+            own = self.by_publisher()
+        if stated is not None and stated != own:
+            raise CertificateError("what does not follow from the certificate is not marked as the publisher's words")
 
     @property
     def kind(self) -> str:
@@ -132,7 +151,7 @@ class Document(Sealed, Shown):
 
     def __repr__(self) -> str:
         kind, digest = self.body.get("kind"), str(self.body.get("digest"))
-        return f"{type(self).__name__}({kind!r}, digest {digest[:12]!r})"
+        return f"{type(self).__name__}({kind!r}, digest {brief(digest, 12)})"
 
 
 def _hint(content: object) -> str:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from fugu.documents.document import SEAL, Document
+from fugu.documents.parts import PER_ENTRY
 from fugu.errors import BadBudget, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.encoding import budget_from, budget_json
@@ -63,6 +64,7 @@ class PerEntryCertificate(Document):
     SCHEMA = "fugu/per-entry/1"
     REQUIRED = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
     KINDS: ClassVar = {"per-entry": ()}
+    PARTS = PER_ENTRY
 
     @staticmethod
     def of(claims: Mapping[str, Any]) -> PerEntryCertificate:

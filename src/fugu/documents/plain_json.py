@@ -19,6 +19,8 @@ import numpy as np
 from fugu.documents.frozen import FrozenDict, FrozenList
 from fugu.errors import CertificateError, FuguError
 
+MOST_BYTES = 16 * 1024**2
+"""A larger file is refused before it is read."""
 _MOST_DEEP = 24
 """Lists and objects within each other; a certificate has nine."""
 _MOST_SAID = 400
@@ -26,7 +28,7 @@ _UNREADABLE = (FuguError, LookupError, TypeError, ValueError, ArithmeticError, A
                RecursionError, MemoryError)  # fmt: skip
 
 
-def load_json(path: str | os.PathLike[str], most_bytes: int) -> Any:
+def load_json(path: str | os.PathLike[str]) -> Any:
     """What the file says, as plain data; each name once in an object, every number finite, every text Unicode."""
     source = Path(path)
     try:
@@ -34,9 +36,11 @@ def load_json(path: str | os.PathLike[str], most_bytes: int) -> Any:
             known = os.fstat(file.fileno())
             if not stat.S_ISREG(known.st_mode):
                 raise CertificateError(f"{source.name!r} is not a regular file")
-            if known.st_size > most_bytes:
-                raise CertificateError(f"{source.name!r} is larger than any certificate")
-            text = file.read(most_bytes + 1)
+            if known.st_size > MOST_BYTES:
+                raise CertificateError(
+                    f"{source.name!r} is not read: it has {known.st_size:,} bytes, and documents at most {MOST_BYTES:,}"
+                )
+            text = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise CertificateError(f"no certificate file {source.name!r}") from None
     except (OSError, ValueError):
@@ -85,6 +89,24 @@ def reading() -> Iterator[None]:
     except _UNREADABLE as error:
         why = str(error) if isinstance(error, FuguError) else type(error).__name__
         raise CertificateError(f"the certificate cannot be read: {why[:_MOST_SAID]}") from error
+
+
+@contextmanager
+def guarded(what: str) -> Iterator[None]:
+    """The last guard around a whole document: no file ends a program in a traceback.
+
+    Parts are read by their form (`documents.fields`) and worked with under `reading`, so nothing should arrive here; a
+    search over damaged documents takes an `Unexpected` for a fault of the reader."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        if isinstance(error, FuguError):
+            raise
+        raise Unexpected(f"the {what} cannot be read: {type(error).__name__}") from error
+
+
+class Unexpected(CertificateError):
+    """A document that no reader refused, and that could not be worked with."""
 
 
 @contextmanager

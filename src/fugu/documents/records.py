@@ -17,15 +17,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import Document
+from fugu.documents.parts import RECORDS
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
-from fugu.visible import Json
-
-MOST_TYPES, MOST_LAWS, MOST_PROOFS = 200_000, 200_000, 1_000_000
-"""Limits on what a document may ask to be worked through; none that fugu writes comes near them."""
+from fugu.priors.record_laws import ASSUMPTIONS, REFERENCE
+from fugu.visible import Json, brief
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Question:
         rates = {group: tuple(map(read_number, listed)) for group, listed in stated["rates"].items()}
         charges = {group: list(listed) for group, listed in stated["charges"].items()}
         if not rates or set(charges) != set(rates) or any(rate <= 0 for listed in rates.values() for rate in listed):
-            raise CertificateError(f"the question {query[:80]!r} has no noise, or is not charged in each of its groups")
+            raise CertificateError(f"the question {brief(query)} has no noise, or is not charged in each of its groups")
         return Question(query, kind, None if by is None else _text(by), _texts(stated["features"]), law, rates, charges)
 
 
@@ -138,20 +138,23 @@ class RecordsCertificate(Document):
     REQUIRED = ("budget", "spent", "any belief", "elsewhere", "protect", "secrets", "skipped", "unit", "reading",
                 "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     KINDS: ClassVar = {"records": ()}
+    PARTS = RECORDS
     INDENT = None
 
     @staticmethod
     def issue(
-        *, budget: Pure, spent: Real, any_belief: Fraction, elsewhere: Fraction, protect: object,
+        *, budget: Pure, cap: Fraction | None, spent: Real, any_belief: Fraction, elsewhere: Fraction, protect: object,
         secrets: Sequence[str], skipped: Sequence[str], unit: str | None, reading: Json, columns: Sequence[str],
         features: Mapping[str, Json], questions: Sequence[Question], types: Sequence[Type],
         loads: Sequence[Sequence[Json]], laws: Sequence[Law], proofs: Sequence[Step], assumptions: Sequence[str],
+        warnings: Sequence[str] = (),
     ) -> RecordsCertificate:  # fmt: skip
         """The document of a session as it stands.
 
         Parameters:
 
-        - `budget`: the pure budget of the session; `spent`: the proved epsilon of all questions, rounded up;
+        - `budget`: the pure budget of the session; `cap`: what the second promise may come to, None where none was set;
+          `spent`: the proved epsilon of all questions, rounded up;
           `any_belief`: the largest sum of the questions' own epsilons over all types of records; `elsewhere`: the
           epsilons of other releases in the ledger, of which nothing more is known.
         - `protect`: as it was declared, None for a predicate in code; `secrets`: by label; `skipped`: secrets without a
@@ -161,10 +164,12 @@ class RecordsCertificate(Document):
         - `questions`, `types`, `laws`: see there; `loads`: the distinct lists of charges that were priced; `proofs`:
           for every law and ordered pair of secrets that a type which is not plain needs, one for a load at least its
           own.
-        - `assumptions`: those that every such document states, and what this one adds."""
+        - `assumptions`: those that every such document states, and what this one adds; `warnings`: the numbers that go
+          out exact, with the probability of that."""
         return RecordsCertificate.sealed(
             {
                 "kind": "records", "budget": budget_json(budget), "spent": _figure(spent),
+                **({} if cap is None else {"cap": str(cap)}), **({"warnings": list(warnings)} if warnings else {}),
                 "any belief": str(any_belief), "elsewhere": str(elsewhere), "protect": protect,
                 "secrets": list(secrets), "skipped": list(skipped), "unit": unit, "reading": reading,
                 "columns": list(columns), "features": dict(features),
@@ -175,11 +180,15 @@ class RecordsCertificate(Document):
             }
         )  # fmt: skip
 
+    def own_lines(self) -> list[str]:
+        """The assumptions beside those that every such document states, and what is said of the reference."""
+        follow = {*ASSUMPTIONS, UNPROTECTED + ", ".join(self["skipped"])} - {REFERENCE}
+        return [line for line in self["assumptions"] if line not in follow]
+
     def check(self) -> None:
         """Every part can be read, within limits; a pure budget; whether it holds together is for `fugu.verify`."""
-        if len(self["types"]) > MOST_TYPES or len(self["laws"]) > MOST_LAWS or len(self["proofs"]) > MOST_PROOFS:
-            raise CertificateError("the certificate has more types, laws or proofs than are worked through")
         _ = self.budget, self.spent, self.any_belief, self.elsewhere, self.questions, self.types, self.laws, self.steps
+        _ = self.cap, _texts(self.body.get("warnings", ()))
         _ = _texts(self["assumptions"]), _texts(self["columns"]), dict(self["features"]), list(self["loads"])
         if len(set(_texts(self["secrets"]))) < len(self["secrets"]) or len(self["secrets"]) < 2:
             raise CertificateError("the certificate does not name two or more different secrets")
@@ -193,6 +202,11 @@ class RecordsCertificate(Document):
         if not isinstance(found, Pure):
             raise CertificateError("sessions on tables have a pure budget, and the certificate states another")
         return found
+
+    @property
+    def cap(self) -> Fraction | None:
+        """What all questions together may promise away against anybody; None where none was set, as before 0.4."""
+        return _at_least_zero(self["cap"]) if "cap" in self.body else None
 
     @property
     def spent(self) -> Fraction:

@@ -15,12 +15,15 @@ from typing import Any, ClassVar
 
 from fugu.documents.commitment import commit_text, same
 from fugu.documents.document import Document, canonical_json
+from fugu.documents.parts import PRIVATE, RELEASE
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_whole
 from fugu.visible import Json
 
 DERIVED = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")
 """The parts that are worked out from the certificates."""
+SINCE_0_4 = ("rules",)
+"""Those of them that earlier versions did not write: what missing and unreadable cells count as, in sentences."""
 REFERENCE, PUBLIC_TABLE = "a reference", "the table itself, which is public"
 OWN_TABLE, DECLARED = "the private table itself", "declared"
 """Where beliefs come from. The first two are files, named with their SHA-256 if they are public."""
@@ -28,6 +31,8 @@ NOT_FOR_PUBLICATION = (
     "NOT FOR PUBLICATION. This file opens the commitments of the release document beside it; whoever has it can test "
     "guesses about the private table."
 )
+OTHER_PEOPLE = "other people"
+"""The publisher's word on data sets of the ledger: their people are others than those of this release."""
 _HEX = set("0123456789abcdef")
 
 
@@ -38,8 +43,16 @@ class ReleaseDocument(Document):
     REQUIRED = ("fugu", "date", "data", "published", "question", "skipped", "beliefs", "ledger", "certificates",
                 "withheld", *DERIVED)  # fmt: skip
     KINDS: ClassVar = {"release": ()}
-    MOST_BYTES = 2 * 1024**3
+    PARTS = RELEASE
     INDENT = None
+
+    def own_lines(self) -> list[str]:
+        """Those of the certificates inside, as far as this document repeats them."""
+        if self.withheld:
+            return list(self["assumptions"])  # nobody else can check one of them
+        inside = [part["certificate"].get("publisher") or {} for part in self["certificates"]]
+        own = {line for marks in inside for line in marks.get("assumptions", ())}
+        return [line for line in self["assumptions"] if line in own]
 
     def check(self) -> None:
         """Parts that can be read: digests, counts, names that are no paths; the certificates, or why there are none."""
@@ -112,7 +125,7 @@ class PrivatePart(Document):
     SCHEMA = "fugu/release-private/1"
     REQUIRED = ("marking", "release", "data salt", "reference salt", "beliefs salt", "certificates", "recipe")
     KINDS: ClassVar = {"release-private": ()}
-    MOST_BYTES = 2 * 1024**3
+    PARTS = PRIVATE
 
     def check(self) -> None:
         """It says aloud what it is, and names one release."""
@@ -126,7 +139,8 @@ def _check_ledger(stated: Json | None) -> None:
     """An entry is named by data, request and the hash of its event."""
     if stated is not None and not (
         isinstance(stated["data"], str) and isinstance(stated["request"], str) and is_digest(stated["entry"])
-    ):
+        and isinstance(named := stated.get(OTHER_PEOPLE, []), list) and all(isinstance(name, str) for name in named)
+    ):  # fmt: skip
         raise CertificateError("the ledger entry is not described by data, request and the hash of its event")
 
 

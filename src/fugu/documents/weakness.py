@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.remap import Remap
 from fugu.guarantee.weakness import weaknesses
 from fugu.loss.channel.any_belief import any_belief
+from fugu.noise import LatticeNoise
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.directed import DirectedLaplace
+from fugu.noise.kind import Noise
 from fugu.numbers.exact import read_number
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
 
+HALF, _LN3 = 0.5, Fraction("1.0986122886681098")
 WORTHLESS = 20.0
 """An epsilon beyond this protects nobody."""
 
@@ -29,7 +36,7 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
     if certificate.runs == "channel":
         found += channel_warnings(certificate)
     chance = exact_chance(certificate)
-    if chance > 0.5:
+    if chance > HALF:
         what = "the exact value of each coordinate" if certificate.runs == "vector" else "the exact value"
         often = "" if chance == 1 else f" with probability {chance:.3f}"
         why = "no noise is added, the promise rests on the beliefs" if chance == 1 else "mostly, no noise is added"
@@ -59,6 +66,41 @@ def channel_warnings(certificate: Certificate) -> list[str]:
     return found
 
 
+def goes_out_exact(certificate: Certificate) -> bool:
+    """Whether values are called exact: each goes out as it is with probability above one half, and every output is more
+    than three times as likely under its own value as under any other. So randomised response with epsilon ln 3 is no
+    exact value. Of lattice Laplace noise the first implies the second: tanh(r / 2) > 1/2 is e^r > 3."""
+    return exact_chance(certificate) > HALF and _told_apart(certificate)
+
+
+def _told_apart(certificate: Certificate) -> bool:
+    """Whether every output is more than three times as likely under its own value as under any other."""
+    if certificate.parts:
+        return all(map(_told_apart, certificate.parts))
+    if certificate.kind == "channel":
+        shown, channel = np.array(certificate.body["support"], dtype=np.float64), certificate.channel
+        return _own_likeliest(np.array(channel.rows, dtype=object), shown, np.asarray(channel.outputs))
+    if (moved := Remap.in_certificate(certificate)) is not None:
+        return _own_likeliest(moved.chances(), moved.channel.shown, moved.to)
+    noise = None if certificate.kind in ("correlated", "analysis") else certificate.released_noise
+    if isinstance(noise, AtomLaplace) and not noise.silent:
+        return min((b - a for a, b in pairwise(noise.atoms)), default=1) * noise.rate > _LN3
+    steps = None if noise is None or certificate.lattice is None else noise.in_steps(certificate.lattice.grid)
+    if not isinstance(steps, LatticeNoise) or steps.silent:  # no noise, or noise in several directions at once
+        return True
+    return 1 - steps.tail(0.0) > 1.5 * (steps.tail(0.0) - steps.tail(1.0))  # the masses at 0, and at -1 and 1
+
+
+def _own_likeliest(rows: Any, values: Any, outputs: Any) -> bool:
+    """The same for chances of outputs, one row for each value; an output that is no value is not exact."""
+    for shown in dict.fromkeys(outputs.tolist()):
+        column = rows[:, outputs == shown].sum(axis=1)
+        own = column[values == shown]
+        if column.any() and (len(own) != 1 or any(own[0] <= 3 * x for x in column[values != shown])):
+            return False
+    return True
+
+
 def exact_chance(certificate: Certificate) -> float:
     """P(N = 0): the probability that a value, or a coordinate, goes out as the lattice has it.
 
@@ -71,7 +113,20 @@ def _of_noise(certificate: Certificate) -> float:
     if (moved := Remap.in_certificate(certificate)) is not None:
         return moved.exact_chance()
     noise = certificate.released_noise
-    return noise.exact_chance() if isinstance(noise, AtomLaplace | DirectedLaplace) else 1 - certificate.noise.tail(0.0)
+    if isinstance(noise, AtomLaplace | DirectedLaplace):
+        return noise.exact_chance()
+    return 1 - noise.tail(0.0) if isinstance(noise, LatticeNoise) else _by_quantiles(noise)
+
+
+def _by_quantiles(noise: Noise) -> float:
+    """The largest level whose quantile is 0, to a millionth: P(N = 0) of noise of which no more is known."""
+    low, high = 0.0, 1.0
+    if noise.silent:
+        return 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if noise.quantile(middle) == 0 else (low, middle)
+    return low
 
 
 def _of_halves(certificate: Certificate) -> float:

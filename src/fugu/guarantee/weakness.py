@@ -28,7 +28,7 @@ def weaknesses(guarantee: Guarantee, rows: int | None = None) -> tuple[str, ...]
         found.append(f"{what} {float(least):g} is hardly any protection: the odds of a secret may change{factor}")
     delta = as_fraction(guarantee.delta)
     if delta * (2 if rows is None else max(1, rows)) > 1:
-        many = "whatever the number of rows" if rows is None else f"the table has {rows:,} rows"
+        many = "whatever the number of rows" if rows is None else f"a table of {rows:,} rows"
         found.append(
             f"delta {float(delta):g} is above 1/rows ({many}): showing a row in full, drawn at random, would meet it"
         )

@@ -47,7 +47,7 @@ class Shifted(Described):
         return len(self.coordinates)
 
     def __repr__(self) -> str:
-        return f"Shifted(by={brief(self.by, 80)})" if self.dimension > 4 else f"Shifted(by={self.by!r})"
+        return f"Shifted(by={brief(self.by)})" if self.dimension > 4 else f"Shifted(by={self.by!r})"
 
     @property
     def exact(self) -> tuple[Fraction, ...]:

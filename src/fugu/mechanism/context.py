@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from fugu.data.field import Field
+from fugu.documents.sentences import (
+    EXACT_LAWS,
+    INDEPENDENT_ROWS,
+    ONE_DATA_SET,
+    ONE_ROW,
+    ONE_VALUE,
+    unit_of_person,
+)
 from fugu.documents.shares import Stated
 from fugu.laws.pair import LawPair
 from fugu.laws.sets.sampled import Sampled
 from fugu.mechanism.shares import shares_json
 from fugu.scenario.scenario import Scenario
-
-EXACT_LAWS = "the published value follows, given each secret, exactly the law stated here"
-INDEPENDENT_ROWS = "if a column is released: rows are independent given their own secret"
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,7 @@ class Context:
     """The parts of a scenario that a release needs; empty for laws given directly."""
 
     assumptions: tuple[str, ...] = (EXACT_LAWS, INDEPENDENT_ROWS)
-    unit: str = "the one published value"
+    unit: str = ONE_VALUE
     person: str | None = None
     """The column that names the person, who owns one row of the reference and one of the private table."""
     query: dict[str, Any] | None = None
@@ -48,10 +53,10 @@ class Context:
             if model is None:
                 return Context(assumptions=tuple(source.assumptions))
             told = tuple(source.assumptions)
-            return Context(assumptions=told, unit="one data set of records", shares=shares_json(model))
+            return Context(assumptions=told, unit=ONE_DATA_SET, shares=shares_json(model))
         return Context(
             assumptions=tuple(source.assumptions),
-            unit=f"one person, named by column {unit!r}, one row each" if unit else "one row",
+            unit=unit_of_person(unit) if unit else ONE_ROW,
             person=unit,
             query=query.to_json(),
             recipe=source.recipe,  # type: ignore[arg-type]

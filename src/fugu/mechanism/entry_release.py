@@ -47,4 +47,4 @@ class PerEntryRelease:
         return {"kind": "per-entry", "guarantee": self.guarantee}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({brief(self.value, 80)}, per entry {self.guarantee!r})"
+        return f"{type(self).__name__}({brief(self.value)}, per entry {self.guarantee!r})"

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Loss
+from fugu.documents.weakness import exact_chance
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import curve
 from fugu.drawing.sheet import Cell, Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
+from fugu.guarantee.promises import called_exact
 from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
 from fugu.mechanism.post import Step, moves
-from fugu.mechanism.release import Release
+from fugu.mechanism.release import Release, Simulated
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import Objective
@@ -95,7 +97,8 @@ class Mechanism(Shown, ABC):
         Parameters:
 
         - `values`: a number, a vector, or a column of them, as they stand in the table.
-        - `allow_no_noise`: True to publish exact values where the beliefs alone meet the budget.
+        - `allow_no_noise`: True to publish exact values, where the beliefs alone meet the budget, or noise does that is
+          0 with probability above one half.
         - `already_mapped`: True if the values are numbers that the scenario's query (its schema, bins, ordering) has
           made; otherwise the query is applied first.
 
@@ -108,11 +111,8 @@ class Mechanism(Shown, ABC):
         of days; what `then` adds looks at the numbers, and `simulate` gives them."""
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)
-        if self._silent() and not allow_no_noise:
-            raise NoiselessRelease(
-                "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
-                "safe. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon"
-            )
+        if not allow_no_noise:
+            self.require_noise()
         if not self.context.public_prior and column_digest(column) == self.context.reference_digest:
             raise PriorNotPublic(
                 "these are the very values the beliefs were fitted on, so the noise level depends on them. Fit on a "
@@ -124,12 +124,26 @@ class Mechanism(Shown, ABC):
         dates = self.context.dates
         return found if dates is None else replace(found, values=dates.written(found.values.astype(np.float64)))
 
-    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Release:
-        """A draw from `rng`, for experiments only: it is not a release, and nothing is spent.
+    def require_noise(self) -> None:
+        """Raise `NoiselessRelease` where exact values would go out: without noise, or with noise that is mostly 0."""
+        if self._silent():
+            raise NoiselessRelease(
+                "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
+                "safe. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon"
+            )
+        if self.certificate.exact:
+            raise NoiselessRelease(
+                f"the noise that meets the budget is mostly 0: {called_exact(exact_chance(self.certificate))}. Say so "
+                "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
+            )
+
+    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated:
+        """A draw from `rng`, for experiments only: it is not a release, no writer takes it, and nothing is spent.
 
         `values` and `already_mapped` as in `release`; `rng`: a `numpy.random.Generator`."""
         column, scalar = self._column(values, already_mapped)
-        return self._released(column, scalar, RngBits(rng))
+        drawn = self._released(column, scalar, RngBits(rng))
+        return Simulated(drawn.values, scalar, drawn.interval)
 
     def plot(self) -> Figure:
         """How far a published value may lie from the exact one, with each probability: a figure for notebooks."""
@@ -146,11 +160,11 @@ class Mechanism(Shown, ABC):
     def _sheet(self) -> Sheet:
         half, said = self.interval(0.95)[1], self.certificate
         facts: list[tuple[str, Cell]] = [
-            ("promised", repr(self.guarantee)), ("publishes", self._published), ("method", said.method),
+            ("promised", said.promises), ("publishes", self._published), ("method", said.method),
             ("average error", self.expected_error()), ("error with 95 %", f"within {half:.6g}"),
             ("worst pair", said.worst_pair),
         ]  # fmt: skip
-        silent = ["the exact value would go out: say allow_no_noise=True"] if self._silent() else []
+        silent = ["the exact value would go out: say allow_no_noise=True"] if self._silent() or said.exact else []
         return Sheet(f"Mechanism: {type(self).__name__}", facts, notes=[f"why: {said.theorem}"],
                      warnings=[*said.warnings, *silent])  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.pushed import halves_agree
+from fugu.documents.sentences import CONVEXITY
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.encoding import budget_json
 from fugu.guarantee.weaker import join
@@ -95,7 +96,7 @@ def mix(p: Real, m1: Mechanism, m2: Mechanism) -> Mixed:
         "parts": [a.body, b.body],
         "budget": budget_json(budget),
         "method": f"mix({a.method}, {b.method})",
-        "theorem": "convexity: a coin that is independent of the data keeps the weaker of the two guarantees",
+        "theorem": CONVEXITY,
         "proved": proved,
         "worst_pair": worst.worst_pair,
         "assumptions": list(dict.fromkeys((*a.assumptions, *b.assumptions))),

@@ -18,12 +18,37 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.fixed import fixed
-from fugu.visible import brief
+from fugu.visible import brief, several
 
 _SHOWN = 5
 """Rows that a notebook shows."""
 Published = NDArray[np.float64 | np.str_]
 """Numbers, or names of categories."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """What `simulate` drew, from a generator that can be repeated: for experiments, and no release.
+
+    `values`: the column, or the answer about sequences; `scalar`: whether a single value was given; `interval`: as of a
+    release; `labels`: what the parts of an answer about sequences are called. It has no certificate, is no array and no
+    column, and nothing that publishes, writes or charges takes it."""
+
+    values: Any
+    scalar: bool = False
+    interval: tuple[float, float] | None = None
+    labels: tuple[Any, ...] | None = None
+
+    @property
+    def value(self) -> Any:
+        """The number or name, the vector, or the column; the whole answer about sequences."""
+        return self.values[0] if self.scalar else self.values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        raise TypeError("simulated values are for experiments and never published; read .values to compute with them")
+
+    def __repr__(self) -> str:
+        return "Simulated(never to be published; see .values)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +107,11 @@ class Release(Shown):
     def _sheet(self) -> Sheet:
         names = self.values.dtype.kind == "U"
         error = [] if names else [("error with 95 %", f"within {self.interval[1]:.6g}")]
-        facts = [("published", f"{len(self.values)} rows of {', '.join(self._columns())}"), *error,
+        facts = [("published", f"{several(len(self.values), 'row')} of {', '.join(self._columns())}"), *error,
                  ("promised", repr(self.certificate.budget))]  # fmt: skip
         columns = self._columns()
         rows = list(zip(*(np.asarray(column).tolist()[:_SHOWN] for column in columns.values()), strict=True))
-        rest = [f"the first {_SHOWN} of {len(self.values)} rows"] if len(self.values) > _SHOWN else []
+        rest = [f"the first {_SHOWN} of {several(len(self.values), 'row')}"] if len(self.values) > _SHOWN else []
         return Sheet("Release", facts, tuple(columns), rows, rest, self.certificate.warnings)
 
     def _columns(self) -> dict[str, Column]:

@@ -6,13 +6,13 @@ from typing import Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
+from fugu.documents.sentences import remapped
 from fugu.documents.weighed import weighed, weight_on
 from fugu.errors import PriorNotPublic, UsageError
 from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.noise.kind import OBJECTIVES
-
-_WORDS = {"absolute": "absolute error", "squared": "squared error", "zero-one": "chance of an error"}
+from fugu.visible import brief
 
 
 def remap_of(
@@ -21,7 +21,7 @@ def remap_of(
     """The table for a certified mechanism, and the certificate that holds it, its errors worked out anew."""
     declared = isinstance(weight, Discrete)
     if not declared and weight != "mean":
-        raise UsageError(f"the weight of a remap is 'mean' or a fugu.Discrete, got {str(weight)[:40]!r}")
+        raise UsageError(f"the weight of a remap is 'mean' or a fugu.Discrete, got {brief(str(weight), 40)}")
     if not declared and context.reference_digest is not None and context.public_prior:
         raise PriorNotPublic(
             "with public_prior=True the beliefs are counted in the private table, and a remap by their mean would "
@@ -41,10 +41,5 @@ def remap_of(
     body: dict[str, Any] = certificate.unsealed
     body["remap"] = found.to_json()
     body["expected_error"] = {objective: found.expected_error(objective) for objective in OBJECTIVES}
-    whose = "a declared weight" if declared else "the mean of these beliefs"
-    said = (
-        f"outputs are moved by the table in this certificate to the value of least {_WORDS[loss]} under {whose}: a "
-        "function of the output alone, which changes no guarantee; the stated errors are for that weight"
-    )
-    body["assumptions"] = [*body["assumptions"], said]
+    body["assumptions"] = [*body["assumptions"], remapped(loss, declared)]
     return Certificate.seal(body, certificate.laws), found

@@ -17,7 +17,7 @@ from fugu.errors import BadNoise, CertificateError
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.selection import uniform_below
 from fugu.numbers.exact import is_whole, read_whole
-from fugu.visible import Json
+from fugu.visible import Json, brief, several
 
 _WORD = 63
 """Totals of at most so many bits are drawn and searched in machine words."""
@@ -132,7 +132,7 @@ class Channel:
     def from_json(cls, found: Json) -> Channel:
         """The channel that `to_json` wrote."""
         if found["kind"] != cls.name:
-            raise CertificateError(f"this version of fugu knows no channel {str(found['kind'])[:40]!r}")
+            raise CertificateError(f"this version of fugu knows no channel {brief(str(found['kind']), 40)}")
         outputs = [_double(y) for y in found["outputs"]]
         floor = [read_whole(mass) for mass in found["floor"]]
         rows = []
@@ -147,7 +147,7 @@ class Channel:
         return cls(outputs, rows, None if weight is None else [_double(w) for w in weight], names)
 
     def __repr__(self) -> str:
-        return f"Channel({len(self.rows)} values, {len(self.outputs)} outputs)"
+        return f"Channel({several(len(self.rows), 'value')}, {several(len(self.outputs), 'output')})"
 
 
 def _check(outputs: tuple[float, ...], rows: tuple[tuple[Any, ...], ...]) -> None:

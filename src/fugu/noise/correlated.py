@@ -16,6 +16,7 @@ from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.kind import Objective, check_objective
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.visible import brief
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -93,7 +94,7 @@ class CorrelatedGaussian:
     def from_json(cls, found: dict[str, Any], dimension: int) -> CorrelatedGaussian:
         """The noise that `to_json` wrote."""
         if found["kind"] != cls.name:
-            raise CertificateError(f"this version of fugu knows no correlated noise {str(found['kind'])[:40]!r}")
+            raise CertificateError(f"this version of fugu knows no correlated noise {brief(str(found['kind']), 40)}")
         columns = tuple(tuple(column) for column in found["columns"])
         scales = tuple(read_number(x) for x in found["scales"])
         return cls(read_number(found["base"]), columns, scales, read_number(found["grid"]), dimension)

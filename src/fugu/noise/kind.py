@@ -19,7 +19,7 @@ from fugu.errors import CertificateError, UnknownName
 from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.visible import Json
+from fugu.visible import Json, brief
 
 Objective = Literal["absolute", "squared"]
 OBJECTIVES: tuple[Objective, ...] = ("absolute", "squared")
@@ -138,7 +138,7 @@ def noise_from(found: dict[str, Any]) -> Noise:
     """The noise of a document."""
     name = found["kind"]
     if not isinstance(name, str) or name not in kinds():
-        raise CertificateError(f"this version of fugu knows no noise {str(name)[:40]!r}")
+        raise CertificateError(f"this version of fugu knows no noise {brief(str(name), 40)}")
     return kinds()[name].from_json(found)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.numbers.exact import Real, as_fraction, decimal_step, integers, read_number
+from fugu.visible import brief
 
 MAX_INDEX = 2**50
 """Indices stay below this, so that `index` inverts `value` exactly: |x q / p - k| <= 3 k 2^-53 < 1/2."""
@@ -110,7 +111,7 @@ def as_grid(grid: Real | str) -> Fraction:
     try:
         exact = read_number(grid) if isinstance(grid, str) else as_fraction(grid)
     except (TypeError, ValueError) as error:
-        raise BadNoise(f"a grid must be a positive number or Fraction, got {str(grid)[:40]!r}") from error
+        raise BadNoise(f"a grid must be a positive number or Fraction, got {brief(str(grid), 40)}") from error
     if exact <= 0:
         raise BadNoise(f"a grid must be positive, got {grid!r}")
     return exact

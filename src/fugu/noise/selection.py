@@ -2,6 +2,8 @@
 
 Utilities are rational and the rate is epsilon / (2 sensitivity), so every acceptance probability is exp(-x) for a
 rational x >= 0: a coin that `Coin` tosses without rounding. Nothing here adds floating Gumbel or exponential noise.
+Every item has its coin tossed, whatever the utilities are, so that the time it takes says nothing of them: only bits of
+the coins that doubles leave in doubt, 2^-42 of them, are read on.
 
 One-shot Gumbel noise of scale 1 / rate and the k largest has the law of k rounds of the exponential mechanism at this
 rate, each without the items already taken (the Gumbel-max trick); it is drawn here as those rounds. Permute-and-flip
@@ -15,14 +17,18 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Rational
 
+import numpy as np
 from flint import arb
 
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise.bits import OS, BitSource
-from fugu.noise.discrete_gaussian import Coin
+from fugu.noise.discrete_gaussian import Coin, exp_of_minus
 from fugu.noise.table import Widths
 from fugu.numbers import balls
 
+_WORD = 64
+_FAR = Fraction(2**40)
+"""In doubles a larger gap is no other."""
 Select = Callable[[Sequence[Fraction], Fraction, BitSource, int], int]
 
 
@@ -57,8 +63,6 @@ def exp_coin(x: Fraction, source: BitSource = OS, width: int = 64) -> bool:
     """
     if not isinstance(x, Rational) or x < 0:
         raise BadNoise("an exponent must be an exact rational >= 0")
-    if x == 0:
-        return True
     start = int(source.words(width, 1)[0])
     return Coin(Fraction(x), widths=Widths(third=width)).toss(start, width, source)
 
@@ -72,29 +76,74 @@ def permute_and_flip(utilities: Sequence[Fraction], rate: Fraction, source: BitS
     >>> permute_and_flip([Fraction(0), Fraction(10**6)], Fraction(1))
     1
     """
-    _check(utilities, rate)
-    best = max(utilities)
-    left = list(range(len(utilities)))
-    while True:
-        i = left.pop(uniform_below(len(left), source))
-        if exp_coin(rate * (best - utilities[i]), source, width):  # the best item is always taken: this ends
-            return i
+    flips = _flips(_gaps(utilities, rate), source, width)
+    return next(i for i in _shuffled(len(flips), source, width) if flips[i])  # the best item is always taken
 
 
 def exponential(utilities: Sequence[Fraction], rate: Fraction, source: BitSource = OS, width: int = 64) -> int:
     """The place of one item, with probability proportional to exp(rate u_i) (McSherry and Talwar 2007, theorem 6).
 
-    A uniform item is kept with probability exp(-rate (max u - u_i)), else tried again: what is kept has the law.
+    One uniform U among the cumulated weights exp(-rate (max u - u_i)) over their sum: in doubles where it lies farther
+    from all of them than their errors, else in balls, with more bits of U until none is in doubt.
 
     >>> exponential([Fraction(0), Fraction(10**6)], Fraction(1))
     1
     """
+    gaps = _gaps(utilities, rate)
+    u, bits = int(source.words(width, 1)[0]), width
+    if width == _WORD:
+        sums = np.cumsum(exp_of_minus(np.array([float(min(x, _FAR)) for x in gaps])))
+        ends, at = sums[:-1] / sums[-1], u / 2.0**_WORD
+        if bool(np.all(np.abs(ends - at) > len(gaps) * 2.0**-41)):  # each weight is off by 2^-44, and the sum is >= 1
+            return int(np.searchsorted(ends, at, side="right"))
+    while (place := _place(gaps, u, bits)) is None:
+        u, bits = u << width | int(source.words(width, 1)[0]), bits + width
+    return place
+
+
+def _gaps(utilities: Sequence[Fraction], rate: Fraction) -> list[Fraction]:
+    """rate (max u - u_i), checked."""
     _check(utilities, rate)
     best = max(utilities)
-    while True:
-        i = uniform_below(len(utilities), source)
-        if exp_coin(rate * (best - utilities[i]), source, width):
-            return i
+    return [rate * (best - u) for u in utilities]
+
+
+def _flips(gaps: list[Fraction], source: BitSource, width: int) -> list[bool]:
+    """One `exp_coin` for every gap, all of them, whatever they are: in doubles where the first word decides, which it
+    does but for 2^-42 of the time, else in balls."""
+    words = [int(word) for word in source.words(width, len(gaps))]
+    chances = exp_of_minus(np.array([float(min(x, _FAR)) for x in gaps]))
+    apart = np.array(words, dtype=np.float64) / 2.0**width - chances
+    sure = np.abs(apart) > 2.0**-43 if width == _WORD else np.zeros(len(gaps), dtype=bool)
+    return [
+        bool(apart[i] < 0) if sure[i] else Coin(x, widths=Widths(third=width)).toss(words[i], width, source)
+        for i, x in enumerate(gaps)
+    ]
+
+
+def _shuffled(n: int, source: BitSource, width: int) -> list[int]:
+    """The items in uniform random order: by random words, drawn again if two are equal; by choices where words are
+    short."""
+    if width == _WORD:
+        while len(np.unique(keys := source.words(_WORD, n))) < n:
+            pass
+        return [int(i) for i in np.argsort(keys, kind="stable")]
+    left = list(range(n))
+    return [left.pop(uniform_below(k, source)) for k in range(n, 0, -1)]
+
+
+def _place(gaps: list[Fraction], u: int, bits: int) -> int | None:
+    """Where U, which begins with these bits, lies among the cumulated weights; None if that is not decided."""
+    with balls.precision(bits + 96):
+        weights = [balls.of(-x).exp() for x in gaps]
+        total, below, place = sum(weights, arb(0)) / 2**bits, arb(0), 0
+        for weight in weights[:-1]:
+            below += weight
+            if below <= u * total:
+                place += 1
+            elif not below >= (u + 1) * total:
+                return None
+    return place
 
 
 METHODS: dict[str, Select] = {"permute-and-flip": permute_and_flip, "exponential": exponential}

@@ -86,6 +86,10 @@ class Together(Protocol):
 
         `charges`: the guarantee of each, what it reads as JSON text (None: unknown, hence anything), how often."""
 
+    def anybody(self, charges: Sequence[tuple[Guarantee, str | None, int]]) -> Guarantee:
+        """What they promise together against anybody: at most the sum of their epsilons, since no entry is in two
+        groups of one column. `charges`: as above."""
+
 
 Believed = (
     Prior | Curved | Quilted | Together | Sequence[Prior | Curved | Quilted] | Mapping[str, Prior | Curved | Quilted]

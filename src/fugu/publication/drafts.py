@@ -1,9 +1,18 @@
-"""A published file before it has its name: complete, hidden, for its owner alone, until what covers it is written."""
+"""A published file before it has its name: complete, hidden, for its owner alone, until what covers it is written.
+
+A process that is killed leaves its draft: by that the next run of the command sees that it was not finished, and the
+draft goes as soon as there is a newer one. A column that a ledger has charged is never drawn again: its draft is found
+by its name (`fugu.cli.receipts`), and finished."""
 
 from __future__ import annotations
 
+import csv
+import glob
+import os
+import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +22,8 @@ from fugu.errors import UsageError
 from fugu.files import check_target, give_name, write_text, writing
 
 PENDING = ".pending"
+_OWN = re.compile(rf"\.(\d+)\.[0-9a-f]{{16}}{re.escape(PENDING)}")
+"""How the name of a draft ends that no ledger keeps: the process that wrote it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,14 @@ class Draft:
     target: Path
     sha256: str
     kept: bool = False
+
+    def cells(self) -> list[str]:
+        """The first column of what goes out, without its name: what was stored for a request, if it was drawn before,
+        and never a second draw. Nothing, if another process has moved it meanwhile and it cannot be read."""
+        for place in (self.file, self.target):  # another run of the same request may have given it its name
+            with suppress(OSError), open(place, encoding="utf-8", newline="") as file:
+                return [line[0] if line else "" for line in csv.reader(file)][1:]
+        return []
 
     def publish(self) -> None:
         """Give the file its name; if another run of the same request has done so meanwhile, it is done."""
@@ -54,6 +73,7 @@ def drafted(target: Path, columns: Mapping[str, object]) -> Draft:
     """The columns in a hidden file beside the one they will be."""
     pending = _hidden(target)
     write_csv(pending, columns, private=True)
+    _sweep(target)
     return Draft(pending, target, file_sha256(pending))
 
 
@@ -62,11 +82,39 @@ def drafted_text(target: Path, text: str) -> Draft:
     pending = _hidden(target)
     with writing(pending, private=True) as out:
         out.write(text)
+    _sweep(target)
     return Draft(pending, target, file_sha256(pending))
 
 
+def unfinished(target: Path) -> bool:
+    """Whether a release into this file was killed on the way: its draft lies there, and the file does not."""
+    return not target.exists() and bool(_drafts(target))
+
+
 def _hidden(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{PENDING}")
+    return target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}{PENDING}")
+
+
+def _drafts(target: Path) -> list[Path]:
+    return list(target.parent.glob(f".{glob.escape(target.name)}.*{PENDING}"))
+
+
+def _sweep(target: Path) -> None:
+    """Remove the drafts of processes that are no more."""
+    for draft in _drafts(target):
+        own = _OWN.search(draft.name, len(target.name))
+        if own is not None and not _alive(int(own[1])):
+            draft.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def holds(path: Path, sha256: str) -> bool:

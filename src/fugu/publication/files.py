@@ -19,6 +19,8 @@ class Files:
     """Where the parts of a release go: the published file, and beside it certificate, private part and page."""
 
     published: Path
+    over: bool = False
+    """Whether they may be written over what is there."""
 
     @property
     def certificate(self) -> Path:
@@ -63,8 +65,9 @@ def publish(
     - `page`: what makes the page of the document.
 
     Whatever fails on the way, no published file lies there without its document, and what was drawn is removed unless
-    a ledger keeps it."""
+    a ledger keeps it; so are the files that were not there before."""
     rows = None if columns is None else max(map(len, columns.values()), default=0)
+    new = [file for file in files.all()[1:] if not file.exists()]
     try:
         file = Published(files.published.name, draft.file, rows, () if columns is None else tuple(columns))
         document, private = issue(going, [file])
@@ -75,6 +78,9 @@ def publish(
         write_text(files.page, page(document))
         draft.publish()
     except BaseException:
+        if not files.published.exists():
+            for path in new:
+                path.unlink(missing_ok=True)
         draft.discard()
         raise
     return document

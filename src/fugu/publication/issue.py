@@ -68,7 +68,9 @@ class Outgoing:
     `certificates`: sealed before the draw, by group ("" for the only one). `table`: the private file, which is only
     committed to; `data`: its declared name; `rows`: their number where it is public. `recipe`: the question, with its
     form under "what"; None for a predicate in code, whose `words` are then all there is. `skipped`: secrets of which
-    nothing is promised; None if that is not known. `ledger`: the entry that was charged, None if there is none."""
+    nothing is promised; None if that is not known. `ledger`: the entry that was charged, None if there is none.
+    `basis`: before the table is opened, for how many rows and whose groups it is. `check`: what the owner saw of the
+    table, which goes into the private part alone."""
 
     certificates: Mapping[str, Document]
     table: PathLike
@@ -79,6 +81,8 @@ class Outgoing:
     skipped: Sequence[str] | None = ()
     beliefs: Beliefs
     ledger: Json | None = None
+    basis: str = ""
+    check: Json | None = None
 
 
 @dataclass(frozen=True)
@@ -128,13 +132,14 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
         "beliefs salt": beliefs_salt,
         "certificates": stated if own else None,
         "recipe": going.recipe if own else None,
+        **({} if going.check is None else {"check": going.check}),
     }
     return ReleaseDocument.sealed(body), PrivatePart.sealed(private)
 
 
 def preview(going: Outgoing) -> Json:
     """What the document would say, before anything is drawn: nothing is committed to, nothing has a date."""
-    data = {"name": going.data, "commitment": None, "rows": going.rows}
+    data = {"name": going.data, "commitment": None, "rows": going.rows, "basis": going.basis}
     return {"fugu": __version__, **_said(going, new_salt()), "date": None, "data": data, "published": []}
 
 

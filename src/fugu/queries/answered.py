@@ -18,7 +18,7 @@ from fugu.mechanism.vector import VectorAdditive
 from fugu.queries.cell import Cell
 from fugu.queries.consistent import Axes, Margins, consistent
 from fugu.queries.statistic import Statistic
-from fugu.visible import Json, brief
+from fugu.visible import Json, brief, several
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +41,8 @@ class Answer(Shown):
         object.__setattr__(self, "mechanisms", Fixed(self.mechanisms))
 
     def __repr__(self) -> str:
-        return f"Answer({brief(str(self.statistic))}, {len(self.cells)} numbers in {len(self.mechanisms)} groups)"
+        numbers, groups = several(len(self.cells), "number"), several(len(self.mechanisms), "group")
+        return f"Answer({brief(str(self.statistic))}, {numbers} in {groups})"
 
     def consistent(self, *, total: bool = True, nonnegative: bool = True, margins: Margins | None = None) -> Answer:
         """The nearest counts that fit together; free post-processing of what was published.
@@ -82,7 +83,7 @@ class Answer(Shown):
 
     def _sheet(self) -> Sheet:
         columns = self.columns()
-        budgets = dict.fromkeys(repr(mechanism.guarantee) for mechanism in self.mechanisms.values())
+        budgets = dict.fromkeys(mechanism.certificate.promises for mechanism in self.mechanisms.values())
         facts = [("asked", str(self.statistic)), ("promised", ", ".join(budgets))]
         said = dict.fromkeys(text for m in self.mechanisms.values() for text in m.certificate.warnings)
         note = "low and high: the exact number lies between them with 95 %"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +20,17 @@ from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
-from fugu.mechanism import Additive
 from fugu.numbers.exact import Real
 from fugu.queries.answered import Answer
 from fugu.queries.believing import Asked, Believed
 from fugu.queries.cell import Cell
 from fugu.queries.grouped import Group, find_groups
+from fugu.queries.groups import Sums
 from fugu.queries.records import Coding
 from fugu.queries.statistic import Statistic
-from fugu.queries.tables import Counting
+from fugu.queries.tables import Counting, Tables
 from fugu.scenario.units import require_one_row_each
+from fugu.utility.rows import RowsFor
 from fugu.visible import Json
 
 
@@ -42,12 +44,13 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
-    """A query whose mechanisms are proved, and whose private table is open; nothing has been drawn."""
+class Rehearsed:
+    """A query whose mechanisms are proved, for groups of stated sizes; no private table is open."""
 
     statistic: Statistic
-    parts: dict[str, Part]
-    private: Private
+    mechanisms: dict[str, Counting]
+    """The mechanism of each group."""
+    rows: int
     recipe: Json | None
     """What was asked, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
     axes: tuple[tuple[str, tuple[str, ...]], ...]
@@ -55,24 +58,29 @@ class Prepared:
     skipped: tuple[str, ...]
     """Secrets that no row of the reference holds: nothing is promised of them."""
 
-    @property
-    def mechanisms(self) -> dict[str, Counting]:
-        """The mechanism of each group."""
-        return {group: part.mechanism for group, part in self.parts.items()}
-
     def require_noise(self, allowed: bool) -> None:
         """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
-        if not allowed and any(part.mechanism.noise.scale == 0 for part in self.parts.values()):
+        if not allowed and any(made.noise.scale == 0 for made in self.mechanisms.values()):
             raise NoiselessRelease(
                 f"{self._hidden_by} in a group of {self.statistic}; the exact number would be published. Say so "
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
             )
+        for made in () if allowed else self.mechanisms.values():
+            made.require_noise()
 
     @property
     def _hidden_by(self) -> str:
         if self.statistic.tabulated:
             return "what is believed of one record's cell hides its secret already"
         return "the other records alone hide each one"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared(Rehearsed):
+    """The same with the private table open, and the exact numbers of its groups; nothing has been drawn."""
+
+    parts: dict[str, Part]
+    private: Private
 
     def release(self, allow_no_noise: bool = False) -> Answer:
         """Draw every group, once."""
@@ -151,35 +159,62 @@ def prepare(
     missing: str | float | None = None,
 ) -> Prepared:
     """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
-    if not is_guarantee(budget) or budget.renyi:
-        raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
+    _require_budget(budget)
     asked = Asked(query, protect, by, bounds, step, bins, unit, schema, missing)
-    believed = asked.of(reference, public_prior)
-    statistic, reading = believed.statistic, believed.reading
-    public = tuple(name for name in (by, unit) if name is not None)
+    return open_query(asked.of(reference, public_prior), table, budget)
+
+
+def rehearse(believed: Believed, budget: Pure | Approx, rows: int) -> Rehearsed:
+    """What `prepare` would prove for a table of so many rows whose groups are as expected; no table is opened."""
+    _require_budget(budget)
+    groups = believed.groups(believed.expected(rows))
+    return Rehearsed(**_proved(believed, groups, budget))
+
+
+def open_query(believed: Believed, table: TableLike, budget: Pure | Approx, rows: RowsFor | None = None) -> Prepared:
+    """Open the private table and prove its mechanisms. Refused: another number of rows than declared, a unit that
+    repeats, the reference itself."""
+    asked, statistic, reading = believed.asked, believed.statistic, believed.reading
+    public = tuple(name for name in (asked.by, asked.unit) if name is not None)
     private = open_private(table, reading, statistic.columns, public)
-    require_one_row_each(private.table, unit)
-    groups = find_groups(believed.known, private, by)
-    if not public_prior and _same(believed.known, private, statistic.columns):
+    if rows is not None:
+        rows.require(len(private))
+    require_one_row_each(private.table, asked.unit)
+    groups = find_groups(believed.known, private, asked.by)
+    if not believed.public_prior and _same(believed.known, private, statistic.columns):
         raise PriorNotPublic(
             "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
-    recipe = believed.recipe({name: len(group.rows) for name, group in groups.items()})
+    proved = _proved(believed, groups, budget)
+    made: dict[str, Counting] = proved["mechanisms"]
     if statistic.tabulated:
-        parts = _tables(believed, private, groups, budget)
-        axes = tuple((axis.column, axis.labels) for axis in believed.layout.axes)
-        return Prepared(statistic, parts, private, recipe, axes, believed.skipped)
-    sums, how = believed.sums(budget), believed.how
-    codes = how.read(reading, private.table)
-    parts = {
-        name: _sum(statistic, how, name, codes[group.rows], sums.mechanism(name, group))
-        for name, group in groups.items()
-    }
-    return Prepared(statistic, parts, private, recipe, (), believed.skipped)
+        labels, place = believed.layout.labels, believed.layout.places(reading, private.table)
+        counts = {n: np.bincount(place[g.rows], minlength=len(labels)).astype(np.float64) for n, g in groups.items()}
+        parts = {name: _counts(name, labels, counts[name], made[name]) for name in groups}
+    else:
+        codes = believed.how.read(reading, private.table)
+        parts = {n: _sum(statistic, believed.how, n, codes[g.rows], made[n]) for n, g in groups.items()}
+    return Prepared(**proved, parts=parts, private=private)
 
 
-def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Additive) -> Part:
+def _proved(believed: Believed, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Any]:
+    """The fields of `Rehearsed`: mechanisms for these groups, which depend on their sizes only."""
+    statistic, sizes = believed.statistic, {name: len(group.rows) for name, group in groups.items()}
+    work: Sums | Tables = believed.tables(budget) if statistic.tabulated else believed.sums(budget)
+    axes = tuple((axis.column, axis.labels) for axis in believed.layout.axes) if statistic.tabulated else ()
+    return {
+        "statistic": statistic, "mechanisms": {name: work.mechanism(name, group) for name, group in groups.items()},
+        "rows": sum(sizes.values()), "recipe": believed.recipe(sizes), "axes": axes, "skipped": believed.skipped,
+    }  # fmt: skip
+
+
+def _require_budget(budget: Pure | Approx) -> None:
+    if not is_guarantee(budget) or budget.renyi:
+        raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
+
+
+def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Counting) -> Part:
     rows, scale = len(codes), float(mechanism.noise.scale)
     share = rows if statistic.averaged else 1
 
@@ -189,17 +224,6 @@ def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64]
         return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
 
     return Part(mechanism, np.array([float(codes.sum())]), shown)
-
-
-def _tables(believed: Believed, private: Private, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Part]:
-    """Histograms and cross-tabulations: one record is in one cell, before and after."""
-    found, labels = believed.tables(budget), believed.layout.labels
-    place = believed.layout.places(believed.reading, private.table)
-    parts = {}
-    for name, group in groups.items():
-        counts = np.bincount(place[group.rows], minlength=len(labels)).astype(np.float64)
-        parts[name] = _counts(name, labels, counts, found.mechanism(name, group))
-    return parts
 
 
 def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Counting) -> Part:

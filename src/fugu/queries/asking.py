@@ -11,13 +11,14 @@ from typing import final
 import numpy as np
 
 from fugu.data import Schema, Table
+from fugu.data.causes import why_text
 from fugu.data.cells import OTHER
 from fugu.data.private import label_of
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.axes import Axis
 from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
-from fugu.queries.noised import FLIP, LAPLACE, LINES, Noised, charges_of
+from fugu.queries.noised import EVEN, FLIP, LAPLACE, LINES, Noised, charges_of
 from fugu.queries.records import coding
 from fugu.queries.statistic import Question
 from fugu.translation.records.charges import RecordCharge
@@ -56,6 +57,11 @@ class Plan:
         if self.question.kind in LINES:
             return tuple(epsilon * share / f.top for f, share in zip(self.features, self.shares, strict=True))
         return (epsilon / 2,)
+
+    @property
+    def noisy(self) -> Fraction | None:
+        """The largest epsilon of its own at which no noise is 0 with probability above one half; None for choices."""
+        return None if self.law == FLIP else EVEN / max(self.rates(Fraction(1)))
 
     def charges(self, epsilon: Fraction, modelled: Collection[str]) -> tuple[RecordCharge, ...]:
         """What it costs at this epsilon of its own."""
@@ -165,7 +171,7 @@ def _axis(reading: Schema, reference: Table, column: str, bins: Sequence[float] 
     known = reading.fields[column]
     if bins is not None:
         if not known.numeric:
-            raise BadTable(f"column {column!r} holds text; bins of numbers do not fit it")
+            raise BadTable(f"column {column!r} holds text{why_text(known.values or ())}; bins of numbers do not fit it")
         return Axis(column, (), increasing(bins, "bins", _MOST_CELLS + 1))
     if known.values is not None:
         return Axis(column, tuple(label for label in known.values if label != OTHER))

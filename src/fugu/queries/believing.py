@@ -13,14 +13,16 @@ import numpy as np
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER
 from fugu.data.field import Field
+from fugu.data.private import label_of
 from fugu.data.secrets import Protect, ProtectLike, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.disclosure import PRIVATE_NUMBERS, UNPROTECTED
+from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, SIZES
 from fugu.errors import CertificateError
 from fugu.guarantee import Approx, Pure
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.cells import Layout, layout
-from fugu.queries.grouped import Group, known_groups
+from fugu.queries.grouped import Group, expected_groups, known_groups
 from fugu.queries.grouping import require_public_groups
 from fugu.queries.groups import Beliefs, Sums
 from fugu.queries.laws import Mask
@@ -29,8 +31,6 @@ from fugu.queries.statistic import Statistic
 from fugu.queries.tables import Tables
 from fugu.visible import Json
 
-INDEPENDENT = "records are independent; given its own secret, a record follows the reference's law for that secret"
-SIZES = "groups and their numbers of rows are public"
 _RECIPE = ("query", "protect", "by", "bounds", "step", "bins", "unit", "schema", "missing", "groups")
 
 
@@ -107,8 +107,8 @@ class Believed:
     def stated(self) -> tuple[str, ...]:
         """What every certificate of this question assumes."""
         none = (UNPROTECTED + ", ".join(self.skipped),)
-        own = (PRIVATE_NUMBERS,) if self.public_prior else ()
-        return (INDEPENDENT, SIZES, *own, *(none if self.skipped else ()))
+        own = PRIVATE_NUMBERS if self.public_prior else APART
+        return (INDEPENDENT_RECORDS, SIZES, own, *(none if self.skipped else ()))
 
     def sums(self, budget: Pure | Approx) -> Sums:
         """From which the mechanism of every group is worked out."""
@@ -139,11 +139,27 @@ class Believed:
             return ()
         return tuple(label for label in schema.fields[protect].values or () if label != OTHER)
 
-    def laws(self, groups: Mapping[str, int], budget: Pure | Approx) -> dict[str, Beliefs]:
-        """What is believed of the sum of each group, given how many rows it has, or of one record's cell in it."""
+    def groups(self, sizes: Mapping[str, int]) -> dict[str, Group]:
+        """Groups with so many rows each, and the rows of the reference that belong to them."""
         by = self.asked.by
-        known = [("", None)] if by is None else known_groups(self.known, by, list(groups))
-        each = {own: Group(np.arange(groups[own]), rows) for own, (_, rows) in zip(groups, known, strict=True)}
+        known = [("", None)] if by is None else known_groups(self.known, by, list(sizes))
+        return {own: Group(np.arange(sizes[own]), rows) for own, (_, rows) in zip(sizes, known, strict=True)}
+
+    def expected(self, rows: int) -> dict[str, int]:
+        """The sizes of the groups to expect in a table of so many rows: the reference's, scaled, and those declared."""
+        by = self.asked.by
+        if by is None:
+            return {"": rows}
+        counts: dict[str, int] = {}
+        if by in self.known.columns:
+            codes, names = self.known.exact(by).codes(strict=False)
+            each = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+            counts = dict(zip(map(label_of, names.tolist()), each, strict=True))
+        return expected_groups(counts, self.reading.fields[by].values or (), rows)
+
+    def laws(self, sizes: Mapping[str, int], budget: Pure | Approx) -> dict[str, Beliefs]:
+        """What is believed of the sum of each group, given how many rows it has, or of one record's cell in it."""
+        each = self.groups(sizes)
         if self.statistic.tabulated:
             tables = self.tables(budget)
             return {own: tables.beliefs(group) for own, group in each.items()}

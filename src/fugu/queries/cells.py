@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table, private
+from fugu.data.causes import why_text
 from fugu.data.cells import OTHER
 from fugu.data.private import label_of
 from fugu.errors import BadTable, UsageError
@@ -89,5 +90,6 @@ def _binned(schema: Schema, column: str, bins: Sequence[float]) -> Axis:
     if len(bins) < 2 or any(a >= b for a, b in pairwise(bins)):
         raise UsageError("bins must be at least two increasing edges")
     if not schema.fields[column].numeric:
-        raise BadTable(f"column {column!r} holds text; bins of numbers do not fit it")
+        why = why_text(schema.fields[column].values or ())
+        raise BadTable(f"column {column!r} holds text{why}; bins of numbers do not fit it")
     return Axis(column, tuple(f"{a:g} to {b:g}" for a, b in pairwise(bins)), tuple(float(edge) for edge in bins))

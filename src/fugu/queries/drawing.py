@@ -46,7 +46,6 @@ def draw(
     size = noised.features[0].top + 1
     counts = np.bincount(group * size + codes[0], minlength=len(names) * size).reshape(len(names), size)
     if noised.law == FLIP:
-        utilities = _ranks if noised.kind == "quantile" else _counts
         found = zip(counts, rates, strict=True)
         return [[permute_and_flip(utilities(row, noised), rate[0], source)] for row, rate in found]
     noised_counts: list[list[int]] = (counts + _noise([found[0] for found in rates], size, source)).tolist()
@@ -74,15 +73,12 @@ def _noise(rates: Sequence[Fraction], size: int, source: BitSource) -> Codes:
     return found
 
 
-def _counts(counts: NDArray[np.int64], noised: Noised) -> list[Fraction]:
-    """The utility of each label is its count: one record moves each by at most 1."""
-    return [Fraction(int(c)) for c in counts[: len(choices(noised.features[0]))]]
-
-
-def _ranks(counts: NDArray[np.int64], noised: Noised) -> list[Fraction]:
-    """The utility of each point: minus how far the wanted rank lies outside the ranks of its cell.
-
-    A record that moves changes the numbers below and up to a point by at most 1 each, and so the utility."""
+def utilities(counts: NDArray[np.int64], noised: Noised) -> list[Fraction]:
+    """What a selection is made by, from the counts of the cells. Of a top list the count of each label: one record
+    moves each by at most 1. Of a quantile minus how far the wanted rank lies outside the ranks of a point's cell: a
+    record that moves changes the numbers below and up to a point by at most 1 each, and so the utility."""
+    if noised.kind != "quantile":
+        return [Fraction(int(c)) for c in counts[: len(choices(noised.features[0]))]]
     upto = np.cumsum(counts)
     wanted = int(upto[-1]) * (Question.parse(noised.query).at or Fraction(1, 2))
     below = np.concatenate([[0], upto[:-1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ from fugu.data.private import Private, label_of
 from fugu.errors import BadTable, UsageError
 
 MOST_GROUPS = 100_000
+ANY = "(any group)"
+"""Stands for the groups of a column of which nothing is public before the table is opened."""
 Rows = NDArray[np.int64]
 """The numbers of rows, in order."""
 
@@ -42,6 +44,23 @@ def find_groups(reference: Table, private: Private, by: str | None) -> dict[str,
         own = rows[k] if label not in found else np.union1d(found[label].rows, rows[k])
         found[label] = Group(own, known)
     return found
+
+
+def expected_groups(known: Mapping[str, int], declared: Iterable[str], rows: int) -> dict[str, int]:
+    """The groups to expect in a table of so many rows, and their sizes: an estimate, from public facts only.
+
+    `known`: the groups of the reference and their numbers of rows, whose shares are taken; `declared`: those that a
+    schema names. A group has at least one row; of a column that neither knows there is one group, `ANY`.
+
+    >>> expected_groups({"a": 30, "b": 10}, ["a", "c"], 100)
+    {'a': 75, 'b': 25, 'c': 1}
+    """
+    ends = np.rint(np.cumsum([*known.values()], dtype=np.float64) * (rows / max(sum(known.values()), 1)))
+    sizes = dict(zip(known, np.diff(ends, prepend=0).astype(np.int64).tolist(), strict=True))
+    more = [name for name in declared if name not in sizes]
+    share = 1 if sizes or not more else rows // len(more)
+    found = {name: max(size, 1) for name, size in (sizes | dict.fromkeys(more, share)).items()}
+    return found or {ANY: rows}
 
 
 def known_groups(reference: Table, by: str, labels: Sequence[str]) -> list[tuple[str, Rows | None]]:

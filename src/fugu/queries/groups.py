@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fugu.calibration import calibrate
 from fugu.data import Schema
 from fugu.documents.frozen import frozen
+from fugu.documents.sentences import ONE_RECORD
 from fugu.guarantee import Approx, Pure
 from fugu.laws import LawPair, Shifted
 from fugu.mechanism import Additive
@@ -77,7 +78,7 @@ class Sums:
             self.found[key] = self._sealed(*self.beliefs(group))
         found = self.found[key]
         told = {**self.asked, "by": self.by, "group": name, "rows": len(group.rows)}
-        sealed = found.certificate.amended(found.context.assumptions, "one record", self._reading, told)
+        sealed = found.certificate.amended(found.context.assumptions, ONE_RECORD, self._reading, told)
         return replace(found, certificate=sealed, once=Once())
 
     @cached_property
@@ -125,6 +126,6 @@ class Sums:
         found = calibrate(pairs, self.budget, noise="laplace" if note == ALONE else "best", grid=1)
         assert isinstance(found, Additive)
         context = replace(
-            found.context, assumptions=(*self.stated, *more, *others, f"beliefs: {note}"), unit="one record"
+            found.context, assumptions=(*self.stated, *more, *others, f"beliefs: {note}"), unit=ONE_RECORD
         )
         return replace(found, support=None, context=context)

@@ -14,6 +14,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, LawPair
 from fugu.laws.sums import sum_of
 from fugu.queries.grouped import Rows
+from fugu.visible import several
 
 _SMALL = 2000
 ALONE = "one record's law alone: the other records only add randomness, which is post-processing"
@@ -39,7 +40,7 @@ def record_laws(codes: NDArray[np.int64], secrets: Mapping[str, Mask], top: int)
         if counts.sum():
             given[label] = Discrete(values, counts)
     if len(given) < 2:
-        raise BadTable(f"the reference has rows for {len(given)} secrets; at least two are needed")
+        raise BadTable(f"the reference has rows for {several(len(given), 'secret')}; at least two are needed")
     return RecordLaws(given, Discrete(values, np.bincount(codes, minlength=top + 1)))
 
 

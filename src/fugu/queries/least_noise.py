@@ -1,14 +1,15 @@
-"""The least noise of a question: the largest epsilon of its own that keeps the session within what it may spend.
+"""The least noise of a question: the largest epsilon of its own that keeps the session within budget and cap.
 
 The price rises with the question's own epsilon e, and by at most e, so a bracketed search finds the largest one. It
-runs on prices that are proved, so whatever it returns is (docs/proofs/metric-charges.md#what-a-new-charge-costs).
+runs on prices that are proved, so whatever it returns is (docs/proofs/metric-charges.md#what-a-new-charge-costs). The
+sum of a record's epsilons rises by e itself, so the cap is a largest e (docs/proofs/metric-charges.md#two-budgets).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
@@ -16,14 +17,11 @@ from typing import final
 
 from fugu.queries.features import Feature
 from fugu.queries.noised import Noised
-from fugu.queries.pricing import Charges, Job, Pricing, Types, envelope, exact, own
+from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact, own
 from fugu.queries.session_state import KnownLaw
 from fugu.translation.records.charges import Line, RecordCharge, joined, shape
 from fugu.translation.records.rates import Bracket
 
-MOST_OWN = Fraction(20)
-"""No question, and no number of questions about the same features, is given a larger epsilon of its own for nothing:
-no answer is exact, whatever the beliefs."""
 LEAST_OWN = Fraction(1, 10**6)
 """Below this an answer would be noise."""
 _DIGITS = 9
@@ -34,15 +32,18 @@ _NEAREST = 1e-9
 
 New = Callable[[Fraction, Mapping[str, Feature]], tuple[RecordCharge, ...]]
 """The charges of the new questions at a scale e, given the features that laws speak of."""
+Filling = Callable[[Fraction], Fraction]
+"""The largest scale at which the new questions' own epsilons add up to at most an amount; 0 where none is left."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What is to be found: the largest scale at which old and new charges together stay within `target`.
+    """What is to be found: the largest scale at which old and new charges together stay within `target` and `cap`.
 
-    `before`: what the old ones are worth, from above; scales up to (target - before) / (own epsilon at scale 1) always
-    fit, as far as prices are the best ones."""
+    `before`: what the old ones are worth, from above; new ones whose own epsilons add up to at most target - before
+    always fit, as far as prices are the best ones. `cap`: what the epsilons of one record, old and new, may add up to.
+    `filling`: the scale at which the new ones add up to an amount."""
 
     pricing: Pricing
     questions: Sequence[Noised]
@@ -51,12 +52,11 @@ class Search:
     new: New
     before: Fraction
     target: Fraction
+    cap: Fraction
+    filling: Filling
     apart: Fraction = Fraction(0)
-    most: Fraction = MOST_OWN
-
-    def limited(self, most: Fraction) -> Search:
-        """The same with scales of at most `most`."""
-        return replace(self, most=most)
+    guess: Fraction | None = None
+    """A scale that is about right, which is tried first."""
 
     def everywhere(self) -> Fraction:
         """The largest scale that every type of record allows."""
@@ -72,7 +72,8 @@ class Search:
         wanted: dict[int, tuple[KnownLaw, dict[Charges, set[str]]]] = {}
         for groups, _, base in self.pricing.charged(self.questions, self.types, modelled, self.apart):
             group = "" if place is None else groups[place]
-            scales[group] = min(scales.get(group, self.most), self._most(base, modelled))
+            most = down(self.filling(self.cap - own(base)))
+            scales[group] = min(scales.get(group, most), most)
             laws = self.pricing.laws_of(self.types, groups, (*base, *self.new(Fraction(1), modelled)), modelled)
             if laws is None:
                 scales[group] = min(scales[group], self._plain(base))
@@ -87,24 +88,16 @@ class Search:
                     scales[group] = min(scales[group], found)
         return scales
 
-    def _most(self, base: Charges, modelled: Mapping[str, Feature]) -> Fraction:
-        """The largest scale that is asked for: what was charged for the same features counts towards `MOST_OWN`.
-
-        Beyond it an answer has next to no noise, and more would only weaken the promise against any belief. What the
-        target surely allows may always be used."""
-        unit, before = joined(self.new(Fraction(1), modelled)), {shape(charge): charge.own for charge in base}
-        rest = min((MOST_OWN - before.get(shape(charge), Fraction(0))) / charge.own for charge in unit)
-        return min(self.most, down(max(rest, (self.target - self.before) / own(unit), LEAST_OWN)))
-
     def _plain(self, base: Charges) -> Fraction:
         """Where nothing is believed, epsilons add."""
-        return down(max(self.target - own(base), Fraction(0)) / max(own(self.new(Fraction(1), {})), Fraction(1, 10**9)))
+        return down(self.filling(self.target - own(base)))
 
     def _scale(self, law: KnownLaw, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
         """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""
-        unit = joined(self.new(Fraction(1), modelled))
-        sure = max(self.target - self.before, Fraction(0)) / own(unit)
-        alone = not base and len(unit) == 1
+        if most < LEAST_OWN:
+            return Fraction(0)
+        sure = self.filling(self.target - self.before)
+        alone = not base and len(joined(self.new(most, modelled))) == 1
         finest = tolerance(1 if alone else len(next(iter(law.given.values()))))
         near = finest * float((self.target - self.before) / self.target)
 
@@ -115,12 +108,15 @@ class Search:
             found = job(scale)
             priced = self.pricing.priced(found, pair)
             slopes = dict(zip(map(shape, found.charges), priced.slopes, strict=False))
-            return exact(priced, found.charges), sum(slopes.get(shape(c), 0.0) * _amount(c) for c in unit)
+            growth = _growth(self.new(scale, modelled), self.new(2 * scale, modelled), scale)
+            return exact(priced, found.charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
             search = Bracket(self.target, sure, scale, max(near, _NEAREST))
-            if turn == 0 and 0 < sure < scale / _AHEAD:
+            if turn == 0 and self.guess is not None and self.guess < scale:
+                search.begin_at(self.guess)
+            elif turn == 0 and 0 < sure < scale / _AHEAD:
                 search.begin_at(_AHEAD * sure)
             scale = search.run(partial(cost, pair))
         scale, less = down(scale), Fraction(1, 10_000)
@@ -134,7 +130,13 @@ def tolerance(states: int) -> float:
     return 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3
 
 
-def _amount(charge: RecordCharge) -> float:
+def _growth(now: Charges, then: Charges, scale: Fraction) -> dict[Shape, float]:
+    """How much of each charge a unit of scale adds; charges that have reached their largest add nothing."""
+    before = {shape(charge): amount(charge) for charge in joined(now)}
+    return {shape(c): (amount(c) - before.get(shape(c), 0.0)) / float(scale) for c in joined(then)}
+
+
+def amount(charge: RecordCharge) -> float:
     """The number of a charge, which its slope is about."""
     return float(charge.rate if isinstance(charge, Line) else charge.epsilon)
 

@@ -15,6 +15,7 @@ docs/proofs/metric-charges.md#charges and docs/proofs/metric-charges.md#sessions
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,10 @@ OUTSIDE: Final = "outside"
 LINES: Final = ("count", "proportion", "sum", "mean", "variance")
 TABLES: Final = ("histogram", "crosstab", "top", "quantile")
 KINDS: Final = (*LINES, *TABLES, OUTSIDE)
+EXACT: Final = 0.5
+"""A number whose noise is 0 with a larger probability is called exact."""
+EVEN: Final = Fraction("1.09861228866")
+"""A rate just below ln 3: lattice Laplace noise of rate r is 0 with probability tanh(r / 2), at ln 3 one half."""
 _LAWS = {**dict.fromkeys(LINES, (LAPLACE,)), "histogram": (LAPLACE,), "crosstab": (LAPLACE,)} | {
     "top": (LAPLACE, FLIP),
     "quantile": (FLIP,),
@@ -92,6 +97,14 @@ class Noised:
         """The largest per-record epsilon of all groups."""
         groups = {rates: group for group, rates in self.rates.items()}  # one of each set of rates
         return max(map(self.own, groups.values()), default=Fraction(0))
+
+    @cached_property
+    def exact(self) -> float:
+        """The largest probability, over groups and noises, that a number goes out without noise: tanh(rate / 2).
+
+        0 for choices, which add no noise: whether the best one is chosen depends on the private table."""
+        most = max((rate for rates in self.rates.values() for rate in rates), default=Fraction(0))
+        return math.tanh(float(most) / 2) if self.law == LAPLACE else 0.0
 
     def to_json(self) -> Json:
         """The question in JSON types, as ledgers and certificates hold it."""

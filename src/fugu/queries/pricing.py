@@ -31,6 +31,7 @@ from fugu.translation.records.pricer import Priced, Pricer
 
 Charges = tuple[RecordCharge, ...]
 Pair = tuple[str, str]
+Shape = tuple[object, ...]
 _FRONT = 64
 """More different charges on one law than this are first priced all at once, at the largest of each."""
 
@@ -191,6 +192,22 @@ class Pricing:
                 found.append(replace(last, epsilon=epsilon, slopes=()))
         return found
 
+    def tangents(
+        self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)
+    ) -> list[tuple[Fraction, Mapping[Shape, float]]]:
+        """Every price that these questions are worth, and about how fast it rises with each charge, by its shape.
+
+        `questions`, `types`, `apart`: as in `worth`."""
+        jobs, _, plain = self.jobs(questions, types, apart)
+        found: list[tuple[Fraction, Mapping[Shape, float]]] = []
+        for job in jobs:
+            full = _in_full(job.charges)
+            for pair in permutations(job.law.given, 2):
+                priced = self.priced(job, pair)
+                known = dict(zip(map(shape, job.charges), priced.slopes, strict=False))
+                found.append((exact(priced, job.charges), known or full))
+        return found + [(own(charges), _in_full(charges)) for charges in plain]
+
     def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[Proved]:
         """All proofs of these jobs; `places`: the place of each law, by its id."""
         return [
@@ -218,6 +235,11 @@ def own(charges: Charges) -> Fraction:
 def exact(found: Priced, charges: Charges) -> Fraction:
     """A proved epsilon as an exact number: the sum of epsilons where that is the proof, else what its double means."""
     return own(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own(charges))
+
+
+def _in_full(charges: Charges) -> dict[Shape, float]:
+    """How fast the sum of epsilons rises with the number of each charge."""
+    return {shape(c): float(c.most) if isinstance(c, Line) else 1.0 for c in charges}
 
 
 def largest(several: list[Charges]) -> list[Charges]:

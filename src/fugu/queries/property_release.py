@@ -111,6 +111,14 @@ class Asked:
         self._require_alike(made)
         return made
 
+    def rehearsed(self, size: int, budget: Guarantee) -> RehearsedProperty:
+        """The mechanism for so many records, proved; no private table is opened."""
+        scenario, columns = self.scenario(size), tuple(dict.fromkeys(s.column for s in self.statistics))
+        made = calibrate(scenario, budget, method=cast(Any, self.told.method), floor=self.told.floor)
+        body = {**made.certificate.unsealed, "reading": self.reading.only(columns).to_json()}
+        sealed = Certificate.seal(body, made.certificate.laws)
+        return RehearsedProperty(self, scenario, replace(made, certificate=sealed), size)
+
     def contributions(self, table: Table) -> Floats:
         """What each record adds to each statistic: the same function on the reference and on the private table."""
         rows = []
@@ -166,18 +174,25 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreparedProperty:
-    """A mechanism that is proved, and a private table that is open; nothing has been drawn."""
+class RehearsedProperty:
+    """A mechanism that is proved, for so many records; no private table is open."""
 
     asked: Asked
     scenario: Scenario
     mechanism: Calibrated
-    private: Private
+    size: int
 
     @property
     def recipe(self) -> Json:
         """The question in JSON types, with the public number of records."""
-        return self.asked.recipe(len(self.private))
+        return self.asked.recipe(self.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedProperty(RehearsedProperty):
+    """The same with the private table open; nothing has been drawn."""
+
+    private: Private
 
     def release(self, allow_no_noise: bool = False) -> tuple[tuple[Cell, ...], Certificate]:
         """Draw once: the published numbers, and the certificate of this release."""
@@ -200,15 +215,18 @@ class PreparedProperty:
 def prepare_property(
     table: TableLike, reference: TableLike, asked: PropertyAsked, budget: Guarantee
 ) -> PreparedProperty:
-    """Everything but the draw: what is wrong is found here, before anything is charged.
+    """Everything but the draw: what is wrong is found here, before anything is charged."""
+    return open_property(table, asked.of(reference), budget)
 
-    Refused are a private table of another size than declared, and a reference that is the table itself."""
-    known = asked.of(reference)
-    columns = tuple(dict.fromkeys(s.column for s in known.statistics))
+
+def open_property(table: TableLike, known: Asked, budget: Guarantee) -> PreparedProperty:
+    """Open the private table and prove its mechanism. Refused are a table of another size than declared, and a
+    reference that is the table itself."""
+    columns, size = tuple(dict.fromkeys(s.column for s in known.statistics)), known.told.size
     private = open_private(table, known.reading, columns)
-    if asked.size is not None and asked.size != len(private):
+    if size is not None and size != len(private):
         raise BadTable(
-            f"the table has {len(private)} records, and --size says {asked.size}; the number of records is public, and "
+            f"the table has {len(private)} records, and --size says {size}; the number of records is public, and "
             "the noise is for exactly that many"
         )
     if len(private) < 2:
@@ -217,11 +235,8 @@ def prepare_property(
         raise PriorNotPublic(
             "the reference is the very table to be released, so the noise depends on it. Give another table"
         )
-    scenario = known.scenario(len(private))
-    made = calibrate(scenario, budget, method=cast(Any, asked.method), floor=asked.floor)
-    body = {**made.certificate.unsealed, "reading": known.reading.only(columns).to_json()}
-    sealed = Certificate.seal(body, made.certificate.laws)
-    return PreparedProperty(known, scenario, replace(made, certificate=sealed), private)
+    found = known.rehearsed(len(private), budget)
+    return PreparedProperty(known, found.scenario, found.mechanism, found.size, private)
 
 
 def release_property(

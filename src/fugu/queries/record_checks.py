@@ -14,14 +14,17 @@ from fugu.data.schema import Schema
 from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, RecordsCertificate, Type
+from fugu.documents.sentences import APART
 from fugu.errors import CertificateError
+from fugu.guarantee.encoding import budget_json
 from fugu.numbers.exact import read_number
 from fugu.priors.record_laws import ASSUMPTIONS, LEAST_ROWS, MOST_PUBLIC, parts_of
 from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
 from fugu.queries.noised import OUTSIDE, Noised
-from fugu.queries.session_certificate import features_in, modelled, noised_in
+from fugu.queries.session_certificate import exact_numbers, features_in, modelled, noised_in
 from fugu.queries.statistic import Question
 from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined
+from fugu.visible import brief, shortened
 
 _FEATURES: dict[str, tuple[tuple[type[Feature], ...], ...]] = {
     **dict.fromkeys(("count", "proportion"), ((Is,),)),
@@ -33,6 +36,27 @@ _FEATURES: dict[str, tuple[tuple[type[Feature], ...], ...]] = {
 """The functions of one record that each kind of question sums, counts or ranks."""
 
 
+def check_written(certificate: RecordsCertificate) -> None:
+    """CertificateError unless every part, read and written again, is what the document says, and the person is named by
+    a column that is read."""
+    features = {name: feature.to_json() for name, feature in features_in(certificate).items()}
+    own = {
+        "budget": budget_json(certificate.budget),
+        "reading": Schema.from_json(certificate["reading"]).to_json(),
+        "features": features,
+        **{
+            name: [one.to_json() for one in getattr(certificate, read)]
+            for name, read in (("questions", "questions"), ("types", "types"), ("laws", "laws"), ("proofs", "steps"))
+        },
+    }
+    for name, part in own.items():
+        if canonical_json(certificate[name]) != canonical_json(part):
+            raise CertificateError(f"the part {name!r} of the certificate is not as fugu writes it: it says more")
+    known = certificate["reading"]["columns"]
+    if certificate["unit"] is not None and known.get(certificate["unit"], {}).get("kind") != "identifier":
+        raise CertificateError("the certificate names the person by a column that is not read as an identifier")
+
+
 def check_questions(certificate: RecordsCertificate) -> None:
     """CertificateError unless every question looks at what its words say, each feature once, read by the schema."""
     schema = Schema.from_json(certificate["reading"])
@@ -42,14 +66,14 @@ def check_questions(certificate: RecordsCertificate) -> None:
         said, columns = Question.parse(asked.query), [feature.columns for feature in asked.features]
         kinds = tuple(type(feature) for feature in asked.features)
         if (said.kind, said.by) != (asked.kind, asked.by) or kinds not in _FEATURES[asked.kind]:
-            raise CertificateError(f"the question {asked.query[:80]!r} is answered as if it were another")
+            raise CertificateError(f"the question {brief(asked.query)} is answered as if it were another")
         if any(found != said.columns for found in columns) or not set(said.columns) <= set(schema.fields):
-            raise CertificateError(f"the question {asked.query[:80]!r} looks at other columns than it names")
+            raise CertificateError(f"the question {brief(asked.query)} looks at other columns than it names")
         first = asked.features[0]
         if isinstance(first, Is) and schema.fields[first.column].label(said.equals) != first.label:
-            raise CertificateError(f"the question {asked.query[:80]!r} counts another value than it names")
+            raise CertificateError(f"the question {brief(asked.query)} counts another value than it names")
         if len({canonical_json(feature.told()) for feature in asked.features}) > 1:
-            raise CertificateError(f"the question {asked.query[:80]!r} has features that do not belong together")
+            raise CertificateError(f"the question {brief(asked.query)} has features that do not belong together")
 
 
 def on_their_word(certificate: RecordsCertificate) -> bool:
@@ -64,8 +88,8 @@ def check_charges(certificate: RecordsCertificate) -> None:
         for group, listed in stated.charges.items():
             own = [charge.to_json() for charge in asked.charges(group, known)]
             if canonical_json(own) != canonical_json(listed):
-                where = f" in group {group[:80]!r}" if group else ""
-                raise CertificateError(f"what {asked.query[:80]!r} is charged{where} does not follow from its noise")
+                where = f" in group {brief(group)}" if group else ""
+                raise CertificateError(f"what {brief(asked.query)} is charged{where} does not follow from its noise")
 
 
 def check_types(certificate: RecordsCertificate) -> None:
@@ -79,7 +103,7 @@ def check_types(certificate: RecordsCertificate) -> None:
     there = {by: {kind.groups[by] for kind in types} for by in every}
     for asked in certificate.questions:
         if asked.by is not None and not (asked.by in every and set(asked.rates) <= there[asked.by]):
-            raise CertificateError(f"the question {asked.query[:80]!r} is by groups that no record is in")
+            raise CertificateError(f"the question {brief(asked.query)} is by groups that no record is in")
 
 
 def loads(certificate: RecordsCertificate) -> list[tuple[Type, tuple[RecordCharge, ...]]]:
@@ -132,14 +156,14 @@ def check_laws(certificate: RecordsCertificate) -> None:
     known, stated = modelled(features, certificate["columns"]), set[tuple[str, ...]]()
     for law in certificate.laws:
         if set(law.given) != secrets:
-            raise CertificateError(f"the law of {law.who[:80]} leaves out a secret")
+            raise CertificateError(f"the law of {shortened(law.who)} leaves out a secret")
         if any(int(counts.sum()) < LEAST_ROWS for counts in law.given.values()):
-            raise CertificateError(f"the law of {law.who[:80]} rests on fewer than {LEAST_ROWS} rows of a secret")
+            raise CertificateError(f"the law of {shortened(law.who)} rests on fewer than {LEAST_ROWS} rows of a secret")
         if not set(law.states) <= known:
-            raise CertificateError(f"the law of {law.who[:80]} speaks of what the reference has no column for")
+            raise CertificateError(f"the law of {shortened(law.who)} speaks of what the reference has no column for")
         own = {(canonical_json(groups), *sorted(law.states)) for groups in law.known}
         if own & stated or len(own) < len(law.known):
-            raise CertificateError(f"the law of {law.who[:80]} is stated twice")
+            raise CertificateError(f"the law of {shortened(law.who)} is stated twice")
         stated |= own
         _check_states(law, features)
 
@@ -156,7 +180,7 @@ def _protected(protect: object) -> set[str]:
 def _check_states(law: Law, features: Mapping[str, Feature]) -> None:
     for name, column in law.states.items():
         if int(column.min()) < 0 or int(column.max()) > features[name].top:
-            raise CertificateError(f"the law of {law.who[:80]} has a state beyond the range of its feature")
+            raise CertificateError(f"the law of {shortened(law.who)} has a state beyond the range of its feature")
 
 
 def covers(priced: tuple[RecordCharge, ...], load: tuple[RecordCharge, ...]) -> bool:
@@ -168,8 +192,21 @@ def covers(priced: tuple[RecordCharge, ...], load: tuple[RecordCharge, ...]) -> 
 def check_assumptions(certificate: RecordsCertificate) -> None:
     """CertificateError if an assumption is left out that the proof rests on."""
     left_out = [UNPROTECTED + ", ".join(certificate["skipped"])] if certificate["skipped"] else []
+    left_out += [APART] if "publisher" in certificate.body else []  # versions before said less of the reference
     if missing := set(ASSUMPTIONS).union(left_out) - set(certificate["assumptions"]):
-        raise CertificateError(f"the certificate leaves out assumptions that its proof needs: {min(missing)[:80]!r}")
+        raise CertificateError(f"the certificate leaves out assumptions that its proof needs: {brief(min(missing))}")
+
+
+def check_second(certificate: RecordsCertificate) -> None:
+    """CertificateError if more is stated against anybody than the cap allows, or unless the numbers that are called
+    exact are those whose noise is 0 with probability above one half. Documents without a cap are from before 0.4: what
+    they state is their second promise, and nothing was called exact."""
+    if certificate.cap is not None and certificate.any_belief > certificate.cap:
+        raise CertificateError("what is stated against anybody is above the cap")
+    stated = tuple(certificate.body.get("warnings", ()))
+    said = certificate.cap is not None or "publisher" in certificate.body or bool(stated)
+    if said and stated != exact_numbers(noised_in(certificate)):
+        raise CertificateError("the certificate calls other numbers exact than those whose noise is mostly 0")
 
 
 def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:

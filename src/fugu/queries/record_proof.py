@@ -12,8 +12,9 @@ from fugu.queries.record_checks import charged, covers, loads, needed
 from fugu.queries.session_certificate import load_from
 from fugu.translation.records.charges import RecordCharge
 from fugu.translation.records.checking import check
+from fugu.visible import brief, shortened
 
-ZERO = Fraction(0)
+ZERO, _ROUNDING = Fraction(0), Fraction(1, 10**9)
 Load = tuple[RecordCharge, ...]
 
 
@@ -35,9 +36,12 @@ def worst(certificate: RecordsCertificate) -> tuple[Fraction, str]:
                     known[k] = exact(check(law.states, law.given[s], law.given[t], priced[step.load], step.proof))
             who = certificate.laws[listed[0]].who
             if not fitting:
-                raise CertificateError(f"there is no proof of {s[:80]!r} against {t[:80]!r} for {who[:80]}")
+                raise CertificateError(f"there is no proof of {brief(s)} against {brief(t)} for {shortened(who)}")
             best = min(known[k] for k, _ in fitting)
             found, pair = max((found, pair), (min(best, own_of(load)), f"{s} vs {t}, {who}"))
+    for k, step in enumerate(certificate.steps):
+        if k in known and exact(step.epsilon) < known[k] * (1 - _ROUNDING):
+            raise CertificateError(f"a proof states less than it proves of {step.pair[0][:80]!r}")
     return found, pair
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
+from fugu.data.causes import why_text
 from fugu.data.private import numbers, places
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
@@ -63,7 +64,7 @@ def coding(statistic: Statistic, schema: Schema, bounds: tuple[Real, Real] | Non
         bounds = (0, len(known.values or ()) - 1) if bounds is None else bounds
         step = 1 if step is None else step
     elif not known.numeric:
-        raise BadTable(f"column {column!r} holds text; a sum or mean needs numbers")
+        raise BadTable(f"column {column!r} holds text{why_text(known.values or ())}; a sum or mean needs numbers")
     bounds = known.bounds if bounds is None else bounds
     if bounds is None:
         raise UsageError(

@@ -17,6 +17,9 @@ from fugu.priors.gapped import GapChains, covering
 from fugu.priors.interval_chain import IntervalChain
 from fugu.queries.sequence_prior import Chain
 
+_MOST_NUMBERS = 1_000
+"""Numbers that are states of a chain, at most; more are put into bins first."""
+
 
 def chain_of(
     sequences: Sequences,
@@ -93,6 +96,7 @@ def believed(
     `known`: the reference; `told`: what was declared before; `length`: that of the grid, if gaps are modelled, unless
     `steps` has the patterns at which users are seen (`GapChains`)."""
     sequences = known.sequences
+    _few_numbers(sequences, state)
     if told.sequence.gaps == MODELLED:
         length = known.plan.span if length is None else length
         if start == "fitted":  # what comes after a gap is no first entry
@@ -102,6 +106,17 @@ def believed(
         chain = chain_of(sequences, state, smoothing, length, start, told.sequence.labels)
         return chain if steps is None else _gapped(chain, steps)
     return limits_of(sequences, state, length, start, confidence, told)
+
+
+def _few_numbers(sequences: Sequences, state: str) -> None:
+    """Refuse numbers with as many states as values, at once: a chain of them has no transition seen twice."""
+    values = {entry for entries in sequences.values() for entry in entries}
+    numbers = sum(isinstance(value, int | float) for value in values)
+    if numbers > _MOST_NUMBERS:
+        raise UsageError(
+            f"column {state!r} has {numbers:,} different numbers, and every one would be a state of the chain; give "
+            "--bins (edges, or LOW:HIGH:STEP) to make a few states of them"
+        )
 
 
 def _gapped(chain: MarkovChain, steps: Sequence[Sequence[int]]) -> GapChains:

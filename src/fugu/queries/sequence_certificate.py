@@ -17,8 +17,10 @@ from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.document import Document
+from fugu.documents.parts import SEQUENCE
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
-from fugu.documents.plain_json import check_plain, reading
+from fugu.documents.plain_json import check_plain
+from fugu.documents.sentences import APART
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.encoding import budget_from, budget_json
@@ -75,6 +77,7 @@ class SequenceCertificate(Document):
     REQUIRED = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
                 "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
     KINDS: ClassVar = {"sequence": ()}
+    PARTS = SEQUENCE
 
     @staticmethod
     def issue(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> SequenceCertificate:
@@ -87,6 +90,7 @@ class SequenceCertificate(Document):
         fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
         begins = [_line(line) for line in chain.assumptions if "first entry" in line]
         ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None, said.reading.sequence)
+        apart = (APART,) if said.fitted_on == REFERENCE else ()
         kind = SequenceCertificate if said.budget is None else BudgetedSequenceCertificate
         made = kind.sealed(
             {
@@ -96,7 +100,7 @@ class SequenceCertificate(Document):
                 "reading": said.reading.to_json(),
                 "odd entries": said.odd,
                 "prior": {**prior, **fitted},
-                "assumptions": [*ahead, *begins, *behind, *said.spacing],
+                "assumptions": [*ahead, *begins, *behind, *said.spacing, *apart],
                 "ledger": None if said.ledger is None else dict(said.ledger),
             }
         )
@@ -114,10 +118,15 @@ class SequenceCertificate(Document):
         check_plain(content)
         if missing := [key for key in cls.REQUIRED if key not in content]:
             raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
-        document = cls(content)
-        with reading():
-            document.check()
-        return document
+        return cls._read(content)
+
+    def own_lines(self) -> list[str]:
+        """The assumptions that do not follow from chain, layout and ledger."""
+        schema, alone = Schema.from_json(self["reading"]), self.body.get("ledger") is None
+        ahead, behind = needed_assumptions(self["prior"], not alone, schema.sequence)
+        begins = () if self.chain is None else map(_line, self.chain.assumptions)
+        follow = {*ahead, *behind, *begins}
+        return [line for line in self["assumptions"] if line not in follow]
 
     def check(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadTable, UsageError
 from fugu.noise.bits import BitSource
-from fugu.queries.sequence_data import Codes, States
+from fugu.queries.sequence_data import Codes, States, require_domain
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
 
 
@@ -34,6 +34,7 @@ class Count(SequenceQuery):
     domain: States
 
     def __post_init__(self) -> None:
+        require_domain(self, self.domain, States)
         self.domain.code(self.state)
 
     @property
@@ -67,6 +68,9 @@ class Histogram(SequenceQuery):
     """
 
     domain: States
+
+    def __post_init__(self) -> None:
+        require_domain(self, self.domain, States)
 
     @property
     def name(self) -> str:
@@ -104,6 +108,7 @@ class Transitions(SequenceQuery):
     longest: int | None = None
 
     def __post_init__(self) -> None:
+        require_domain(self, self.domain, States)
         if self.longest is not None and (isinstance(self.longest, bool) or self.longest < 2):
             raise UsageError(f"longest must be at least 2 (a transition needs two entries), got {self.longest!r}")
 

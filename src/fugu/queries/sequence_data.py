@@ -60,6 +60,17 @@ def split_users(sequences: object) -> list[list[Any]]:
     return _checked(rows if nested else [given])
 
 
+def require_domain(query: object, domain: object, *kinds: type[States | Numbers]) -> None:
+    """UsageError unless entries are declared as this query reads them; the arguments may have changed places."""
+    if not isinstance(domain, kinds):
+        wanted = " or ".join(f"{kind.__name__}(...)" for kind in kinds)
+        name = type(query).__name__
+        raise UsageError(
+            f"{name} needs {wanted} as its domain, the declared entries, got {type(domain).__name__}; for instance "
+            "Count('ill', States(['well', 'ill'])), Histogram(States([...])), Sum(Numbers(0, 10))"
+        )
+
+
 def _row(row: Any) -> Any:
     return row.to_list() if hasattr(row, "to_list") else row
 

@@ -96,6 +96,15 @@ def _(query: TopK, epsilon: float, way: str, groups: Sequence[Entries]) -> float
     return float(np.mean([_loss(counts, rank(counts, query.k, scale, rng, draws)) for counts in counted]))
 
 
+def ranked(query: TopK, counts: Floats, scale: float, gaussian: bool) -> tuple[float, float]:
+    """(expected loss, how often the most frequent state comes first) of a ranking of these counts: the same draws for
+    the same numbers. `scale`: of the noise, epsilon over what one entry moves, or the standard deviation."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    rank = _NORMAL if gaussian else _RANKERS[query.way]
+    draws = rank(counts, query.k, scale * (1 if gaussian or query.way == "laplace" else query.rounds), rng, _DRAWS)
+    return _loss(counts, draws), float(np.mean(counts[draws[:, 0]] == counts.max()))
+
+
 def _loss(counts: Floats, ranked: NDArray[np.intp]) -> float:
     """The mean over simulated rankings, one in each row, of sum |count of the reported - count of the true state|."""
     truth = np.sort(counts)[::-1][: ranked.shape[1]]
@@ -120,6 +129,7 @@ def _peeled(counts: Floats, k: int, scale: float, rng: np.random.Generator, draw
 
 
 _LAPLACE = _noised(lambda rng, shape: rng.laplace(size=shape))
+_NORMAL = _noised(lambda rng, shape: rng.normal(size=shape))
 _GUMBEL = _noised(lambda rng, shape: rng.gumbel(size=shape))
 _RANKERS: dict[str, Ranker] = {
     "laplace": _LAPLACE, SPLIT: _LAPLACE, "exponential": _GUMBEL, "gumbel": _GUMBEL, "permute-and-flip": _peeled,

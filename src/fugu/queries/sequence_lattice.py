@@ -35,6 +35,7 @@ from fugu.guarantee import ZCDP, Approx, Guarantee
 from fugu.guarantee.numbers import exact
 from fugu.mechanism.entry_release import take_once
 from fugu.mechanism.once import Once
+from fugu.mechanism.release import Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import at_least
@@ -42,7 +43,7 @@ from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.priors.gaussian_field import GaussianField
 from fugu.queries.lattice_profile import PAIR, Shift, largest_rho, lattice_delta, zcdp_delta
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
-from fugu.queries.sequence_query import Drawn, SequenceAnswer, SequenceQuery
+from fugu.queries.sequence_query import Drawn, SequenceAnswer, SequenceQuery, simulated
 from fugu.queries.sequence_selection import TopK, ranking
 from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum, nearest_double, rounded
@@ -186,9 +187,9 @@ class LatticeMechanism:
             take_once(self.once)
         return self._answer(data, OS)
 
-    def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
-        """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
-        return self._answer(self._read(sequences), RngBits(rng))
+    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated:
+        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
+        return simulated(draw(self.query, self._read(sequences), self.rho, RngBits(rng)))
 
     def _read(self, sequences: object) -> Any:
         """The entries as the query reads them; a field speaks of so many entries of each user, and of no more."""

@@ -15,7 +15,7 @@ from fugu.errors import BadNoise, UsageError
 from fugu.noise.bits import BitSource
 from fugu.numbers.checks import is_count, plain
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.queries.sequence_data import Numbers, States
+from fugu.queries.sequence_data import Numbers, States, require_domain
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
 from fugu.queries.sequence_sums import nearest_double, rounded
 
@@ -47,6 +47,7 @@ class Lipschitz(SequenceQuery):
     label: str = "user query"
 
     def __post_init__(self) -> None:
+        require_domain(self, self.domain, States, Numbers)
         if not callable(self.function):
             raise UsageError("the query must be a function of the sequences")
         stated = positive(self.lipschitz, "lipschitz")

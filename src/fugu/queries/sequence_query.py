@@ -23,6 +23,7 @@ from fugu.errors import BadNoise
 from fugu.guarantee import Pure
 from fugu.mechanism.entry_release import PerEntryRelease, take_once
 from fugu.mechanism.once import Once
+from fugu.mechanism.release import Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
@@ -190,13 +191,18 @@ class SequenceMechanism:
             take_once(self.once)
         return self._answer(data, OS)
 
-    def simulate(self, sequences: object, rng: np.random.Generator) -> SequenceAnswer:
-        """A draw from a seeded generator, for experiments only: it is not a release, and nothing is spent."""
-        return self._answer(self.query._read(sequences), RngBits(rng))
+    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated:
+        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
+        return simulated(self.query.draw(self.query._read(sequences), self.epsilon, RngBits(rng)))
 
     def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
         drawn = self.query.draw(data, self.epsilon, source)
         return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
+
+
+def simulated(drawn: Drawn) -> Simulated:
+    """An answer that is never published."""
+    return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
 
 
 @lru_cache(maxsize=64)

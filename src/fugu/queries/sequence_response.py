@@ -13,7 +13,7 @@ from fugu.errors import UsageError
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import uniform_below
 from fugu.numbers import balls
-from fugu.queries.sequence_data import Codes, States
+from fugu.queries.sequence_data import Codes, States, require_domain
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
 _BITS = 61
@@ -52,6 +52,9 @@ class RandomisedResponse(SequenceQuery):
     """
 
     domain: States
+
+    def __post_init__(self) -> None:
+        require_domain(self, self.domain, States)
 
     @property
     def name(self) -> str:

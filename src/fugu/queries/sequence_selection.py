@@ -21,7 +21,7 @@ from fugu.noise.selection import METHODS, peel
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Histogram
-from fugu.queries.sequence_data import Codes, Numbers, States, is_label
+from fugu.queries.sequence_data import Codes, Numbers, States, is_label, require_domain
 from fugu.queries.sequence_lipschitz import called, exact_number, positive
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
@@ -61,6 +61,7 @@ class TopK(SequenceQuery):
     method: str = "best"
 
     def __post_init__(self) -> None:
+        require_domain(self, self.domain, States)
         object.__setattr__(self, "method", own_method(self.method))
         if self.method not in WAYS:
             raise UnknownName("selection method", self.method, WAYS)
@@ -166,6 +167,7 @@ class Select(SequenceQuery):
     method: str = "permute-and-flip"
 
     def __post_init__(self) -> None:
+        require_domain(self, self.domain, States, Numbers)
         if not callable(self.utility):
             raise UsageError("the utility must be a function of the sequences and a candidate")
         if self.method not in METHODS:

@@ -16,7 +16,7 @@ from typing import Any, final
 from fugu.errors import UsageError
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.queries.sequence_data import Figures, Numbers
+from fugu.queries.sequence_data import Figures, Numbers, require_domain
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
 
 _STEPS = 1000
@@ -30,6 +30,7 @@ class _Total(SequenceQuery):
     step: Real | None = None
 
     def __post_init__(self) -> None:
+        require_domain(self, self.domain, Numbers)
         object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
 
     @property

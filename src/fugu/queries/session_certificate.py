@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, Question, RecordsCertificate, Step, Type
+from fugu.documents.sentences import APART
 from fugu.errors import CertificateError
+from fugu.guarantee.promises import called_exact
 from fugu.queries.features import Feature, feature_from
-from fugu.queries.noised import Noised
+from fugu.queries.noised import EXACT, Noised
 from fugu.queries.session_state import SessionState
 from fugu.translation.records.charges import RecordCharge, charge_from, joined
 from fugu.visible import Json
@@ -28,15 +30,20 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
             priced.append(listed)
         steps.append(Step(proof.law, loads[key], proof.pair, proof.epsilon, proof.proof))
     return RecordsCertificate.issue(
-        budget=state.budget, spent=state.spent.epsilon, any_belief=state.any_belief, elsewhere=state.apart,
-        protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
+        budget=state.budget, cap=state.cap, spent=state.spent.epsilon, any_belief=state.any_belief,
+        elsewhere=state.apart, protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
         reading=state.reading.to_json(), columns=state.columns,
         features={name: feature.to_json() for name, feature in features.items()},
         questions=[_question(asked, known) for asked in state.questions],
         types=[Type(found.groups, found.rows, found.plain) for found in state.types], loads=priced,
         laws=[Law(law.known, law.states, law.given) for law in state.laws], proofs=steps,
-        assumptions=state.assumptions,
+        assumptions=(*state.assumptions, APART), warnings=exact_numbers(state.questions),
     )  # fmt: skip
+
+
+def exact_numbers(questions: Iterable[Noised]) -> tuple[str, ...]:
+    """A sentence for each question whose noise is 0 with probability above one half: its numbers are called exact."""
+    return tuple(f"{asked.query}: {called_exact(asked.exact)}" for asked in questions if asked.exact > EXACT)
 
 
 def modelled(features: Mapping[str, Feature], columns: Iterable[str]) -> frozenset[str]:

@@ -75,10 +75,12 @@ class SessionState:
     `protect`: the specification in JSON types, None if a function is part of it. `secrets`: their names; `skipped`:
     those without a row in the reference, of which nothing is promised. `reading`: how records are read. `unit`: the
     column that names the person. `columns`: those that the reference has; the others cost their epsilon. `rows`: of the
-    private table, public. `any_belief`: the largest sum of epsilons over all types, the second promise. `apart`: the
-    epsilons of other releases in the ledger, of which nothing more is known; they are part of every charge."""
+    private table, public. `any_belief`: the largest sum of epsilons over all types, the second promise, at most `cap`,
+    None where none was set. `apart`: the epsilons of other releases in the ledger, of which nothing more is known; they
+    are part of every charge."""
 
     budget: Pure
+    cap: Fraction | None
     spent: Pure
     any_belief: Fraction
     protect: object

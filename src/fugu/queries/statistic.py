@@ -67,6 +67,9 @@ _SHAPES = {"count": 0, "proportion": 0, "quantile": 2, "top": 2, **dict.fromkeys
 }
 _NUMBERED = {"quantile": "a number strictly between 0 and 1", "top": "a whole number of at least 1"}
 """Kinds whose second part in the brackets is a number, and which."""
+GRAMMAR = 2
+"""The version of the grammar of lists of questions: in 2 a "by" at the end of a list is for all of it; in 1, that of
+fugu 0.3, for its last question alone. What says no version has 1."""
 _BY = re.compile(r"(?P<what>.*[^\s])\s+by\s+(?P<by>.+)", re.IGNORECASE | re.DOTALL)
 _QUESTIONS = (
     "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
@@ -98,7 +101,7 @@ class Question:
         """Read kind(column), count(column=value), quantile(column, q) or top(column, k), with or without " by column".
 
         `text`: the question; "count" alone asks for the number of rows, which is public."""
-        what, by = _split(text)
+        what, by = what_and_by(text)
         if what.strip().lower() in ("count", "count()"):
             return Question("count", by=by)
         kind, inside = kind_and_inside(what, _SHAPES, "question", _QUESTIONS)
@@ -135,8 +138,12 @@ class Question:
         return told if self.by is None else f"{told} by {self.by}"
 
 
-def _split(text: object) -> tuple[str, str | None]:
-    """The question and the column after the last " by " that stands outside the brackets."""
+def what_and_by(text: object) -> tuple[str, str | None]:
+    """The question and the column after the last " by " that stands outside the brackets.
+
+    >>> what_and_by("mean(chol) by ward"), what_and_by("count(x=a by b)")
+    (('mean(chol)', 'ward'), ('count(x=a by b)', None))
+    """
     if not isinstance(text, str):
         raise UsageError(f"{_QUESTIONS}, got {text!r}")
     found = _BY.fullmatch(text.strip())

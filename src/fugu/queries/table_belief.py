@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,23 +19,24 @@ import numpy as np
 from fugu.data import Schema, Table
 from fugu.data.secrets import Protect, Secrets
 from fugu.errors import CertificateError, NotComposable
-from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.numbers import exact, plain
 from fugu.priors.prior import Belief
 from fugu.queries.noised import Noised
 from fugu.queries.pricing import Pricing, Worth
-from fugu.queries.public_groups import PublicGroups
+from fugu.queries.public_groups import Groups, PublicGroups
 from fugu.queries.type_laws import TypeLaws
+from fugu.visible import brief, several
 
 Charged = Sequence[tuple[Guarantee, str | None, int]]
 _PURE = (
     (
-        "releases with a delta or a Rényi divergence beside questions of a session: along each path of answers only "
-        "some columns are read, and a delta path by path is false"
+        "Rényi divergences beside questions of a session: along each path of answers only some columns are read, and "
+        "no bound is proved path by path"
     ),
     (
-        "charge pure epsilons, or keep such releases in a ledger of their own with prior=fugu.Records(...), whose "
-        "columns are fixed beforehand"
+        "charge epsilons and deltas (to_approx), or keep such releases in a ledger of their own with "
+        "prior=fugu.Records(...), whose columns are fixed beforehand"
     ),
 )
 
@@ -67,11 +69,12 @@ class TableBelief(Belief):
 
     - `reading`: how records are read. `table`: the reference, read. `raw`: the reference as it stands.
     - `spec`, `secrets`: what is protected, and the rows of the reference that hold each secret.
-    - `unit`: the column that names the person, or None. `groups`: the public groups of the private table.
+    - `unit`: the column that names the person, or None. `groups`: the public groups of the private table, or, for a
+      rehearsal, those to be expected.
     """
 
     def __init__(
-        self, reading: Schema, table: Table, spec: Protect, secrets: Secrets, unit: str | None, groups: PublicGroups
+        self, reading: Schema, table: Table, spec: Protect, secrets: Secrets, unit: str | None, groups: Groups
     ) -> None:
         masks = {label: mask for label, mask in secrets.masks().items() if mask.any()}
         everything = {
@@ -86,9 +89,19 @@ class TableBelief(Belief):
     secrets: tuple[str, ...]
     masks: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]]
     unit: str | None
-    groups: PublicGroups
+    groups: Groups
     _pricings: dict[tuple[str, ...], Pricing]
     _worth: dict[Asked, Worth]
+
+    def with_groups(self, groups: Groups) -> TableBelief:
+        """The same belief about other groups; laws for those who know no group are worked out once for both."""
+        found = object.__new__(TableBelief)
+        vars(found).update({**vars(self), "groups": groups, "_pricings": {(): self.pricing(())}, "_worth": {}})
+        return found
+
+    def __repr__(self) -> str:
+        columns = several(len(self.table.columns), "column")
+        return f"TableBelief({columns}, secrets {', '.join(map(brief, self.secrets))})"
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -114,8 +127,21 @@ class TableBelief(Belief):
         return found.hexdigest()
 
     def together(self, charges: Charged) -> Guarantee:
-        """What all charges promise together: T of the sum of all metrics, the worst type, adversary and pair."""
-        return Pure(plain(self.worth(self.read(charges)).spent))
+        """What all charges promise together: T of the sum of all metrics, the worst type, adversary and pair; with a
+        delta among them the plain sums (docs/proofs/composition.md#a-delta-beside-questions-of-a-session)."""
+        if all(guarantee.pure for guarantee, _, _ in charges):
+            return Pure(plain(self.worth(self.read(charges)).spent))
+        if any(guarantee.renyi for guarantee, _, _ in charges):
+            raise NotComposable(*_PURE)
+        epsilon, delta = (
+            sum((exact(part) * count for part, count in parts), Fraction(0))
+            for parts in zip(*([(g.epsilon, n), (g.delta, n)] for g, _, n in charges), strict=True)
+        )
+        return Approx(plain(epsilon), plain(delta)) if delta < 1 else Pure(math.inf)
+
+    def anybody(self, charges: Charged) -> Guarantee:
+        """What all charges promise against anybody: the largest sum of epsilons over all types of records."""
+        return Pure(plain(self.worth(self.read(charges)).any_belief))
 
     def read(self, charges: Charged) -> Asked:
         """What was asked so far, as charges say it.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fugu.calibration import calibrate
 from fugu.data import Schema
 from fugu.documents.frozen import frozen
+from fugu.documents.sentences import ONE_RECORD
 from fugu.guarantee import Approx, Pure
 from fugu.laws import CellLaw, LawPair, Shifted
 from fugu.loss.cells.gaussian import gaussian_delta
@@ -70,7 +71,7 @@ class Tables:
             self.found[key] = self._calibrated(laws, group)
         found = self.found[key]
         told = {**self._told, "by": self.by, "group": name, "rows": len(group.rows)}
-        sealed = found.certificate.amended(found.context.assumptions, "one record", self._reading, told)
+        sealed = found.certificate.amended(found.context.assumptions, ONE_RECORD, self._reading, told)
         return replace(found, certificate=sealed, once=Once())
 
     def beliefs(self, group: Group) -> Beliefs:
@@ -125,7 +126,7 @@ class Tables:
         if laws and self.by is not None and group.known is None:
             more = (lacking(self.by),)
         beliefs = (CELLS, NO_TOTALS) if laws else (PLAIN,)
-        context = replace(found.context, assumptions=(*self.stated, *more, *beliefs), unit="one record")
+        context = replace(found.context, assumptions=(*self.stated, *more, *beliefs), unit=ONE_RECORD)
         return replace(found, context=context)
 
     def _least(self, pairs: Beliefs, laws: list[list[NDArray[np.int64]]]) -> Counting:

@@ -246,7 +246,7 @@ def beside(f: Facts) -> str:
         return ""
     text = (
         "The promise is for observers who believe in smooth curves that were fitted to reference values. It is not for "
-        "the reference values as they are, one by one. For those, the same noise "
+        "the reference values as they are, one by one. For those, by the publisher’s own figures, the same noise "
     )
     if math.isinf(found.epsilon):
         return text + "gives no limit on the odds at all."

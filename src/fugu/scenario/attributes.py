@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
+from fugu.documents.sentences import INDEPENDENT
 from fugu.errors import UsageError
 from fugu.laws import Law, Normal, Shifted
 from fugu.numbers import balls
@@ -28,7 +29,7 @@ from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole, number
 from fugu.priors.gaussian_conditional import Conditional, Vector
 from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
 from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
-from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, Scenario, builder
+from fugu.scenario.scenario import PairsOfSecrets, Scenario, builder
 
 _SUMMARIES: dict[str, Callable[[int], Fraction]] = {"mean": lambda _: Fraction(1), "sum": Fraction}
 """What the mean of one record is multiplied by, to be that of a summary of n."""

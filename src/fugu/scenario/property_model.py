@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.sentences import APART
 from fugu.laws import Law, MultivariateNormal, Normal
 from fugu.laws.classes import RecordLaw, mixed_law
 from fugu.scenario.moves import said
@@ -20,7 +21,6 @@ from fugu.scenario.property_shares import Shares, records_of, spread_shares
 from fugu.scenario.property_statistic import RecordStatistic
 
 MOVED = "statistics outside the ranges that this leaves are moved to their ends before noise is added"
-NOT_RELEASED = "the reference is not the data to be released"
 
 
 @final
@@ -199,6 +199,6 @@ def assumptions(model: PropertyModel) -> tuple[str, ...]:
             f"{100 * model.variance_error:.2g} %, from {one + other} reference records; the guarantee is for the "
             "fitted laws"
         ),
-        NOT_RELEASED,
+        APART,
         "the statistics are published once, together",
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Table
+from fugu.data.causes import why_text
 from fugu.data.conditions import AnyOf, Mask
 from fugu.data.statistics import column_and_value, kind_and_inside
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UsageError
@@ -72,7 +73,8 @@ class RecordStatistic:
                 raise BadTable(f"no record of the reference counts in {self}; check the value's spelling")
             return held.astype(np.float64)
         if not column.numeric:
-            raise BadTable(f"column {self.column!r} holds text; {self.kind}({self.column}) needs numbers")
+            why = why_text(column.values.tolist())
+            raise BadTable(f"column {self.column!r} holds text{why}; {self.kind}({self.column}) needs numbers")
         numbers = column.floats()
         if not np.isfinite(numbers).all():
             raise BadTable(f"column {self.column!r} holds infinite numbers, and no average is made of them")

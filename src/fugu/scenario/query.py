@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fugu.data import Column
 from fugu.data.bins import day_bins, equal_bins, middles
 from fugu.data.categories import Categories
+from fugu.data.causes import why_text
 from fugu.data.cells import OTHER
 from fugu.data.field import TRUTH, Field
 from fugu.data.private import Private
@@ -202,9 +203,9 @@ class Query:
     def _numbers(self, column: Column) -> NDArray[np.float64]:
         if not column.numeric:
             raise BadTable(
-                f"column {self.publish!r} holds text; to publish it give an ordering of its categories, "
-                "bins=[...] from low to high, or numeric codes; or declare its categories in the schema (kind "
-                "'category' with values), which publishes them without an order"
+                f"column {self.publish!r} holds text{why_text(column.values.tolist())}; to publish it as it is give an "
+                "ordering of its categories, bins=[...] from low to high, or numeric codes; or declare its categories "
+                "in the schema (kind 'category' with values), which publishes them without an order"
             )
         numbers = column.floats()
         infinite = np.isinf(numbers)

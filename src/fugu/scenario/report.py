@@ -27,6 +27,8 @@ class Report:
     overlapping: int = 0
     """Rows in which more than one secret holds."""
     skipped: tuple[tuple[str, str], ...] = ()
+    few: tuple[str, ...] = ()
+    """What is to be said of secrets with few rows in the reference."""
     rounded: float = 0.0
     """How far bins and declared values move a value of the reference on average: an error beside that of the noise."""
 
@@ -41,5 +43,6 @@ class Report:
             lines.append(f"bins      move a value by {self.rounded:.4g} on average, an error of their own")
         if self.overlapping:
             lines.append(f"overlap   several secrets hold in {self.overlapping} rows")
+        lines.extend(f"few rows  {visible(said)}" for said in self.few)
         lines.extend(f"skipped   {visible(secret)}: {visible(reason)}" for secret, reason in self.skipped)
         return "\n".join(lines) if lines else "nothing to report"

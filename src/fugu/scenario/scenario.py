@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 from fugu.data.schema import Schema
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
+from fugu.documents.sentences import BY_HAND, INDEPENDENT
 from fugu.drawing.figure import Figure
 from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
@@ -23,7 +24,7 @@ from fugu.scenario.named_pairs import named_pairs
 from fugu.scenario.query import Query
 from fugu.scenario.report import Report
 from fugu.scenario.shown import figure_of, sheet_of
-from fugu.visible import brief
+from fugu.visible import brief, several
 
 if TYPE_CHECKING:
     from fugu.scenario.property_model import PropertyModel
@@ -35,7 +36,6 @@ PriorName = Literal["empirical", "gaussian", "mixture", "shared"]
 Value = Discrete | Normal
 """The law of what one user adds to a total."""
 F = TypeVar("F", bound=Callable[..., Any])
-INDEPENDENT = "rows are independent given their own secret"
 _NAMED: dict[str, Callable[[Iterable[str]], Iterable[tuple[str, str]]]] = {
     "all": lambda secrets: combinations(secrets, 2),
     "adjacent": pairwise,
@@ -43,7 +43,7 @@ _NAMED: dict[str, Callable[[Iterable[str]], Iterable[tuple[str, str]]]] = {
 _BUILDERS: dict[str, Callable[..., Scenario]] = {}
 """By name, how scenarios are made from tables, users, groups and the like: each module of this room adds its own."""
 _NOTHING = Report()
-_BY_HAND = ("beliefs: the law of the published value given each secret, as stated", INDEPENDENT)
+_BY_HAND = (BY_HAND, INDEPENDENT)
 
 
 def builder(function: F) -> F:
@@ -344,7 +344,7 @@ class Scenario(Shown):
 
     def __repr__(self) -> str:
         published = f", publish={brief(self.query.publish)}" if self.query else ""
-        return f"Scenario({len(self.secrets)} secrets, {len(self.law_pairs())} pairs{published})"
+        return f"Scenario({several(len(self.secrets), 'secret')}, {len(self.law_pairs())} pairs{published})"
 
 
 def _beliefs(laws: object) -> Beliefs:

@@ -21,10 +21,11 @@ from math import comb
 
 import numpy as np
 
+from fugu.documents.sentences import APART
 from fugu.errors import UsageError
 from fugu.laws import Discrete, poisson_binomial, sum_of
 from fugu.scenario.moves import ONCE, moves, said
-from fugu.scenario.property_model import NOT_RELEASED, PropertyModel, fixed_counts
+from fugu.scenario.property_model import PropertyModel, fixed_counts
 from fugu.scenario.scenario import Scenario
 
 
@@ -76,7 +77,7 @@ def swap_counts(model: Scenario | PropertyModel) -> Scenario:
             *fixed_counts(found),
             f"records are drawn {drawn} from the reference's records of their class: the law of the count is exact",
             f"rates from {len(found.having)} records with {found.name} and {len(found.lacking)} without",
-            NOT_RELEASED,
+            APART,
             ONCE,
         ),
         property=found,

@@ -14,8 +14,10 @@ from fugu.data.digest import column_digest
 from fugu.data.field import Field
 from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
+from fugu.data.weak import few_rows
 from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.meaning import meaning
+from fugu.documents.sentences import APART, INDEPENDENT
 from fugu.errors import (
     BadTable,
     CertificateError,
@@ -34,7 +36,8 @@ from fugu.scenario.fitted import fitted_laws
 from fugu.scenario.query import Query
 from fugu.scenario.recipe import dates_told, recipe_of
 from fugu.scenario.report import Report
-from fugu.scenario.scenario import INDEPENDENT, PairsOfSecrets, PriorName, Scenario, builder
+from fugu.scenario.scenario import PairsOfSecrets, PriorName, Scenario, builder
+from fugu.visible import several
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
@@ -108,7 +111,7 @@ def from_table(
     laws, skipped, values = _laws(published, known, secrets, query, known_values)
     if len(laws) < 2:
         raise UsageError(
-            f"protect={spec.text!r} gives {len(laws)} secrets with rows and {len(skipped)} without; "
+            f"protect={spec.text!r} gives {several(len(laws), 'secret')} with rows and {len(skipped)} without; "
             "at least two with rows are needed"
         )
     named = [] if isinstance(pairs, str) else pairs
@@ -121,6 +124,7 @@ def from_table(
         values=values,
         overlapping=int((covered > 1).sum()),
         skipped=skipped,
+        few=() if level is not None else few_rows({s: int((m & known).sum()) for s, m in secrets.masks().items()}),
         rounded=query.moves(table.exact(publish), published),
     )
     fitted = fitted_laws(laws, prior, publish, components)
@@ -257,7 +261,7 @@ def _assumptions(
     found = [
         INDEPENDENT,
         f"beliefs: {believed} of {query.publish} in the reference given each secret of {spec.text}",
-        PRIVATE_NUMBERS if public_prior else "the reference is not the data to be released",
+        PRIVATE_NUMBERS if public_prior else APART,
         "one row is one person" if unit is None else f"unit: {unit}, one row each",
     ]
     if query.nominal:

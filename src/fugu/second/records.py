@@ -54,9 +54,11 @@ def prove_records(content: Part) -> Second:
         if pairs <= _LOOKED:
             low = max(low, _below(need))
     spent = number(content["spent"])
-    holds = high <= spent <= budget.epsilon and read.own <= number(content["any belief"])
+    anybody = number(content["any belief"])
+    holds = high <= spent <= budget.epsilon and read.own <= anybody <= number(content.get("cap", content["any belief"]))
     outcome: Outcome = "holds" if holds else "fails"
-    words = "within what is stated and the budget" if holds else "not within what is stated, or not within the budget"
+    limits = "the budget and the cap" if "cap" in content else "the budget"
+    words = f"within what is stated and {limits}" if holds else f"not within what is stated, or not within {limits}"
     why = f"the plans in the document, summed in integers for every law and ordered pair of secrets, are {words}"
     return Second(outcome, why, (low, high), (Fraction(0), Fraction(0)), worst, pairs, terms, asked=budget)
 
@@ -69,6 +71,8 @@ def _above(need: Need, law: Part, names: frozenset[str], proof: Part) -> Fractio
     if how == "sum":
         return load.own
     step = _Step(tuple(sorted(names)), need.states(law, sorted(names)), load)
+    if step.alike:
+        return min(load.apart, load.own)
     if how == "plan":
         found = step.plan(proof)
     elif how == "threshold":
@@ -109,6 +113,12 @@ class _Step:
     @cached_property
     def q(self) -> list[int]:
         return [mass for _, _, mass in self.states]
+
+    @property
+    def alike(self) -> bool:
+        """Whether both secrets give one law: then whatever is drawn tells nothing apart, and the loss is 0 exactly."""
+        first, second = sum(self.p), sum(self.q)
+        return all(p * second == q * first for p, q in zip(self.p, self.q, strict=True))
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -184,7 +194,7 @@ def _weight(found: object, states: int) -> tuple[int, int, Fraction]:
 
 def _log_up(x: Fraction) -> Fraction:
     """At least ln x, and at least 0: a ratio below 1 proves that nothing is lost."""
-    return Fraction(max(log(x, _BITS)[1], 0), _UNIT) if x > 0 else Fraction(0)
+    return Fraction(max(log(x, _BITS)[1], 0), _UNIT) if x > 1 else Fraction(0)
 
 
 def _log_ratio(p: Sequence[int], q: Sequence[int], powers: Sequence[Fraction]) -> tuple[Fraction, Fraction | None]:

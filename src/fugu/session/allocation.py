@@ -1,8 +1,11 @@
-"""How several questions share one epsilon: by declared weights, or by the least sum of relative errors.
+"""How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
 
-Own epsilons are scale * share, and the largest scale is found at which all of them together stay within the target.
-For the least error the shares are improved on the reference, never on the private table: with errors c_j / e_j and
-prices that rise by T_j for each unit of e_j, the best own epsilons are as the roots of c_j / T_j (Lagrange)."""
+With errors c_j / e_j of own epsilons e_j the least sum of c_j / e_j is looked for, under T(e) <= target (the price of
+all together), sum e_j <= top (against anybody) and e_j <= m_j (no number goes out without noise). At a point with
+slopes T_j of the price the best e_j are min(m_j, sqrt(c_j / (lam T_j + mu))) (Lagrange), lam and mu such that price and
+sum are within what they may be; then the largest scale at which the price is proved, and slopes are taken anew. The set
+of what is allowed is not convex, so this is a local optimum (docs/proofs/metric-charges.md#two-budgets): no point is
+taken that is worse than shares in proportion, with which it begins. All of it is worked out on the reference."""
 
 from __future__ import annotations
 
@@ -13,16 +16,23 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.errors import UsageError
-from fugu.numbers.exact import Real, number
+from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.asking import Plan
 from fugu.queries.features import Coded, Squared
-from fugu.queries.least_noise import MOST_OWN
+from fugu.queries.least_noise import amount
 from fugu.queries.noised import Noised
 from fugu.session.books import Books
 from fugu.session.noise import Room, groups_of, room_for
+from fugu.translation.records.charges import shape
+from fugu.translation.records.distances import Floats
 
 ERROR = "error"
-_ROUNDS = 3
+_ROUNDS, _WORTHWHILE = 6, 2e-3
+"""Rounds of new slopes, and the part of the error that a round must save for another one."""
+_PRICES, _TURNS, _NOTHING = 20, 60, 1e-30
+"""The dearest laws and pairs whose slopes are looked at; turns of multipliers."""
+_FLOOR = 1e-2
+"""By errors alone no question has less than this part of the largest share."""
 
 
 def allotted(
@@ -31,16 +41,19 @@ def allotted(
     epsilon: Fraction | None,
     weights: Sequence[Real] | str | None,
     public: Sequence[str] = (),
+    silent: bool = False,
 ) -> list[Noised]:
     """The noise of all questions, which together raise what is spent by at most epsilon.
 
-    `public`: columns that become public with them, besides those they are asked by."""
+    `public`: columns that become public with them, besides those they are asked by. `silent`: as in `Room`."""
     shares = read_weights(weights, len(plans))
-    room = room_for(books, [*groups_of(plans), *public], epsilon, whole=True)
-    scale, shares = (_scaled(room, plans, shares), shares) if shares is not None else _least_error(books, room, plans)
-    if not scale:
+    room = room_for(books, [*groups_of(plans), *public], epsilon, whole=True, silent=silent)
+    if shares is None:
+        roots = np.sqrt([relative_error(books, room, plan) for plan in plans])
+        shares = _short(np.maximum(roots, _FLOOR * roots.max()))
+    own = _least_error(room, plans, shares)
+    if own is None:
         raise room.refusal("these questions together")
-    own = [min(scale * share, MOST_OWN) for share in shares]
     return _by_group(room, plans, [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
 
 
@@ -56,11 +69,6 @@ def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[F
     if len(found) != questions or any(weight <= 0 for weight in found):
         raise UsageError(f"weights needs a number above 0 for each of the {questions} questions, got {len(found)}")
     return [weight * questions / sum(found) for weight in found]
-
-
-def _scaled(room: Room, plans: Sequence[Plan], shares: Sequence[Fraction]) -> Fraction:
-    found = room.search(list(zip(plans, shares, strict=True)))
-    return found.limited(MOST_OWN / max(shares)).everywhere()
 
 
 def _everywhere(room: Room, plan: Plan, epsilon: Fraction) -> Noised:
@@ -80,41 +88,96 @@ def _by_group(room: Room, plans: Sequence[Plan], found: list[Noised]) -> list[No
     return found
 
 
-def _least_error(books: Books, room: Room, plans: Sequence[Plan]) -> tuple[Fraction, list[Fraction]]:
-    """The best scale and shares that a few rounds of the Lagrange rule find, beginning with equal slopes."""
-    costs = [relative_error(books, room, plan) for plan in plans]
-    shares = _shares([math.sqrt(cost) for cost in costs])
-    best: tuple[float, Fraction, list[Fraction]] = (math.inf, Fraction(0), shares)
-    for _ in range(_ROUNDS):
-        scale = _scaled(room, plans, shares)
-        if not scale:
+def _least_error(room: Room, plans: Sequence[Plan], shares: Sequence[Fraction]) -> list[Fraction] | None:
+    """The own epsilons of the least sum of share^2 / epsilon that is found; None where nothing fits.
+
+    Where all questions cost alike, and no bound but one holds them back, that is epsilons in proportion to shares."""
+    costs = np.maximum(np.array([float(share) for share in shares]) ** 2, _NOTHING)
+
+    def error(own: Sequence[Fraction]) -> float:
+        return math.fsum(cost / float(e) for cost, e in zip(costs, own, strict=True))
+
+    limits = np.array([float(room.most(plan)) for plan in plans])
+    best = _largest(room, plans, shares)
+    for _ in range(_ROUNDS if best is not None and len(plans) > 1 else 0):
+        assert best is not None
+        now, least = np.array([float(e) for e in best]), error(best)
+        wanted = lagrange(costs, *_tangents(room, plans, best), limits)
+        if math.fsum(costs / wanted) >= least * (1 - _WORTHWHILE):
             break
-        error = math.fsum(cost / float(scale * share) for cost, share in zip(costs, shares, strict=True))
-        if error >= best[0]:
+        for aim in (wanted, np.sqrt(wanted * now)):
+            own = _largest(room, plans, _short(aim), Fraction(1))
+            if own is not None and error(own) < least:
+                best = own
+                break
+        if error(best) >= least * (1 - _WORTHWHILE):
             break
-        best = (error, scale, shares)
-        slopes = _slopes(room, plans, [scale * share for share in shares])
-        shares = _shares([math.sqrt(cost / slope) for cost, slope in zip(costs, slopes, strict=True)])
-    return best[1], best[2]
+    return best
 
 
-def _shares(wanted: Sequence[float]) -> list[Fraction]:
-    """These shares in proportion, none below a hundredth of the largest, as short decimals that sum to about 1 each."""
-    most = max(wanted)
-    kept = [max(w / most, 0.01) for w in wanted]
-    mean = math.fsum(kept) / len(kept)
-    return [Fraction(round(w / mean * 10_000), 10_000) for w in kept]
+def _largest(
+    room: Room, plans: Sequence[Plan], shares: Sequence[Fraction], guess: Fraction | None = None
+) -> list[Fraction] | None:
+    """Own epsilons in these proportions, as large as both budgets allow; None where nothing fits."""
+    scale = room.search(list(zip(plans, shares, strict=True)), guess=guess).everywhere()
+    return [room.own(plan, scale, share) for plan, share in zip(plans, shares, strict=True)] if scale else None
 
 
-def _slopes(room: Room, plans: Sequence[Plan], own: Sequence[Fraction]) -> list[float]:
-    """How much the price rises for each unit of each question's own epsilon; at least a thousandth."""
-    found = [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)]
-    now = room.worth(found)
-    slopes = []
-    for j, (plan, e) in enumerate(zip(plans, own, strict=True)):
-        less = [*found[:j], _everywhere(room, plan, e * Fraction(19, 20)), *found[j + 1 :]]
-        slopes.append(max(float((now - room.worth(less)) / (e / 20)), 1e-3))
-    return slopes
+def _short(numbers: Floats) -> list[Fraction]:
+    """Six digits of each."""
+    return [as_fraction(float(f"{x:.6g}")) for x in numbers]
+
+
+def _tangents(room: Room, plans: Sequence[Plan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:
+    """What bounds own epsilons e near these ones: rows @ e <= bounds; the last row is the cap."""
+    asked = room.asked.beside([_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
+    features = room.pricing.modelled(asked.questions)
+    prices = sorted(
+        room.pricing.tangents(asked.questions, room.types, asked.apart), key=lambda found: found[0], reverse=True
+    )
+    units = [{shape(c): amount(c) for c in plan.charges(Fraction(1), features)} for plan in plans]
+    rows = [[math.fsum(known.get(key, 0.0) * each for key, each in unit.items()) for unit in units]
+            for _, known in prices[:_PRICES]]  # fmt: skip
+    here = np.array([float(e) for e in own])
+    bounds = [
+        float(room.target - value) + float(np.dot(row, here)) for row, (value, _) in zip(rows, prices, strict=False)
+    ]
+    return np.array([*rows, [1.0] * len(plans)]), np.array([*bounds, float(room.top - room.summed)])
+
+
+def lagrange(costs: Floats, rows: Floats, bounds: Floats, limits: Floats) -> Floats:
+    """The e with the least sum of costs / e under rows @ e <= bounds and e <= limits; no entry of rows is negative.
+
+    e = min(limit, sqrt(cost / multipliers @ rows)), with one multiplier for each row: in turn, each is the least one
+    that keeps its own row, which raises the concave dual function at every step.
+
+    >>> one = np.ones(2)
+    >>> lagrange(one, np.array([[1, 1]]), np.array([1]), 9 * one).round(6).tolist()
+    [0.5, 0.5]
+    >>> lagrange(np.array([1, 4]), np.array([[0, 0], [1, 1]]), np.array([1, 3]), 9 * one).round(6).tolist()
+    [1.0, 2.0]
+    """
+    multipliers = np.zeros(len(rows))
+
+    def at(k: int, multiplier: float) -> Floats:
+        rest = multipliers @ rows + (multiplier - multipliers[k]) * rows[k]
+        found: Floats = np.minimum(limits, np.sqrt(costs / np.maximum(rest, _NOTHING)))
+        return found
+
+    for _ in range(_TURNS):
+        before = multipliers.copy()
+        for k, bound in enumerate(bounds):
+            low, high = math.log(_NOTHING), -math.log(_NOTHING)
+            if rows[k] @ at(k, 0.0) <= bound:
+                multipliers[k] = 0.0
+                continue
+            while high - low > 1e-9:
+                middle = (low + high) / 2
+                low, high = (low, middle) if rows[k] @ at(k, math.exp(middle)) <= bound else (middle, high)
+            multipliers[k] = math.exp(high)
+        if np.allclose(multipliers, before, rtol=1e-6, atol=0):
+            break
+    return at(0, float(multipliers[0]))
 
 
 def relative_error(books: Books, room: Room, plan: Plan) -> float:

@@ -15,10 +15,14 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
+from fugu.guarantee.numbers import exact, plain
+from fugu.guarantee.promises import both, called_exact
 from fugu.queries.answered import columns_of
 from fugu.queries.cell import Cell
+from fugu.queries.noised import EXACT
 from fugu.queries.statistic import Question
-from fugu.visible import Json, brief
+from fugu.utility.usable import Usable
+from fugu.visible import Json, brief, several
 
 
 @final
@@ -29,8 +33,10 @@ class SessionAnswer(Shown):
     `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`; these are
     NaN for quantiles, whose error is one of ranks, and for the top cell, whose count is not released. `cost`: how much
     the question has raised what the session has spent. `own`: its own epsilon for each record, the largest of all
-    groups: what it costs against any belief with independent records. `spent`, `remaining`: of the session, after it.
-    `note`: what else is to be said. `came`: of which kind the table was."""
+    groups: what it costs against anybody. `spent`, `remaining`: of the session, after it. `anybody`: what all answers
+    so far promise against anybody, of `cap`. `exact`: the probability that a number went out without noise; above one
+    half it is called exact. `note`: what else is to be said. `usable`: figures and a verdict beside what the
+    reference says, never worked out on the private table. `came`: of which kind the table was."""
 
     question: Question
     cells: tuple[Cell, ...]
@@ -38,14 +44,18 @@ class SessionAnswer(Shown):
     own: Fraction
     spent: Pure
     remaining: Pure
+    anybody: Pure
+    cap: Pure
+    exact: float
     note: str = ""
+    usable: Usable = field(default=Usable((), "", why="numbers of rows are public, and exact"), compare=False)
     came: Kind = field(default=Kind(), compare=False)
 
     @property
     def value(self) -> float:
         """The one number of the answer; `UsageError` if there are several."""
         if len(self.cells) != 1:
-            raise UsageError(f"the answer has {len(self.cells)} numbers; look at its cells")
+            raise UsageError(f"the answer has {several(len(self.cells), 'number')}; look at its cells")
         return self.cells[0].value
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
@@ -68,10 +78,13 @@ class SessionAnswer(Shown):
 
     def _sheet(self) -> Sheet:
         columns = columns_of(self.cells)
-        facts = [("asked", str(self.question)), ("cost", repr(self.cost)), ("spent in all", repr(self.spent)),
-                 ("left", repr(self.remaining)), ("own epsilon for each record", f"{float(self.own):.6g}")]  # fmt: skip
+        left = plain(max(exact(self.cap.epsilon) - exact(self.anybody.epsilon), Fraction(0)))
+        facts = [("asked", str(self.question)), ("cost", both(self.cost, self.own)),
+                 ("spent in all", both(self.spent, self.anybody)), ("left", both(self.remaining, left))]  # fmt: skip
         notes = ["low and high: the exact number lies between them with 95 %", *filter(None, [self.note])]
-        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), notes)
+        facts += [("verdict", self.usable.verdict)] if self.usable.figures else []
+        said = (called_exact(self.exact),) if self.exact > EXACT else ()
+        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), notes, said)
 
     def to_json(self) -> Json:
         """The answer in JSON types; what is not known is null."""
@@ -79,12 +92,18 @@ class SessionAnswer(Shown):
             {"group": c.group, "cell": c.cell, **{k: _known(getattr(c, k)) for k in ("value", "low", "high", "scale")}}
             for c in self.cells
         ]
-        amounts = {name: float(getattr(self, name).epsilon) for name in ("cost", "spent", "remaining")}
-        return {"query": str(self.question), "cells": told, **amounts, "own": float(self.own), "note": self.note}
+        amounts = {
+            name: float(getattr(self, name).epsilon) for name in ("cost", "spent", "remaining", "anybody", "cap")
+        }
+        return {
+            "query": str(self.question), "cells": told, **amounts, "own": float(self.own), "exact": self.exact,
+            "promise": both(self.cost, self.own), "note": self.note, "usable": self.usable.to_json(),
+        }  # fmt: skip
 
     def __repr__(self) -> str:
-        cost = f"{float(self.cost.epsilon):.4g}"
-        return f"SessionAnswer({brief(str(self.question))}, {len(self.cells)} numbers, cost {cost})"
+        count = len(self.cells)
+        numbers = f"{count} number{'' if count == 1 else 's'}{', exact' if self.exact > EXACT else ''}"
+        return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)})"
 
 
 def _known(x: float) -> float | None:

@@ -24,14 +24,16 @@ from fugu.errors import FuguError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
 from fugu.numbers.exact import Real, number
-from fugu.queries.answering import prepare
+from fugu.queries.answering import rehearse
 from fugu.queries.asking import Options, Plan, plan_of
+from fugu.queries.believing import Asked
 from fugu.queries.features import Coded, Squared
 from fugu.queries.noised import FLIP, Noised
 from fugu.queries.statistic import KINDS, Question
+from fugu.queries.table_belief import TableBelief
 from fugu.session.allocation import allotted, read_weights
-from fugu.session.books import InMemory
-from fugu.session.opening import Opened, open_table
+from fugu.session.books import FOLD, InMemory, cap_of
+from fugu.session.opening import Facts, public_facts
 from fugu.session.requests import item_of
 from fugu.telling.usefulness import OneRecord, statistics
 from fugu.utility.numbers import Statistic
@@ -72,33 +74,37 @@ def compare_routes(
     *,
     schema: Schema | None = None,
     unit: str | None = None,
+    cap: Real | None = None,
+    rows: int | None = None,
 ) -> tuple[RouteErrors, ...]:
-    """The expected errors of questions on each route, for a table with as many rows as the reference has.
+    """The expected errors of questions on each route, for a table of so many rows; no private table is opened.
 
-    Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`: as in `Session` and
-    `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
-    opened = open_table(reference, reference, protect, schema, unit, stands_in=True)
+    Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`, `cap`, `rows`: as in
+    `Session` and `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
+    facts = public_facts(reference, protect, schema, unit, rows)
     items = [(asked, options) for asked, options in map(item_of, questions) if not asked.sized]
-    belief, allowed = opened.belief, Pure(epsilon)
+    belief, allowed = facts.expected, Pure(epsilon)
     plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
     if not plans:
         return ()
-    found = allotted(InMemory(belief, allowed), plans, number(epsilon, "epsilon"), weights)
+    books = InMemory(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
+    found = allotted(books, plans, number(epsilon, "epsilon"), weights)
     shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
     whole = exact(allowed.epsilon) / sum(shares)
     listed = []
     for (asked, options), plan, noised, share in zip(items, plans, found, shares, strict=True):
-        law, why = _law(reference, asked, options, protect, allowed, schema, unit)
+        law, why = _law(reference, asked, options, protect, allowed, schema, unit, facts.rows.number)
         plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
-        errors = (_error(one, opened) for one in (noised, plain))
-        figures = tuple(islice(statistics(noised, _sizes(noised, opened), partial(_law_of, noised, opened)), _MOST))
+        sizes = _sizes(noised, facts)
+        errors = (_error(one, sizes) for one in (noised, plain))
+        figures = tuple(islice(statistics(noised, sizes, partial(_law_of, noised, belief)), _MOST))
         listed.append(RouteErrors(str(asked), next(errors), law, next(errors), _unit(plan), why, figures))
     return tuple(listed)
 
 
 def _law(
     reference: TableLike, asked: Question, options: Options, protect: ProtectLike, budget: Pure,
-    schema: Schema | None, unit: str | None,
+    schema: Schema | None, unit: str | None, rows: int,
 ) -> tuple[float | None, str]:  # fmt: skip
     """The error of the law route, which has the question to itself; None, with the reason, where it has no answer."""
     if asked.kind not in KINDS:
@@ -106,32 +112,32 @@ def _law(
     if isinstance(options.bins, Mapping):
         return None, "the law route takes bins for one column"
     try:
-        found = prepare(
-            reference, asked.statistic, protect, budget, reference, asked.by, options.bounds, options.step,
-            options.bins, True, unit, schema,
+        wanted = Asked(
+            asked.statistic, protect, asked.by, options.bounds, options.step, options.bins, unit, schema
         )  # fmt: skip
+        found = rehearse(wanted.of(reference), budget, rows)
     except FuguError as error:
         return None, f"the law route: {error}"
     return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""
 
 
-def _error(noised: Noised, opened: Opened) -> float:
+def _error(noised: Noised, sizes: Mapping[str, int]) -> float:
     """E|noise| = 1 / sinh(rate) steps for Laplace noise on whole numbers; of choices, the scale in ranks."""
-    sizes = _sizes(noised, opened)
     return max(_of_group(noised, rates, sizes[group]) for group, rates in noised.rates.items())
 
 
-def _sizes(noised: Noised, opened: Opened) -> dict[str, int]:
-    return {"": len(opened.private)} if noised.by is None else opened.belief.groups.of(noised.by).sizes
+def _sizes(noised: Noised, facts: Facts) -> Mapping[str, int]:
+    return {"": facts.rows.number} if noised.by is None else facts.expected.groups.of(noised.by).sizes
 
 
-def _law_of(noised: Noised, opened: Opened, group: str) -> OneRecord:
-    """The codes of the reference's rows in a group, each with the same share; it stands in for the private table."""
-    codes = noised.features[0].of(opened.belief.reading, opened.belief.table).astype(np.float64)
-    if noised.by is not None:
-        found = opened.belief.groups.of(noised.by)
-        codes = codes[found.rows == found.names.index(group)]
-    return codes, np.full(len(codes), 1 / len(codes))
+def _law_of(noised: Noised, belief: TableBelief, group: str) -> OneRecord:
+    """The codes of the reference's rows in a group, each with the same share; None where it has none."""
+    if not set(noised.features[0].columns) <= set(belief.table.columns):
+        return None
+    codes = noised.features[0].of(belief.reading, belief.table).astype(np.float64)
+    if noised.by is not None and (known := belief.groups.of(noised.by).known) is not None:
+        codes = codes[known == group]
+    return (codes, np.full(len(codes), 1 / len(codes))) if len(codes) else None
 
 
 def _of_group(noised: Noised, rates: tuple[Fraction, ...], rows: int) -> float:

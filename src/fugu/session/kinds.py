@@ -27,20 +27,26 @@ class Kinds(ABC):
         step: Real | None = None,
         bins: Bins | None = None,
         grid: Sequence[float] | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
         """Answer one question."""
 
-    def count(self, epsilon: Real | None = None, *, by: str | None = None, **equals: object) -> SessionAnswer:
+    def count(
+        self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
+    ) -> SessionAnswer:
         """How many rows have column=value; without one the number of rows, which is public.
 
-        `epsilon`: as in `ask`. `by`: a public column. `equals`: one column and the value that is counted."""
+        `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `equals`: one column and the value that is
+        counted."""
         if not equals:
-            return self.ask(Question("count", by=by), epsilon)
-        return self.ask(_condition("count", equals, by), epsilon)
+            return self.ask(Question("count", by=by), epsilon, allow_no_noise=allow_no_noise)
+        return self.ask(_condition("count", equals, by), epsilon, allow_no_noise=allow_no_noise)
 
-    def proportion(self, epsilon: Real | None = None, *, by: str | None = None, **equals: object) -> SessionAnswer:
-        """The share of rows with column=value. `epsilon`, `by`, `equals`: as in `count`."""
-        return self.ask(_condition("proportion", equals, by), epsilon)
+    def proportion(
+        self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
+    ) -> SessionAnswer:
+        """The share of rows with column=value. `epsilon`, `by`, `allow_no_noise`, `equals`: as in `count`."""
+        return self.ask(_condition("proportion", equals, by), epsilon, allow_no_noise=allow_no_noise)
 
     def sum(
         self,
@@ -50,9 +56,12 @@ class Kinds(ABC):
         by: str | None = None,
         bounds: Bounds | None = None,
         step: Real | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
-        """The sum of `column`. `epsilon`, `bounds`, `step`: as in `ask`; `by`: a public column."""
-        return self.ask(Question("sum", (column,), by=by), epsilon, bounds=bounds, step=step)
+        """The sum of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            Question("sum", (column,), by=by), epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise
+        )
 
     def mean(
         self,
@@ -62,9 +71,12 @@ class Kinds(ABC):
         by: str | None = None,
         bounds: Bounds | None = None,
         step: Real | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
-        """The mean of `column`. `epsilon`, `bounds`, `step`: as in `ask`; `by`: a public column."""
-        return self.ask(Question("mean", (column,), by=by), epsilon, bounds=bounds, step=step)
+        """The mean of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            Question("mean", (column,), by=by), epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise
+        )
 
     def variance(
         self,
@@ -74,23 +86,44 @@ class Kinds(ABC):
         by: str | None = None,
         bounds: Bounds | None = None,
         step: Real | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
-        """The variance of `column`. `epsilon`, `bounds`, `step`: as in `ask`; `by`: a public column."""
-        return self.ask(Question("variance", (column,), by=by), epsilon, bounds=bounds, step=step)
+        """The variance of `column`; the rest as in `mean`.
+
+        `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            Question("variance", (column,), by=by), epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise
+        )
 
     def histogram(
-        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None
+        self,
+        column: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bins: Bins | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
-        """How many rows fall into each cell of `column`. `epsilon`, `bins`: as in `ask`; `by`: a public column."""
-        return self.ask(Question("histogram", (column,), by=by), epsilon, bins=bins)
+        """How many rows fall into each cell of `column`.
+
+        `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(Question("histogram", (column,), by=by), epsilon, bins=bins, allow_no_noise=allow_no_noise)
 
     def crosstab(
-        self, column: str, other: str, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None
+        self,
+        column: str,
+        other: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bins: Bins | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
         """How many rows fall into each pair of cells of `column` and `other`; the rest as in `histogram`.
 
-        `epsilon`: as in `ask`. `by`: a public column. `bins`: {column: edges} for columns of numbers."""
-        return self.ask(Question("crosstab", (column, other), by=by), epsilon, bins=bins)
+        `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `bins`: {column: edges} for columns of
+        numbers."""
+        return self.ask(Question("crosstab", (column, other), by=by), epsilon, bins=bins, allow_no_noise=allow_no_noise)
 
     def quantile(
         self,
@@ -126,12 +159,24 @@ class Kinds(ABC):
         return self.quantile(column, as_fraction(0.5), epsilon, by=by, bounds=bounds, step=step, grid=grid)
 
     def top(
-        self, column: str, k: int, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None
+        self,
+        column: str,
+        k: int,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bins: Bins | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
         """The `k` most frequent values of `column`, most frequent first.
 
-        `epsilon`, `bins`: as in `ask`; `by`: a public column."""
-        return self.ask(Question.parse(f"top({column}, {k})" + ("" if by is None else f" by {by}")), epsilon, bins=bins)
+        `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            Question.parse(f"top({column}, {k})" + ("" if by is None else f" by {by}")),
+            epsilon,
+            bins=bins,
+            allow_no_noise=allow_no_noise,
+        )
 
 
 def _condition(kind: str, equals: Mapping[str, object], by: str | None) -> Question:

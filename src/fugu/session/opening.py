@@ -9,14 +9,15 @@ from typing import final
 from fugu.data import Column, Schema, Table
 from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
-from fugu.data.secrets import ProtectLike, read_protect
+from fugu.data.secrets import ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.errors import BadBudget, BadTable, ColumnNotFound, PriorNotPublic
-from fugu.guarantee import Pure, is_guarantee
+from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.guarantee.numbers import exact
-from fugu.queries.public_groups import PublicGroups
-from fugu.queries.table_belief import TableBelief
+from fugu.queries.public_groups import ExpectedGroups, PublicGroups
+from fugu.queries.table_belief import Charged, TableBelief, public_in, questions_in
 from fugu.scenario.units import require_one_row_each
+from fugu.utility.rows import RowsFor
 
 
 @final
@@ -26,21 +27,62 @@ class Opened:
 
     private: Private
     belief: TableBelief
+    groups: PublicGroups
 
 
-def open_table(
-    table: TableLike,
-    reference: TableLike,
-    protect: ProtectLike,
-    schema: Schema | None,
-    unit: str | None,
-    *,
-    stands_in: bool = False,
-) -> Opened:
-    """Fix the reading and the secrets by the schema and the reference, then open the private table, once.
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Facts:
+    """All that is fixed before the private table is opened: how records are read, the reference, the secrets in it.
 
-    Refused: a reference without two secrets, a reference that is the table itself, no rows, a unit that repeats.
-    `stands_in`: the reference itself stands in for a table, for a comparison from which nothing is released."""
+    `declared`: what the user said of columns. `reference`: the public table as it stands. `expected`: what is believed,
+    with the groups that the reference shows. `rows`: for how many rows a rehearsal is."""
+
+    declared: Schema
+    reference: Table
+    secrets: Secrets
+    expected: TableBelief
+    rows: RowsFor
+
+    def believed(self, booked: Charged, opened: Opened | None) -> TableBelief:
+        """What a rehearsal believes after these charges: groups that they published are known, others expected.
+
+        Of an open table it sees the columns that the charges made public, and no other."""
+        published: dict[str, tuple[str, ...]] = {}
+        for _, reads, _ in booked:
+            published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
+        public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
+        private = None if opened is None else opened.groups
+        more = (published, public, private)
+        return self.expected.with_groups(
+            ExpectedGroups(self.declared, self.reference, self.secrets, self.rows.number, *more)
+        )
+
+    def open(self, table: TableLike) -> Opened:
+        """Open the private table, once. Refused: the reference itself, no rows, another number of rows than declared,
+        a unit that repeats."""
+        belief, unit = self.expected, self.expected.unit
+        today = belief.reading.open(table)
+        if unit is not None and unit not in today.columns:
+            raise ColumnNotFound(unit, today.columns)
+        private = open_private(today, belief.reading, [name for name in belief.reading.fields if name in today.columns])
+        if len(private) == 0:
+            raise BadTable("the table has no rows")
+        self.rows.require(len(private))
+        require_one_row_each(private.table, unit)
+        if _same(self.reference, private.whole, unit):
+            raise PriorNotPublic(
+                "the reference is the very table to be released: what a question costs would depend on it. Give "
+                "another table, such as last year's"
+            )
+        groups = PublicGroups(self.declared, private, self.reference, self.secrets)
+        return Opened(private, belief.with_groups(groups), groups)
+
+
+def public_facts(
+    reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None = None
+) -> Facts:
+    """Fix the reading and the secrets by the schema and the reference. Refused: a reference without two secrets."""
     declared = schema or Schema({})
     cells = declared.open(reference)
     if len(cells) == 0:
@@ -52,30 +94,20 @@ def open_table(
     held = sum(bool(mask.any()) for mask in secrets.masks().values())
     if held < 2:
         raise BadTable(f"the reference has rows for {held} secrets; at least two are needed")
-    today = reading.open(table)
-    if unit is not None and unit not in today.columns:
-        raise ColumnNotFound(unit, today.columns)
-    private = open_private(today, reading, [name for name in reading.fields if name in today.columns])
-    if len(private) == 0:
-        raise BadTable("the table has no rows")
-    require_one_row_each(private.table, unit)
-    if not stands_in and _same(cells, private.whole, unit):
-        raise PriorNotPublic(
-            "the reference is the very table to be released: what a question costs would depend on it. Give another "
-            "table, such as last year's"
-        )
-    groups = PublicGroups(declared, private, cells, secrets)
-    return Opened(private, TableBelief(reading, known, spec, secrets, unit, groups))
+    size = RowsFor(rows, len(cells))
+    groups = ExpectedGroups(declared, cells, secrets, size.number)
+    return Facts(declared, cells, secrets, TableBelief(reading, known, spec, secrets, unit, groups), size)
 
 
-def require_pure(budget: object) -> Pure:
-    """The budget of a session, which is pure and finite."""
-    if not isinstance(budget, Pure) or not 0 < exact(budget.epsilon) < exact(float("inf")):
-        said = type(budget).__name__ if not isinstance(budget, Pure) else "one that is 0 or infinite"
+def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:
+    """The budget of a session, finite, and pure; in a ledger it may have a delta, which releases beside it spend."""
+    allowed = Pure | Approx if ledger else Pure
+    if not isinstance(budget, allowed) or not 0 < exact(budget.epsilon) < exact(float("inf")):
+        said = type(budget).__name__ if not isinstance(budget, allowed) else "one that is 0 or infinite"
         why = (
-            ". With a delta or Rényi divergences the columns and the cap have to be fixed beforehand: use "
-            "fugu.Ledger(prior=fugu.Records(...)), or fugu.answer for one question"
-            if is_guarantee(budget) and not isinstance(budget, Pure)
+            ". A delta is for trainings beside it, so it goes with ledger=; for divergences use "
+            "fugu.Ledger(prior=fugu.Records(...))"
+            if is_guarantee(budget) and not isinstance(budget, allowed)
             else ""
         )
         raise BadBudget(f"a session has a budget fugu.Pure(epsilon) with a finite epsilon above 0, got {said}{why}")

@@ -25,12 +25,6 @@ def outside(
     books: Books, private: Private, mechanism: PerEntryDP, columns: Sequence[str], request: str | None
 ) -> PerEntryRelease:
     """Charge the mechanism for the columns, then run it on them as they were read."""
-    if not isinstance(mechanism, PerEntryDP):
-        raise UsageError(f"a session runs a fugu.PerEntryDP, got {type(mechanism).__name__}")
-    if not mechanism.guarantee.pure:
-        raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
-    if isinstance(columns, str) or not columns:
-        raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
     names = tuple(dict.fromkeys(columns))
     for name in names:
         if name not in private.table.columns:
@@ -48,6 +42,16 @@ def outside(
     if isinstance(found, dict):
         raise UsageError(found[_FAILED])
     return found
+
+
+def check_outside(mechanism: PerEntryDP, columns: Sequence[str]) -> None:
+    """Refuse what no session runs, before the table is opened."""
+    if not isinstance(mechanism, PerEntryDP):
+        raise UsageError(f"a session runs a fugu.PerEntryDP, got {type(mechanism).__name__}")
+    if not mechanism.guarantee.pure:
+        raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
+    if isinstance(columns, str) or not columns:
+        raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
 
 
 def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...]) -> Noised:

@@ -24,10 +24,12 @@ from fugu.queries.session_state import KnownLaw
 from fugu.queries.statistic import Question
 from fugu.queries.type_laws import TypeLaws
 from fugu.session.opening import reading_of
+from fugu.visible import brief
 
 _RECIPE = {"what", "questions", "protect", "unit", "schema", "rows"}
-_SHARED = {"epsilon", "weights"}
-"""How the questions shared epsilon: for whoever asks them again; no law depends on it."""
+_SHARED = {"epsilon", "weights", "cap", "allow_no_noise", "grammar"}
+"""How the questions shared budget and cap, and the grammar of the line that they came from: no law depends on these,
+for each question is written out."""
 
 
 def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], reference: TableLike) -> None:
@@ -69,7 +71,7 @@ def _check_features(
         options = Options(exact, None if step is None else read_number(step), told["bins"], None)
         made = plan_of(asked, reading, known, options)
         if (str(asked), tuple(f.name for f in made.features)) not in stated:
-            raise CertificateError(f"the features of {str(asked)[:80]!r} are not those that this table makes of it")
+            raise CertificateError(f"the features of {brief(str(asked))} are not those that this table makes of it")
 
 
 def _groups(declared: Schema, cells: Table, column: str) -> NDArray[np.object_]:

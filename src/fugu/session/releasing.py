@@ -11,19 +11,20 @@ from fugu.data.private import Private
 from fugu.errors import RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
+from fugu.guarantee.promises import called_exact
 from fugu.ledger.amounts import left
 from fugu.queries.asking import Plan
 from fugu.queries.cell import Cell
 from fugu.queries.drawing import cells_of, draw
-from fugu.queries.noised import Noised
+from fugu.queries.noised import EXACT, Noised
 from fugu.queries.statistic import Question
 from fugu.queries.table_belief import TableBelief
 from fugu.session.answers import SessionAnswer
 from fugu.session.books import Books, charge_for
 from fugu.session.noise import room_for
+from fugu.telling.usefulness import RANKS, usable_of_question
 
 PUBLIC = "numbers of rows are public: they are exact and cost nothing"
-RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
 Drawn = dict[str, list[int]]
 _TURNS = 4
 _LEAST_RATE = Fraction(1, 2**50)
@@ -54,7 +55,7 @@ def released(
     cost = Fraction(0) if stored is not None else max(after - before, Fraction(0))
     most = sum((q.most for q in found), Fraction(0))
     return [
-        _shown(books, private, plan, asked, values, cost * asked.most / most, after)
+        _shown(books, private, plan, asked, values, cost * asked.most / most)
         for plan, asked, values in zip(plans, found, drawn, strict=True)
     ]
 
@@ -79,7 +80,7 @@ def sizes(books: Books, private: Private, asked: Question) -> SessionAnswer:
     cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
     after = books.spent()
     cost = Pure(plain(max(after - before, Fraction(0))))
-    return SessionAnswer(asked, cells, cost, Fraction(0), *amounts(after, books.budget), PUBLIC)
+    return SessionAnswer(asked, cells, cost, Fraction(0), *_both(books), 0.0, PUBLIC)
 
 
 def amounts(spent: Fraction, budget: Pure) -> tuple[Pure, Pure]:
@@ -90,6 +91,12 @@ def amounts(spent: Fraction, budget: Pure) -> tuple[Pure, Pure]:
     return found, rest
 
 
+def _both(books: Books) -> tuple[Pure, Pure, Pure, Pure]:
+    """Spent and left under the beliefs, what all answers promise against anybody, and the cap."""
+    worth = books.worth()
+    return *amounts(worth.spent, books.budget), Pure(plain(worth.any_belief)), Pure(plain(books.cap))
+
+
 def _drawn(belief: TableBelief, private: Private, questions: Sequence[Noised]) -> list[Drawn]:
     """What is drawn for questions that are charged, group by group."""
     found = []
@@ -97,17 +104,26 @@ def _drawn(belief: TableBelief, private: Private, questions: Sequence[Noised]) -
         grouping = None if asked.by is None else belief.groups.of(asked.by)
         names: tuple[str, ...] = ("",) if grouping is None else grouping.names
         rows = np.zeros(len(private), dtype=np.int64) if grouping is None else grouping.rows
+        assert rows is not None  # the books of an open table
         found.append(dict(zip(names, draw(asked, belief.reading, private.table, rows, names), strict=True)))
     return found
 
 
-def _shown(
-    books: Books, private: Private, plan: Plan, asked: Noised, drawn: Drawn, cost: Fraction, after: Fraction
-) -> SessionAnswer:
+def _shown(books: Books, private: Private, plan: Plan, asked: Noised, drawn: Drawn, cost: Fraction) -> SessionAnswer:
     belief = books.belief
     rows: Mapping[str, int] = {"": len(private)} if asked.by is None else belief.groups.of(asked.by).sizes
     lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
     notes = [RANKS] if asked.kind == "quantile" else []
     notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
-    cells, told = cells_of(asked, drawn, rows), amounts(after, books.budget)
-    return SessionAnswer(plan.question, cells, Pure(plain(cost)), asked.most, *told, "; ".join(notes))
+    notes += [called_exact(asked.exact)] if asked.exact > EXACT else []
+    cells = cells_of(asked, drawn, rows)
+    return SessionAnswer(
+        plan.question,
+        cells,
+        Pure(plain(cost)),
+        asked.most,
+        *_both(books),
+        asked.exact,
+        "; ".join(notes),
+        usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws),
+    )

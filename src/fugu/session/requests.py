@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from fugu.documents.document import canonical_json
-from fugu.errors import UsageError
+from fugu.errors import BadBudget, UsageError
+from fugu.numbers.exact import Real, number
 from fugu.queries.asking import Options, Plan
 from fugu.queries.statistic import Question
 
@@ -19,6 +20,14 @@ def request_of(what: str, plans: Sequence[Plan], epsilon: Fraction | None, more:
     told = [[str(p.question), [f.to_json() for f in p.features], p.law, [str(s) for s in p.shares]] for p in plans]
     text = canonical_json([what, told, None if epsilon is None else str(epsilon), more])
     return f"{what} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def allowance(epsilon: Real | None) -> Fraction | None:
+    """How far a question may raise what is spent; None for what is usual."""
+    found = None if epsilon is None else number(epsilon, "epsilon")
+    if found is not None and found <= 0:
+        raise BadBudget("a question costs something, so its epsilon is a number above 0")
+    return found
 
 
 def item_of(item: object) -> tuple[Question, Options]:

@@ -6,35 +6,40 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn, Self, final
 
+from fugu.checking import Check, checked
 from fugu.data import Schema
 from fugu.data.kinds import Kind
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.records import RecordsCertificate
-from fugu.errors import AlreadyReleased, ColumnNotFound, UsageError
-from fugu.guarantee import Pure
+from fugu.errors import AlreadyReleased, UsageError
+from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import exact, plain
+from fugu.ledger.names import stated_others
 from fugu.mechanism.entry_release import PerEntryRelease
 from fugu.mechanism.once import process
 from fugu.mechanism.per_entry import PerEntryDP
-from fugu.numbers.exact import Real, number
+from fugu.numbers.exact import Real
+from fugu.progress import in_sight
 from fugu.queries.asking import Bins, Options, Plan, plan_of
 from fugu.queries.noised import Noised
 from fugu.queries.session_certificate import certificate_of
 from fugu.queries.session_state import SessionState
 from fugu.queries.statistic import Question
-from fugu.session.allocation import allotted
+from fugu.session.allocation import allotted, read_weights
 from fugu.session.answers import SessionAnswer
-from fugu.session.books import Books, InMemory, OnDisk
+from fugu.session.books import Books, cap_of
 from fugu.session.kinds import Kinds
+from fugu.session.lazy_table import LazyTable, Unopened
 from fugu.session.noise import least_noise
-from fugu.session.opening import open_table, require_pure
-from fugu.session.outside import outside
+from fugu.session.opening import public_facts, require_pure
+from fugu.session.outside import check_outside, outside
 from fugu.session.rehearsal import Rehearsal, rehearsed
 from fugu.session.releasing import amounts, released, sizes
-from fugu.session.requests import item_of, request_of
+from fugu.session.requests import allowance, item_of, request_of
 from fugu.session.state import state_of
 from fugu.telling.usefulness import usable_of_records
 from fugu.utility.usable import Usable
@@ -47,21 +52,31 @@ class Session(Kinds):
     The secret is an attribute of one record. Adversaries believe that the record's columns follow the law of the
     `reference` given its secret, and given its public groups; they may know all other records. Records are independent.
     All answers together promise `spent()`, which is at most `budget`, whatever was asked after which answer. Against
-    any other belief with independent records they promise the sum of the questions' own epsilons.
+    anybody, with any other belief about independent records, they promise `anybody()`, which is at most `cap`: the sum
+    of the questions' own epsilons, ordinary differential privacy for each record.
 
     Parameters:
 
-    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one, never the same.
+    - `table`: the private table: a path, a dict of columns, or a frame. It is opened by the first question that is
+      answered, and by nothing before. `reference`: a public one, never the same.
     - `protect`: what is secret about each record, as in `Scenario.from_table`.
-    - `budget`: `Pure`, for everything that this session will ever answer.
+    - `budget`: `Pure`, for everything that this session will ever answer; in a ledger that trainings share, `Approx`.
+    - `cap`: the epsilon against anybody, for everything that it will ever answer: a number above 0, five times the
+      budget unless given. A cap below the budget is what binds first. A question takes as large a part of it, at most,
+      as its epsilon is of the budget.
     - `schema`: how records are read, completed by the reference; it also declares columns that the reference lacks.
-    - `unit`: the column that names the person; it must not repeat.
+    - `unit`: the column that names the person; it must not repeat. A ledger then knows who is in the table, as digests
+      under its key: whoever is in several tables has one budget for all of them.
     - `public`: columns that everybody knows of each record, such as its ward. A column that a question is asked `by` is
       public too, from then on; said here, every question is priced for those who know it from the beginning.
+    - `rows`: the public number of rows of the table, for rehearsals, which do not open it; None takes the reference's.
+      A table that has another number is refused, before anything is charged.
     - `ledger`: the file that keeps the books across sessions and processes; None keeps them in memory. `data`: the name
-      of the table in the ledger.
+      of the table in the ledger. `other_people`: names of data sets in it whose people are others than those of this
+      table, whatever their ids or rows say: your word, which the ledger records and documents print.
 
-    Raises `BadBudget`, `BadTable`, `UsageError`, `PriorNotPublic`, `RepeatedUnit`; with a ledger also `DataKnown`.
+    Raises `BadBudget`, `BadTable`, `UsageError`; the first question also what is wrong with the table (`BadTable`,
+    `PriorNotPublic`, `RepeatedUnit`) and with the ledger (`DataKnown`), in this order, before anything is charged.
 
     A session belongs to the process that opened it: it cannot be stored or sent elsewhere, and a fork cannot use it.
 
@@ -73,6 +88,8 @@ class Session(Kinds):
     >>> asked = session.mean("age", bounds=(0, 100), epsilon=0.5)
     >>> asked.cells[0].low <= asked.value <= asked.cells[0].high, float(session.spent().epsilon) <= 0.5
     (True, True)
+    >>> session.cap, float(session.anybody().epsilon) <= 2.5
+    (Pure(epsilon=5), True)
     """
 
     def __init__(
@@ -80,36 +97,49 @@ class Session(Kinds):
         table: TableLike,
         reference: TableLike,
         protect: ProtectLike,
-        budget: Pure,
+        budget: Pure | Approx,
         *,
+        cap: Real | None = None,
         schema: Schema | None = None,
         unit: str | None = None,
         public: Sequence[str] = (),
+        rows: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         data: str | None = None,
+        other_people: Sequence[str] = (),
     ) -> None:
-        allowed = require_pure(budget)
+        others = stated_others(other_people)
+        allowed, most = require_pure(budget, ledger is not None), cap_of(cap)
         if data is not None and ledger is None:
             raise UsageError("data is the name of the table in a ledger; give ledger=FILE too")
-        opened = open_table(table, reference, protect, schema, unit)
-        self._private, self._belief, self._came = opened.private, opened.belief, Kind.of(table)
-        self._books: Books = (
-            InMemory(opened.belief, allowed)
-            if ledger is None
-            else OnDisk.open(ledger, allowed, data or "data", opened.belief, opened.private)
-        )
-        self._lock, self._born = threading.RLock(), process()
         if isinstance(public, str):
             raise UsageError("public is a list of columns")
+        self._facts = public_facts(reference, protect, schema, unit, rows)
+        self._belief = self._facts.expected
+        self._lazy = LazyTable(table, self._facts, allowed, most, tuple(public), ledger, data or "data", others)
+        self._lock, self._born = threading.RLock(), process()
         for name in public:
-            known = Question("count", by=name)
-            self._not_the_person(known)
-            sizes(self._books, self._private, known)
+            self._public_groups(Question("count", by=name))
+
+    @property
+    def _books(self) -> Books:
+        return self._lazy.books
 
     @property
     def budget(self) -> Pure:
         """The most that all answers together may promise away."""
         return self._books.budget
+
+    @property
+    def cap(self) -> Pure:
+        """The most that all answers together may promise away against anybody."""
+        return Pure(plain(self._books.cap))
+
+    def anybody(self) -> Pure:
+        """What all answers so far promise together against anybody: the sum of their own epsilons."""
+        self._here()
+        with self._lock:
+            return Pure(plain(self._books.worth().any_belief))
 
     def spent(self) -> Pure:
         """What all answers so far promise together, proved."""
@@ -130,51 +160,64 @@ class Session(Kinds):
         step: Real | None = None,
         bins: Bins | None = None,
         grid: Sequence[float] | None = None,
+        allow_no_noise: bool = False,
     ) -> SessionAnswer:
         """Answer one question, with the least noise that keeps what is spent within `epsilon` of what it was.
 
         - `question`: such as "mean(chol) by ward"; kinds are count, proportion, sum, mean, variance, histogram,
           crosstab, quantile, median and top.
-        - `epsilon`: how far the question may raise `spent()`; None is a tenth of the budget, or what is left of it.
+        - `epsilon`: how far the question may raise `spent()`; None is a tenth of the budget, or what is left of it. It
+          may raise `anybody()` by the same part of the cap.
         - `bounds`, `step`: the range of a number and the step it is rounded to. `bins`: edges of a histogram of
           numbers. `grid`: the values that a quantile may have.
+        - `allow_no_noise`: True for the least noise even if it is 0 with probability above one half; the answer is then
+          called exact. Otherwise noise is at least such that this probability is one half.
 
         The same question with the same options gets the same answer again, for nothing. Raises `BudgetExceeded`."""
         asked = question if isinstance(question, Question) else Question.parse(question)
-        with self._lock:
+        with in_sight("the least noise"), self._lock:
             self._here()
             if asked.sized:
-                self._not_the_person(asked)
-                return self._like(sizes(self._books, self._private, asked))
+                self._public_groups(asked)
+                private = self._lazy.open([asked])
+                return self._like(sizes(self._books, private, asked))
             plan = self._plan(asked, Options(bounds, step, bins, grid))
-            told = None if epsilon is None else number(epsilon, "epsilon")
-            request = request_of("ask", [plan], told)
-            noise = lambda: least_noise(self._books, plan, told)  # noqa: E731
-            return self._like(released(self._books, self._private, request, [plan], noise)[0])
+            told = allowance(epsilon)
+            private = self._lazy.open([asked])
+            request = request_of("ask", [plan], told, "no noise" if allow_no_noise else None)
+            noise = lambda: least_noise(self._books, plan, told, allow_no_noise)  # noqa: E731
+            return self._like(released(self._books, private, request, [plan], noise)[0])
 
     def ask_all(
         self,
         questions: Sequence[str | Mapping[str, object]],
         epsilon: Real | None = None,
         weights: Sequence[Real] | str | None = None,
+        *,
+        allow_no_noise: bool = False,
     ) -> list[SessionAnswer]:
         """Answer several questions together: all of them are charged at once, and none of them if they do not fit.
 
         - `questions`: each a text, or a dict with "query" and the options of `ask`.
-        - `epsilon`: how far all of them together may raise `spent()`; None is what is left of the budget.
-        - `weights`: one positive number each, the shares of their own epsilons; None for equal ones; "error" for the
-          least sum of relative errors, estimated on the reference."""
-        with self._lock:
+        - `epsilon`: how far all of them together may raise `spent()`; None is what is left of the budget, and of the
+          cap.
+        - `weights`: how much each error counts, one positive number w each: the least sum of w^2 / (own epsilon) under
+          budget and cap is looked for. Where all cost alike, own epsilons are in proportion to the weights. None for
+          equal ones; "error" for the least sum of relative errors, estimated on the reference.
+        - `allow_no_noise`: as in `ask`."""
+        with in_sight("the least noise"), self._lock:
             self._here()
-            plans, public, request, noise = self._together(questions, epsilon, weights)
-            each = iter(released(self._books, self._private, request, plans, noise, public) if plans else ())
+            plans, public, request, noise = self._together(questions, epsilon, weights, allow_no_noise)
             asked = [item_of(item)[0] for item in questions]
-            told = (sizes(self._books, self._private, one) if one.sized else next(each) for one in asked)
+            private = self._lazy.open(asked)
+            find = partial(noise, self._books)
+            each = iter(released(self._books, private, request, plans, find, public) if plans else ())
+            told = (sizes(self._books, private, one) if one.sized else next(each) for one in asked)
             return [self._like(answer) for answer in told]
 
     def _like(self, answer: SessionAnswer) -> SessionAnswer:
         """The answer, which knows of what kind the table was."""
-        return replace(answer, came=self._came)
+        return replace(answer, came=Kind.of(self._lazy.table))
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
@@ -185,14 +228,21 @@ class Session(Kinds):
         - `request`: a name for it, under which the same release is read back; None is a new release every time."""
         with self._lock:
             self._here()
-            return outside(self._books, self._private, mechanism, columns, request)
+            check_outside(mechanism, columns)
+            private = self._lazy.open([])
+            return outside(self._books, private, mechanism, columns, request)
 
     @property
     def state(self) -> SessionState:
-        """Everything public about the session now: what it was asked, what it believes, and the proofs."""
+        """Everything public about the session now: what it was asked, what it believes, and the proofs.
+
+        Raises `UsageError` before the first answer: the table is not open, and nothing is to be said of it."""
         with self._lock:
             self._here()
-            return state_of(self._books, len(self._private))
+            if isinstance(self._books, Unopened) and not self._books.charges():
+                raise UsageError("nothing was answered yet, so nothing is certified; rehearse shows what would be")
+            private = self._lazy.open([])  # answered before, in another process: what is said of it is public already
+            return state_of(self._books, len(private))
 
     @property
     def certificate(self) -> RecordsCertificate:
@@ -209,34 +259,68 @@ class Session(Kinds):
         questions: Sequence[str | Mapping[str, object]],
         epsilon: Real | None = None,
         weights: Sequence[Real] | str | None = None,
+        *,
+        allow_no_noise: bool = False,
     ) -> Rehearsal:
-        """What `ask_all` would do with these arguments: its noise and its proof. Nothing is charged or drawn.
+        """What `ask_all` would do with these arguments: its noise and its proof. Nothing is charged or drawn, and no
+        private row is read: it is for the declared `rows` and the groups of the reference, which `basis` says. Columns
+        that earlier answers were asked by are public, and their groups are those that were answered.
 
-        `questions`, `epsilon`, `weights`: as in `ask_all`."""
+        `questions`, `epsilon`, `weights`, `allow_no_noise`: as in `ask_all`."""
+        with in_sight("the least noise"), self._lock:
+            self._here()
+            plans, public, request, noise = self._together(questions, epsilon, weights, allow_no_noise)
+            looked = self._lazy.looked()
+            return rehearsed(looked, self._facts.rows, request if plans else None, partial(noise, looked), public)
+
+    def answered(
+        self,
+        questions: Sequence[str | Mapping[str, object]],
+        epsilon: Real | None = None,
+        weights: Sequence[Real] | str | None = None,
+        *,
+        allow_no_noise: bool = False,
+    ) -> bool:
+        """Whether `ask_all` with these arguments was charged before, so that it would be read back for nothing.
+
+        `questions`, `epsilon`, `weights`, `allow_no_noise`: as in `ask_all`."""
         with self._lock:
             self._here()
-            plans, public, request, noise = self._together(questions, epsilon, weights)
-            return rehearsed(self._books, len(self._private), request if plans else None, noise, public)
+            plans, _, request, _ = self._together(questions, epsilon, weights, allow_no_noise)
+            return bool(plans) and self._books.find(request) is not None
+
+    def check(self) -> Check:
+        """How the private table was read, and what of it is in the reference: for its owner's eyes, not to publish.
+
+        Nothing is charged. Whoever changes the questions because of it steps outside the promise."""
+        with self._lock:
+            self._here()
+            lazy = self._lazy
+            named = {"ledger": lazy.ledger, "data": lazy.data}
+            return checked(lazy.look().private, self._facts.reference, self._belief.unit, **named)  # type: ignore[arg-type]
 
     def _together(
         self,
         questions: Sequence[str | Mapping[str, object]],
         epsilon: Real | None,
         weights: Sequence[Real] | str | None,
-    ) -> tuple[list[Plan], list[str], str, Callable[[], list[Noised]]]:
+        allow_no_noise: bool,
+    ) -> tuple[list[Plan], list[str], str, Callable[[Books], list[Noised]]]:
         """The plans of those questions that cost something, the columns whose sizes are asked for and which are thereby
-        public for all of them, the name of the request, and what finds its noise."""
+        public for all of them, the name of the request, and what finds its noise, in which books."""
         if isinstance(questions, str) or not questions:
             raise UsageError("questions is a list of at least one question")
         items = [item_of(item) for item in questions]
         for asked, _ in items:
-            self._not_the_person(asked)
+            self._public_groups(asked)
         plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
         public = sorted({asked.by for asked, _ in items if asked.sized and asked.by is not None})
-        told = None if epsilon is None else number(epsilon, "epsilon")
+        told = allowance(epsilon)
+        read_weights(weights, len(plans))
         shown = weights if weights is None or isinstance(weights, str) else [str(w) for w in weights]
-        request = request_of("ask all", plans, told, [shown, public])
-        return plans, public, request, lambda: allotted(self._books, plans, told, weights, public)
+        request = request_of("ask all", plans, told, [shown, public, *(["no noise"] if allow_no_noise else [])])
+        noise = lambda books: allotted(books, plans, told, weights, public, allow_no_noise)  # noqa: E731
+        return plans, public, request, noise
 
     def __copy__(self) -> Self:
         return self
@@ -251,7 +335,7 @@ class Session(Kinds):
         )
 
     def __repr__(self) -> str:
-        return f"Session({len(self._private)} rows, {self.budget!r})"
+        return f"Session({self._lazy!r}, {self.budget!r}, cap {float(self._books.cap):g})"
 
     def _here(self) -> None:
         """Refuse to work in a fork: each process would draw anew."""
@@ -261,23 +345,21 @@ class Session(Kinds):
                 "would draw anew. Open a session in the process that asks, on a ledger that they share"
             )
 
-    def _not_the_person(self, question: Question) -> None:
-        """Refuse to ask about the column that names the person, or by it: its cells are people, not values."""
+    def _public_groups(self, question: Question) -> None:
+        """Refuse to ask about the column that names the person, or by it: its cells are people, not values; and by one
+        that tells the secret."""
         unit = self._belief.unit
         if unit is not None and unit in (*question.columns, question.by):
             raise UsageError(f"column {unit!r} names the person; nothing is asked about it, or by it")
+        if question.by is not None:
+            self._belief.groups.of(question.by)
 
     def _plan(self, question: Question, options: Options) -> Plan:
-        """How the question will be answered; refused for columns that the table does not have, which is public."""
+        """How the question will be answered, from public facts."""
         found = plan_of(question, self._belief.reading, self._belief.table, options)
         if Question.parse(str(question)) != question:
             raise UsageError(
                 "a column or value of the question cannot be written down: no commas or line breaks in them"
             )
-        self._not_the_person(question)
-        for name in question.columns:
-            if name not in self._private.table.columns:
-                raise ColumnNotFound(name, self._private.table.columns)
-        if question.by is not None:
-            self._belief.groups.of(question.by)
+        self._public_groups(question)
         return found

@@ -28,8 +28,9 @@ def state_of(books: Books, rows: int) -> SessionState:
     places: Mapping[int, int] = {found: k for k, found in enumerate(known)}
     left_out = (UNPROTECTED + ", ".join(belief.skipped),) if belief.skipped else ()
     assumptions = (*ASSUMPTIONS, *left_out)
+    cap = books.cap if worth.any_belief <= books.cap else None  # a ledger of before 0.4 may hold more already
     return SessionState(
-        books.budget, Pure(plain(worth.spent)), worth.any_belief, belief.spec.json, tuple(belief.masks),
+        books.budget, cap, Pure(plain(worth.spent)), worth.any_belief, belief.spec.json, tuple(belief.masks),
         belief.skipped, belief.reading, belief.unit, belief.table.columns, rows, worth.types, questions,
         tuple(laws), tuple(pricing.proofs(worth.jobs, places)), assumptions, apart,
     )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fugu.data.rules import column_rule, rules
+from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
 from fugu.documents.swap import SWAP, RecordSwap
@@ -13,7 +15,7 @@ from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.directed import DirectedLaplace
 from fugu.numbers.exact import read_number
 from fugu.telling.told import Told, tells
-from fugu.visible import Json
+from fugu.visible import Json, several
 
 _PAGE = {
     "vector": "docs/proofs/vectors.md",
@@ -64,7 +66,20 @@ def told_of_laws(certificate: Certificate, noise: Json) -> Told:
         assumptions=certificate.assumptions,
         reading=certificate.body.get("reading"),
         about=certificate.body.get("statistic") or certificate.body.get("query"),
+        rules=_rules(certificate),
     )
+
+
+def _rules(certificate: Certificate) -> tuple[str, ...]:
+    """What cells count as that cannot be used: of a column as its query says, of statistics as the schema does."""
+    stated, asked = certificate.body.get("reading"), certificate.body.get("query")
+    if stated is None:
+        return ()
+    schema = Schema.from_json(stated)
+    if asked is None or certificate.body.get("statistic") is not None:
+        return rules(schema)
+    known = schema.fields.get(asked["publish"])
+    return () if known is None else (column_rule(asked, known),)
 
 
 def page_of(certificate: Certificate) -> str:
@@ -152,7 +167,7 @@ def channel_told(certificate: Certificate) -> Json:
         "lower bound": optimum.lower,
         "unchanged": errors.unchanged,
         "words": (
-            f"a channel: each of {len(channel.rows)} values goes out as one of {len(channel.outputs)}, "
+            f"a channel: each of {several(len(channel.rows), 'value')} goes out as one of {len(channel.outputs)}, "
             f"{100 * errors.unchanged:.3g} % of them unchanged; expected {optimum.loss} loss {optimum.value:.4g}{near}"
         ),
     }

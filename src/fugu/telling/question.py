@@ -78,7 +78,8 @@ def _training(recipe: Recipe) -> str:
 
 def _records(recipe: Recipe) -> str:
     asked = [str(found["query"]) for found in recipe["questions"]]
-    return f"Publish {', '.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
+    between = "; " if recipe.get("grammar", 1) > 1 else ", "
+    return f"Publish {between.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
 
 
 def _property(recipe: Recipe) -> str:

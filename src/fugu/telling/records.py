@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from fugu.data.rules import rules
+from fugu.data.schema import Schema
 from fugu.documents.records import RecordsCertificate
+from fugu.guarantee.promises import both, called_exact
 from fugu.numbers.exact import float_up
-from fugu.queries.noised import FLIP, LAPLACE, Noised
+from fugu.queries.noised import EXACT, FLIP, LAPLACE, Noised
 from fugu.queries.session_certificate import noised_in
 from fugu.telling.told import Told, tells
 from fugu.visible import Json
@@ -19,8 +23,10 @@ _PROOF = "docs/proofs/metric-charges.md"
 def of_records(certificate: RecordsCertificate) -> Told:
     """One mechanism for all questions: their charges are added first and translated once."""
     asked = noised_in(certificate)
-    questions = [question_told(found) for found in asked]
-    spent, any_belief = (float_up(x) for x in (certificate.spent, certificate.any_belief))
+    since = "publisher" in certificate.body  # before 0.4 nothing was called exact, and the promises in other words
+    questions = [question_told(found, since) for found in asked]
+    worst = f"spent {both(certificate.spent, certificate.any_belief)}" if since else _before(certificate)
+    any_belief = float_up(certificate.any_belief)
     listed = ", ".join(found.query for found in asked) or "public numbers of rows"
     return Told(
         budget=certificate["budget"], unit="one record", secrets=tuple(certificate["secrets"]),
@@ -30,19 +36,34 @@ def of_records(certificate: RecordsCertificate) -> Told:
         proof=_PROOF,
         noise={"kind": "records", "questions": questions, "words": _summary(questions)},
         figures={"epsilon": certificate["spent"], "delta": 0.0, "any belief": any_belief},
-        worst_pair=f"spent {spent:.6g} of the budget; at most {any_belief:.6g} against any belief about one record",
+        worst_pair=worst,
         assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"], about={"query": listed},
+        rules=_rules(certificate, asked),
     )  # fmt: skip
 
 
-def question_told(asked: Noised) -> Json:
+def _rules(certificate: RecordsCertificate, asked: Sequence[Noised]) -> tuple[str, ...]:
+    """What cells count as that cannot be used, of the columns that are asked about."""
+    columns = dict.fromkeys(name for found in asked for feature in found.features for name in feature.columns)
+    return rules(Schema.from_json(certificate["reading"]), columns)
+
+
+def question_told(asked: Noised, since: bool = True) -> Json:
     """One question: what is drawn, with the range of its scales over groups, and its own epsilon."""
     scales = [1 / float(rates[0]) for rates in asked.rates.values()]
     low, high = min(scales), max(scales)
     size = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
     where = {LAPLACE: _laplace(asked, size), FLIP: f"a choice by counts blurred at a scale of {size} records"}
     words = where.get(asked.law, "a mechanism that fugu does not draw, on the word of whoever charged it")
-    return {"query": asked.query, "words": words, "groups": len(asked.rates), "own": str(own_of(asked))}
+    said = {"exact": asked.exact} if since and asked.exact > EXACT else {}
+    words += f" ({called_exact(asked.exact)})" if said else ""
+    return {"query": asked.query, "words": words, "groups": len(asked.rates), "own": str(own_of(asked)), **said}
+
+
+def _before(certificate: RecordsCertificate) -> str:
+    """Both promises as version 0.3 said them."""
+    spent, any_belief = (float_up(x) for x in (certificate.spent, certificate.any_belief))
+    return f"spent {spent:.6g} of the budget; at most {any_belief:.6g} against any belief about one record"
 
 
 def own_of(asked: Noised) -> Fraction:

@@ -35,6 +35,8 @@ class Told:
     reading: Any = None
     about: Any = None
     """What is published: the statistic and its group, or the query."""
+    rules: tuple[str, ...] = ()
+    """What missing and unreadable cells count as, in sentences, which say nothing of any cell."""
 
 
 TELLERS: dict[str, Callable[[Any], Told]] = {}
@@ -70,6 +72,7 @@ def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
         "pairs": [] if withheld else _united(part.pairs for part in parts.values()),
         "mechanisms": [mechanism(group, part) for group, part in parts.items()],
         "reading": None if withheld else first.reading,
+        "rules": [] if withheld else _united(part.rules for part in parts.values()),
         "assumptions": [
             WITHHELD if withheld and line == PRIVATE_NUMBERS else line
             for line in _united(part.assumptions for part in parts.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fugu.data.rules import rules
+from fugu.data.schema import Schema
 from fugu.numbers.exact import read_number
 from fugu.telling.told import Told, tells
 from fugu.training.record import TrainingCertificate
@@ -20,4 +22,5 @@ def of_training(certificate: TrainingCertificate) -> Told:
         proof="docs/proofs/iterations.md", noise={"noise": noise, "steps": steps, "words": words},
         figures=certificate["proved"], worst_pair=certificate.neighbours, assumptions=certificate.assumptions,
         reading=certificate.body.get("reading"), about={"model": certificate["model"]},
+        rules=() if certificate.body.get("reading") is None else rules(Schema.from_json(certificate["reading"])),
     )  # fmt: skip

@@ -16,6 +16,8 @@ from fugu.noise.laplace import Laplace
 from fugu.queries.features import Coded, Placed
 from fugu.queries.noised import LAPLACE, Noised
 from fugu.queries.session_certificate import noised_in
+from fugu.queries.session_state import KnownLaw
+from fugu.queries.type_laws import TypeLaws
 from fugu.utility.numbers import CHANCE, Statistic
 from fugu.utility.usable import Usable
 
@@ -26,6 +28,8 @@ _MOST = 200
 """Groups, over all questions, that are looked at."""
 BASIS = "the laws of one record, counted on the reference"
 _SHARES = ("mean", "proportion")
+RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
+_CHOSEN = "it is answered by a choice, or from several noised numbers"
 
 
 def usable_of_records(certificate: RecordsCertificate) -> Usable:
@@ -39,6 +43,20 @@ def usable_of_records(certificate: RecordsCertificate) -> Usable:
     times = anybody / spent if 0 < spent < math.inf and math.isfinite(anybody) else None
     why = "" if figures else "its questions were answered by choices, or by mechanisms from outside"
     return Usable(figures, BASIS, ordinary=times if figures else None, why=why)
+
+
+def usable_of_question(asked: Noised, sizes: Mapping[str, int], laws: TypeLaws) -> Usable:
+    """One question beside what the reference says of it. `sizes`: how many records each group has; `laws`: of one
+    record, fitted on the reference."""
+
+    def law(group: str) -> OneRecord:
+        first = asked.features[0]
+        known = () if asked.by is None else ((asked.by, group),)
+        fitted = (laws.law(known, [first]) or laws.law((), [first])) if laws.models(first) else None
+        return None if fitted is None else _pooled(fitted, first.name)
+
+    figures = tuple(islice(statistics(asked, dict(islice(sizes.items(), _MOST)), law), _MOST))
+    return Usable(figures, BASIS, why="" if figures else RANKS if asked.kind == "quantile" else _CHOSEN)
 
 
 def _figures(certificate: RecordsCertificate) -> Iterator[Statistic]:
@@ -56,7 +74,7 @@ def statistics(asked: Noised, sizes: Mapping[str, int], law: Callable[[str], One
         return
     for group, rows in sizes.items():
         noise = Laplace(1 / asked.rates[group][0], grid=1)
-        unit = _unit(asked, rows)
+        unit = unit_of(asked, rows)
         value, chance = _believed(asked, rows, law(group))
         name = asked.query if asked.by is None else f"{asked.query}, {group}"
         half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
@@ -68,7 +86,7 @@ def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
     return sum(kind.rows for kind in certificate.types if by is None or kind.groups.get(by) == group)
 
 
-def _unit(asked: Noised, rows: int) -> float:
+def unit_of(asked: Noised, rows: int) -> float:
     """What one step of the noise is in the published number."""
     first = asked.features[0]
     step = float(first.coding.step) if isinstance(first, Coded) else 1.0
@@ -85,7 +103,7 @@ def _believed(asked: Noised, rows: int, law: OneRecord) -> tuple[float | None, f
     codes, shares = law
     centre = float(shares @ codes)
     variance = float(shares @ (codes - centre) ** 2)
-    unit = _unit(asked, rows)
+    unit = unit_of(asked, rows)
     low = float(first.coding.low) * (1 if asked.kind == "mean" else rows) if isinstance(first, Coded) else 0.0
     return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
 
@@ -93,8 +111,11 @@ def _believed(asked: Noised, rows: int, law: OneRecord) -> tuple[float | None, f
 def _law_in(certificate: RecordsCertificate, asked: Noised, group: str) -> OneRecord:
     """One record's codes and their shares, pooled over the secrets, as a certificate states them."""
     law, name = _law_of(certificate, asked.by, group), asked.features[0].name
-    if law is None or name not in law.states:
-        return None
+    return None if law is None or name not in law.states else _pooled(law, name)
+
+
+def _pooled(law: Law | KnownLaw, name: str) -> OneRecord:
+    """The codes of one feature and their shares, pooled over the secrets."""
     counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
     return law.states[name].astype(np.float64), counts / counts.sum()
 

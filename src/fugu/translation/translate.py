@@ -135,11 +135,6 @@ def _(dp: RenyiCurve, prior: Any) -> RenyiCurve:
     return translated_curve(prior, dp)
 
 
-@_translated.register
-def _(dp: ZCDP, prior: Any) -> RenyiCurve:
-    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
-
-
 @overload
 def dp_budget(prior: Believed, epsilon: Real) -> float: ...
 @overload

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from fugu.utility.figures import CLOSE, EXACT, NOISE, ROUGHLY, UNKNOWN, USABLE, Lines, percent, short
 from fugu.visible import Json
@@ -12,6 +13,15 @@ GOOD, ROUGH = 0.05, 0.25
 """A statistic whose 95 % interval reaches so far, as a share of its value, is usable, or usable as a rough figure."""
 CHANCE = 1.959963984540054
 """95 % of a normal law lie within so many standard deviations."""
+
+
+def _part(relative: float) -> str:
+    """A share in per cent; more than twice the whole, as how many times it.
+
+    >>> _part(0.25), _part(16.4)
+    ('25 % of', '16 times')
+    """
+    return f"{percent(relative)} of" if relative <= 2 else f"{float(f'{relative:.2g}'):,.12g} times"
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,8 @@ class Statistic:
     value: float | None
     chance: float | None
     ordinary: float | None
+    of: ClassVar[str] = "records"
+    """What a group consists of."""
 
     @property
     def relative(self) -> float | None:
@@ -53,7 +65,7 @@ class Statistic:
     @property
     def verdict(self) -> str:
         """The grade in a sentence."""
-        within = f"±{short(self.half)}" + ("" if self.relative is None else f", {percent(self.relative)} of the value")
+        within = f"±{short(self.half)}" + ("" if self.relative is None else f", {_part(self.relative)} the value")
         group = f"; chance alone moves a group of {self.rows:,} by "
         by_chance = "" if self.chance is None else f"{group}±{short(self.chance)}"
         return {
@@ -67,10 +79,10 @@ class Statistic:
     def lines(self) -> Lines:
         """Every figure as a label and a text."""
         value = "" if self.value is None else f" around {short(self.value)}"
-        relative = "" if self.relative is None else f" ({percent(self.relative)} of it)"
+        relative = "" if self.relative is None else f" ({_part(self.relative)} it)"
         listed = [("95 % interval", f"±{short(self.half)}{value}{relative}, average error {short(self.error)}")]
         if self.chance is not None:
-            listed.append(("chance alone", f"moves it by ±{short(self.chance)} in a group of {self.rows:,} records"))
+            listed.append(("chance alone", f"moves it by ±{short(self.chance)} in a group of {self.rows:,} {self.of}"))
         if self.ordinary is not None and self.half > 0:
             times = self.ordinary / self.half
             more = f", {short(times)} times as much" if times > 1.005 else ", no more"
@@ -82,6 +94,66 @@ class Statistic:
         return {
             "kind": "statistic", **asdict(self), "relative": self.relative, "grade": self.grade, "verdict": self.verdict
         }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OfEntries(Statistic):
+    """A count, sum or mean of so many entries of sequences; `chance` is under the chain that is believed."""
+
+    of: ClassVar[str] = "entries"
+
+
+@dataclass(frozen=True)
+class Table(OfEntries):
+    """Counts of entries in cells, which `half` holds all together. `value`: an even share of the `cells` that the
+    beliefs allow; `largest`, `spread`: of the counts that they expect."""
+
+    cells: int = 1
+    largest: float = 0.0
+    spread: float = 0.0
+
+    def lines(self) -> Lines:
+        """With the counts themselves."""
+        text = f"{self.cells} of them are expected, at most {short(self.largest)} each, spread {short(self.spread)}"
+        return (*super().lines(), ("the counts themselves", text))
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The most frequent states in their order. `loss`: what the states that are named lack, on average, of the counts
+    of the true ones, summed over ranks; `total`: the sum of the true counts, as the beliefs expect it; `first`: how
+    often the first is named first."""
+
+    name: str
+    loss: float
+    total: float
+    first: float
+
+    @property
+    def relative(self) -> float:
+        """loss / total."""
+        return self.loss / self.total if self.total > 0 else math.inf
+
+    @property
+    def grade(self) -> str:
+        """Usable where 5 % of the counts are missed at most, rough up to 25 %, else mostly noise."""
+        return USABLE if self.relative <= GOOD else ROUGHLY if self.relative <= ROUGH else NOISE
+
+    @property
+    def verdict(self) -> str:
+        """The grade in a sentence."""
+        missed = f"the states named miss {percent(self.relative)} of the counts of the true ones on average"
+        word = {USABLE: "usable", ROUGHLY: "usable as a rough figure", NOISE: "mostly noise"}[self.grade]
+        return f"{word}: {missed}, and the most frequent one comes first in {percent(self.first)} of all draws"
+
+    def lines(self) -> Lines:
+        """The verdict is all there is."""
+        return ((self.name, self.verdict),)
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        told = {"relative": self.relative, "grade": self.grade, "verdict": self.verdict}
+        return {"kind": "ranking", **asdict(self), **told}
 
 
 @dataclass(frozen=True)

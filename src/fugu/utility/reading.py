@@ -23,15 +23,16 @@ from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.believed import MEAN, believed, translates
 from fugu.utility.figures import Column, Names
 from fugu.utility.joint import Moved
-from fugu.utility.numbers import CHANCE, Coordinate, Statistic
+from fugu.utility.numbers import CHANCE, Coordinate, Ranking, Statistic
 
-Figures = Column | Names | Statistic | Coordinate
+Figures = Column | Names | Statistic | Coordinate | Ranking
 USUAL_ROWS = 1000
 """Rows that averages are stated for where no number is known."""
 LEVEL = 0.95
 _MOST = 8
 """Coordinates of a vector that are listed."""
-_OTHERS = "independent others"
+TOTALS = "independent others"
+"""In the beliefs of a certificate whose laws are of the total of all records."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _believed_value(certificate: Certificate, rows: int) -> tuple[float | None, 
     shares = np.array([part / sum(mean) for part in mean])
     centre = float(shares @ points)
     variance = float(shares @ (points - centre) ** 2)
-    whole = any(a.startswith("beliefs: ") and _OTHERS in a for a in certificate.assumptions)
+    whole = any(a.startswith("beliefs: ") and TOTALS in a for a in certificate.assumptions)
     total, scatter = (centre, variance) if whole else (rows * centre, rows * variance)
     low = float(read_number(stated["low"])) * (1 if stated.get("averaged") else rows)
     return low + total * unit, CHANCE * math.sqrt(scatter) * unit
@@ -156,4 +157,6 @@ def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:
 def _size(figures: Figures) -> float:
     if isinstance(figures, Names):
         return 1 - figures.kept
+    if isinstance(figures, Ranking):
+        return figures.loss
     return figures.half if isinstance(figures, Statistic) else figures.noise

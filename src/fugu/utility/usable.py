@@ -12,7 +12,7 @@ from fugu.documents.plain_json import reading
 from fugu.errors import NotProvable
 from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
 from fugu.utility.reading import Figures, read
-from fugu.visible import Json
+from fugu.visible import Json, several
 
 OWN_TABLE = (
     "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
@@ -144,7 +144,7 @@ class Usable:
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Usable({self.grade!r}, {len(self.figures)} figures, {len(self.levers)} levers)"
+        return f"Usable({self.grade!r}, {several(len(self.figures), 'figure')}, {several(len(self.levers), 'lever')})"
 
     def __str__(self) -> str:
         head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fugu.errors import CertificateError
-from fugu.visible import brief
+from fugu.visible import brief, several
 
 Outcome = Literal["holds", "fails", "not checked"]
 Checked = tuple[str, Outcome, str]
@@ -36,7 +36,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         why = f"epsilon={self.epsilon:.9g}, delta={self.delta:.9g}, worst_pair={brief(self.worst_pair)}"
-        return f"Verdict(holds={self.holds}, {why}, {len(self.checks)} checks)"
+        return f"Verdict(holds={self.holds}, {why}, {several(len(self.checks), 'check')})"
 
     def __bool__(self) -> bool:
         return self.holds

@@ -26,7 +26,6 @@ Source = Certified | Document | str | os.PathLike[str]
 _SCHEMAS: dict[str, type[Document]] = {
     name: found for found in (kind.document for kind in KINDS.values()) for name in (found.SCHEMA, *found.SCHEMAS)
 }
-_MOST_BYTES = max(document.MOST_BYTES for document in _SCHEMAS.values())
 
 
 def verify(mechanism_or_certificate: Source, scenario_or_pairs: PairsLike | None = None) -> Verdict:
@@ -49,7 +48,7 @@ def verify(mechanism_or_certificate: Source, scenario_or_pairs: PairsLike | None
 def document_of(source: Source) -> Document:
     """The document of a mechanism, an object or a file, read and checked anew: an object in memory is not believed."""
     if isinstance(source, str | os.PathLike):
-        return read(load_json(source, _MOST_BYTES))
+        return read(load_json(source))
     found = getattr(source, "certificate", source)
     if not isinstance(found, Document):
         raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")

@@ -20,7 +20,7 @@ from fugu.calibration.offer import Offer, Wishes
 from fugu.calibration.problem import beliefs_of
 from fugu.calibration.registry import named
 from fugu.calibration.sealing import Proved
-from fugu.documents.assumed import EXACTLY_NORMAL, GAUSSIAN_MODEL
+from fugu.documents.sentences import EXACTLY_NORMAL, GAUSSIAN_MODEL
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee

@@ -18,6 +18,7 @@ from fugu.laws.sets.law_set import Floats, LawSet, hexed
 from fugu.laws.sets.mixing import is_mixture
 from fugu.laws.sets.reading import declared, groups, member, vector
 from fugu.numbers.exact import VectorLike
+from fugu.visible import several
 
 
 @final
@@ -98,7 +99,7 @@ class Hull(LawSet):
         return self.values.tobytes(), self.laws
 
     def __repr__(self) -> str:
-        return f"Hull({len(self.laws)} laws on {self.size} values)"
+        return f"Hull({several(len(self.laws), 'law')} on {self.size} values)"
 
 
 def spread_over(law: Discrete, values: Floats) -> Discrete:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from fugu.documents.records import RecordsCertificate
 from fugu.drawing.html import Html
+from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.report.dossier.books import books
 from fugu.report.dossier.bounds import bounds
 from fugu.report.dossier.channels import channels
@@ -24,6 +25,7 @@ from fugu.report.sections.story import Story
 from fugu.report.sections.sureness import sureness
 from fugu.report.sections.usable import shown, usable_groups
 from fugu.report.shell import whole_page
+from fugu.telling.sequence_usefulness import usable_of_sequence
 from fugu.telling.usefulness import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
 
@@ -42,9 +44,13 @@ def _usable(dossier: Dossier) -> Html | None:
     """Whether it can be used; left out, with the reason, where the beliefs are withheld."""
     if dossier.certificates is None:
         return shown(Usable((), "", why=OWN_TABLE))
+    if dossier.usable is not None:
+        return shown(dossier.usable)
     for found in dossier.certificates.values():
         if isinstance(found, RecordsCertificate):
             return shown(usable_of_records(found))
+        if isinstance(found, SequenceCertificate):
+            return shown(usable_of_sequence(found, dossier.body["data"]["rows"]))
     return usable_groups(dossier.laws, dossier.body["data"]["rows"]) if dossier.laws else None
 
 

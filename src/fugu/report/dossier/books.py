@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fugu.documents.release import OTHER_PEOPLE
 from fugu.drawing.html import Html, tag
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.shell import row, section, stacked
+
+OWN_WORDS = "The publisher's own words, which nothing here proves"
 
 
 def books(dossier: Dossier) -> Html:
@@ -21,10 +24,12 @@ def books(dossier: Dossier) -> Html:
     own = (
         f"Request “{stated['request']}” of data “{stated['data']}”, entry {stated['entry'][:16]}…, {stated['at'][:16]}."
     )
+    others = ", ".join(f"“{name}”" for name in stated.get(OTHER_PEOPLE, ()))
+    word = tag("p", f"{OWN_WORDS}: the people of this data are others than those of {others}.") if others else None
     head = ["request", "state", "charge", "time (UTC)", "which"]
     lines = [_line(e, e["request"] == stated["request"], head) for e in dossier.entries or ()]
     shown = stacked("Requests for this data in the ledger", head, tag("tbody", lines)) if lines else None
-    return section("books-title", "What has been spent on this data", tag("p", own), shown)
+    return section("books-title", "What has been spent on this data", tag("p", own), word, shown)
 
 
 def _line(entry: dict[str, str], own: bool, head: list[str]) -> Html:

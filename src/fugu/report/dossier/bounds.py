@@ -28,19 +28,16 @@ def bounds(dossier: Dossier) -> Html:
 
 def _attack(dossier: Dossier) -> Html:
     audit = dossier.audit
-    if any(each.kind == "records" for each in (dossier.certificates or {}).values()):
+    if audit is None and any(each.kind == "records" for each in (dossier.certificates or {}).values()):
         said = "There is no attack on many statistics at once: the promise is for whatever the other records are."
         return tag("p", said)
     if audit is None:
         name = dossier.names.get("certificate", "CERT.json")
         said = "No attack was run for this page. To run one: "
         return tag("p", said, tag("code", f"fugu audit {name}"))
-    confidence = f"with confidence {float(audit.confidence)}"
-    return defined(
-        ("Attacked", f"{text.number(float(audit.draws), digits=9)} draws from the release path that really runs"),
-        (
-            "Lower bound",
-            f"ε ≥ {text.number(audit.epsilon_lower, 'down', 4)}, {confidence}",
-        ),
-        ("Verdict", audit.verdict),
-    )
+    draws = f"{text.number(float(audit.draws), digits=9)} draws from the release path that really runs"
+    reached = f"ε ≥ {text.number(audit.epsilon_lower, 'down', 4)}, with confidence {float(audit.confidence)}"
+    attack = [("Attacked", draws), ("Lower bound", reached)] if audit.attacked else [("Attacked", audit.notes[0])]
+    fit = [] if audit.fit is None else [("Draws against the certified law", audit.fit.verdict),
+                                        ("Such draws", audit.fit.sees)]  # fmt: skip
+    return defined(*attack, *fit, ("Verdict", audit.verdict))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.weakness import channel_warnings
 from fugu.drawing import text
 from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.guarantee import Guarantee, weaknesses
+from fugu.guarantee.promises import both
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.facts import odds_of
 from fugu.report.shell import defined, listed, note
@@ -32,6 +36,7 @@ def cover(dossier: Dossier) -> Html:
             tag("h1", dossier.title),
             tag("p", body["question"]["words"], class_="lead"),
             tag("p", promise),
+            [tag("p", f"In short: {said}.") for said in _promises(dossier)],
             _boxes(dossier),
             defined(*_facts(dossier)),
         ),
@@ -39,17 +44,33 @@ def cover(dossier: Dossier) -> Html:
     )
 
 
+def _promises(dossier: Dossier) -> list[str]:
+    """Both promises in one sentence; of groups, in which no record is twice, the weakest second one."""
+    each = list(dossier.laws.values())
+    many = [found for found in (dossier.certificates or {}).values() if isinstance(found, RecordsCertificate)]
+    if many:
+        return [both(found.spent, found.any_belief) for found in many]
+    if not each:
+        return []
+    weakest = max(each, key=lambda found: math.inf if found.anybody is None else float(found.anybody.epsilon))
+    return [weakest.promises]
+
+
 def _boxes(dossier: Dossier) -> Html:
-    boxes = []
+    boxes, body = [], dossier.body
     if not dossier.released:
-        boxes.append(note("aside", "Nothing has gone out yet", " This page shows what would be published, and how."))
+        basis = body["data"].get("basis")
+        said = f" It is {basis}." if basis else ""
+        shown = f" This page shows what would be published, and how.{said}"
+        boxes.append(note("aside", "Nothing has gone out yet", shown))
     if dossier.certificates is None:
         boxes.append(note("loud", "The beliefs are withheld", tag("p", WITHHELD)))
-    elif dossier.body.get("withheld") or holds_private_numbers(dossier.body["assumptions"]):
+    elif body.get("withheld") or holds_private_numbers(body["assumptions"]):
         said = " It shows beliefs that were fitted on the private table itself. Publish it only if they are public."
         boxes.append(note("loud", "This page holds exact numbers of the private table", said))
-    warnings = list(weaknesses(dossier.budget, dossier.body["data"]["rows"]))
+    warnings = list(weaknesses(dossier.budget, body["data"]["rows"]))
     warnings += [said for each in dossier.laws.values() if each.runs == "channel" for said in channel_warnings(each)]
+    warnings += dossier.remarks
     if warnings:
         boxes.append(note("loud", "Warning", listed([*dict.fromkeys(warnings)])))
     return joined(boxes)

@@ -19,6 +19,7 @@ from fugu.visible import Json
 if TYPE_CHECKING:
     from fugu.auditing.release_attack import Audit
     from fugu.calibration.comparison import Comparison
+    from fugu.utility.usable import Usable
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Dossier:
     `body`: the parts of a release document, some of them None before the release. `certificates`: by group; None if
     they are withheld. `names`: the real names of the files ("certificate", "private", "ledger", "reference").
     `released`: False for a page that is signed before. `audit`: what an attack reached. `entries`: the extract of the
-    ledger. `comparison`: the methods side by side."""
+    ledger. `comparison`: the methods side by side. `usable`: how usable it is, where what would help was measured."""
 
     body: Json
     certificates: Mapping[str, Document] | None
@@ -37,6 +38,9 @@ class Dossier:
     audit: Audit | None = None
     entries: tuple[Json, ...] | None = None
     comparison: Comparison | None = None
+    usable: Usable | None = None
+    remarks: tuple[str, ...] = ()
+    """What is to be said of the published numbers beside the reference, and of the reference itself: all public."""
 
     @staticmethod
     def of(document: ReleaseDocument, **more: Any) -> Dossier:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from fugu.drawing.html import Html, tag
+from fugu.drawing.html import Html, Inside, tag
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.sections.limits import foot, not_promised
+from fugu.report.sections.own_words import assumed, named_parts
 from fugu.report.shell import defined, listed, section
+
+_MOST = 12
 
 
 def rests(dossier: Dossier) -> Html:
     """Assumptions, and what no certificate promises."""
     composes = any(each.kind == "records" for each in (dossier.certificates or {}).values())
+    marks = [each.by_publisher() for each in (dossier.certificates or {}).values()]
+    marks += [dossier.body.get("publisher") or {"parts": [], "assumptions": []}]
+    own = {line for each in marks for line in each["assumptions"]}
+    parts = dict.fromkeys(name for each in marks for name in each["parts"])
     return section(
         "rests-title",
         "What it rests on, and what is not promised",
-        defined(("Assumptions", listed(list(dossier.body["assumptions"]))), ("Not promised", not_promised(composes))),
+        defined(
+            ("Assumptions", assumed(dossier.body["assumptions"], own)),
+            ("The publisher's own words", named_parts(parts)),
+            ("Missing and unreadable cells", listed(cells) if (cells := _rules(dossier)) else ""),
+            ("Not promised", not_promised(composes)),
+        ),
     )
+
+
+def _rules(dossier: Dossier) -> list[Inside]:
+    """What cells count as that cannot be used: of a few columns each, of many the first ones."""
+    listed_all: list[Inside] = list(dossier.body.get("rules") or ())
+    more = len(listed_all) - _MOST
+    return [*listed_all[:_MOST], *([f"and {more:,} more, in the certificate"] if more > 0 else [])]
 
 
 def checking(dossier: Dossier) -> Html:

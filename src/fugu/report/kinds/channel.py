@@ -70,7 +70,8 @@ def _header(certificate: Certificate, running: list[Certificate], said: Said) ->
         card(text.number(first.optimum.value, "up"), f"expected {first.optimum.loss} loss, at most"),
     ]
     title = tag("h1", text.clean(said.title, 200))
-    return tag("header", title, tag("p", lead, class_="lead"), boxes, tag("ul", cards, class_="cards"))
+    short = tag("p", f"In short: {certificate.promises}.")
+    return tag("header", title, tag("p", lead, class_="lead"), short, boxes, tag("ul", cards, class_="cards"))
 
 
 def _protected(certificate: Certificate) -> str:

@@ -18,6 +18,7 @@ from fugu.guarantee.weakness import weaknesses
 from fugu.report.sections.header import card
 from fugu.report.sections.limits import checking, foot, not_promised, rests_on
 from fugu.report.sections.meaning import odds_table
+from fugu.report.sections.own_words import assumed, own_parts
 from fugu.report.sections.signature import to_sign
 from fugu.report.shell import defined, listed, note, section
 
@@ -88,7 +89,8 @@ def limits(promise: Promise) -> Html:
     digest = promise.document.body.get("digest")
     return rests_on(
         *promise.rests,
-        ("Assumptions", listed(list(promise.assumptions)) if promise.assumptions else None),
+        ("Assumptions", assumed(promise.assumptions, promise.document.own_lines()) if promise.assumptions else None),
+        ("The publisher's own words", own_parts(promise.document)),
         ("Not promised", not_promised(promise.document.kind == "records")),
         ("Re-check it yourself", checking(promise.holds)),
         ("Digest of the certificate (SHA-256)", tag("code", str(digest)) if digest else None),

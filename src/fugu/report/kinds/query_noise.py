@@ -20,6 +20,7 @@ from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean
 from fugu.verifier.kinds.per_entry import same_query
 from fugu.verifier.verdict import NotChecked
+from fugu.visible import several
 
 Cards = tuple[tuple[str, str], ...]
 
@@ -72,7 +73,7 @@ def _(query: Several, epsilon: Fraction) -> tuple[str, Cards]:
         f"“{clean(part.name, 80)}” ({percent(float(share))} of it): {describe(part, epsilon * share)[0]}"
         for part, share in zip(query.parts, query.shares, strict=True)
     ]
-    return f"{len(said)} questions share the ε for each entry. " + " ".join(said), ()
+    return f"{several(len(said), 'question')} share the ε for each entry. " + " ".join(said), ()
 
 
 def _lattice(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:

@@ -9,14 +9,16 @@ from fugu.drawing.html import Html, tag
 from fugu.drawing.text import clean, epsilon, factor, least, number
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
+from fugu.guarantee.promises import both
 from fugu.queries.noised import FLIP, LAPLACE, Noised
-from fugu.queries.session_certificate import noised_in
+from fugu.queries.session_certificate import exact_numbers, noised_in
 from fugu.report.kinds.promise import Promise, told
 from fugu.report.kinds.registry import Said, page_of
 from fugu.report.sections.usable import shown
 from fugu.report.shell import listed, row, stacked
 from fugu.telling.records import question_told
 from fugu.telling.usefulness import usable_of_records
+from fugu.visible import several
 
 _MOST = 60
 _BELIEVED = (
@@ -42,14 +44,16 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
         Promise(
             certificate,
             said.title,
-            f"{len(certificate.questions)} questions about one table were answered with randomness. All answers "
+            f"{several(len(certificate.questions), 'question')} about one table, answered with randomness. All answers "
             "together can change the odds between two protected answers about any one record by at most a factor of "
-            f"{factor(spent)} ({epsilon(spent)}), for observers who hold the stated beliefs.",
+            f"{factor(spent)} ({epsilon(spent)}), for observers who hold the stated beliefs. In short: "
+            f"{both(certificate.spent, certificate.any_belief)}.",
             Pure(plain(certificate.spent)),
             "one record",
             (
                 _BELIEVED.format(most=factor(spent), least=least(spent)),
                 _WHATEVER.format(factor=factor(anybody), epsilon=epsilon(anybody)),
+                *(f"{text}." for text in exact_numbers(noised_in(certificate))),
             ),
             (
                 (number(most - spent, "down", 4), f"epsilon left of {number(most, 'up', 6)}"),
@@ -71,6 +75,7 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
                 ),
                 ("Laws", f"{len(certificate.laws)}; proofs: {len(certificate.steps)}"),
                 ("Spent", f"ε ≤ {number(spent, 'up', 10)} of {number(most, 'up', 10)}"),
+                ("Against anybody", f"ε ≤ {number(anybody, 'up', 10)}{_cap(certificate)}"),
             ),
             tuple(str(line) for line in certificate["assumptions"]),
             "The certificate holds every question with its noise, the laws and the plans that prove the promise.",
@@ -112,6 +117,10 @@ def _within(asked: Noised) -> str:
         unit = " in the sum" if asked.kind in ("mean", "variance") else " records" if step == 1 else ""
         return f"± {number(half * step, 'up')}{unit}"
     return "some ranks off; no interval of values follows" if asked.law == FLIP else "-"
+
+
+def _cap(certificate: RecordsCertificate) -> str:
+    return "" if certificate.cap is None else f" of {number(float(certificate.cap), 'up', 10)}, the cap"
 
 
 def _names(names: list[str]) -> str:

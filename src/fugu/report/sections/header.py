@@ -18,6 +18,7 @@ def header(story: Story) -> Html:
     inside = [
         tag("h1", text.clean(story.title, 200)),
         tag("p", words.headline(f), class_="lead"),
+        tag("p", f"In short: {story.certificate.promises}."),
         _boxes(story),
         tag("ul", _cards(f), class_="cards"),
         tag("p", words.accuracy(f), words.coin(f), words.after(f)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.report import words
+from fugu.report.sections.own_words import assumed, own_parts
 from fugu.report.sections.story import Story
 from fugu.report.shell import defined, listed, section
 
@@ -19,7 +20,8 @@ def limits(story: Story) -> Html:
     came = " that came with the release" if f.released else ""
     return rests_on(
         ("Unit of privacy", certificate.body["unit"]),
-        ("Assumptions", listed(list(certificate.assumptions))),
+        ("Assumptions", assumed(certificate.assumptions, certificate.own_lines())),
+        ("The publisher's own words", own_parts(certificate)),
         ("Not promised", not_promised()),
         ("Method and proof", proof),
         ("Re-check it yourself", checking(f"The certificate{came} holds the laws, the noise and the promise.")),

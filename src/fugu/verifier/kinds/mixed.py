@@ -15,7 +15,7 @@ from fugu.guarantee.weaker import join
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_number
 from fugu.verifier.kinds.laws import FIGURES, is_schema, not_below
-from fugu.verifier.kinds.registry import Kind, assumed, judge, kind, parsed
+from fugu.verifier.kinds.registry import Kind, judge, kind, parsed, said
 from fugu.verifier.verdict import Checked, Outcome, Proved, checked
 
 
@@ -43,7 +43,7 @@ class Mixtures(Kind):
         yield checked("one problem", "both halves are for the laws of the mixture", lambda: belong(certificate))
         yield checked("reading", "records are read by a schema that can be read back", lambda: is_schema(certificate))
         yield checked("stated figures", FIGURES, lambda: not_below(certificate, proved, other_laws))
-        yield assumed(certificate)
+        yield from said(certificate, proved, other_laws)
 
 
 def is_share(certificate: Certificate) -> None:

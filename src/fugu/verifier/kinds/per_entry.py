@@ -12,7 +12,7 @@ from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.queries.sequence_claims import check_guarantee, claims_of, is_users_own, query_from, stated_words
-from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, own_words, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
 
@@ -41,6 +41,7 @@ class PerEntry(Kind):
         """The query, made again from its name."""
         yield from sealed(certificate)
         yield checked("query", "the query named has the sensitivity stated", lambda: same_query(certificate.claims))
+        yield from own_words(certificate)
 
 
 def same_query(claims: Mapping[str, Any]) -> None:

@@ -15,15 +15,17 @@ from fugu.laws.pair import PairsLike
 from fugu.queries import record_checks as parts
 from fugu.queries.record_proof import own_of, worst
 from fugu.translation.records.checking import said
-from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, own_words, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, checked
 
 _CHECKS = (
+    ("writing", "every part, read and written again, is what the document says", parts.check_written),
     ("questions", "features are those that the words name, read by a schema", parts.check_questions),
     ("charges", "what each question is charged follows from its noise", parts.check_charges),
     ("records", "every record is in one group of each question", parts.check_types),
     ("laws", "every secret has its law, which rests on enough rows", parts.check_laws),
     ("assumptions", "nothing that the proof rests on is left out", parts.check_assumptions),
+    ("against anybody", "within the cap; numbers with noise that is mostly 0 are called exact", parts.check_second),
 )
 
 
@@ -63,6 +65,7 @@ class Records(Kind):
             yield checked(name, says, lambda step=step: _read(step, certificate))  # type: ignore[misc]
         says = "what is stated is not below what is proved now, and not above the budget"
         yield checked("stated figures", says, lambda: _figures(certificate, proved))
+        yield from own_words(certificate)
 
 
 def _read(step: object, certificate: RecordsCertificate) -> None:

@@ -5,14 +5,16 @@ To add a kind: a `Document` with its schema, and here a class with `prove` and `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from fugu.documents.assumed import check_assumed
 from fugu.documents.certificate import Certificate
 from fugu.documents.checks import CHECKS, SOMETIMES
 from fugu.documents.document import Document
-from fugu.errors import UsageError
+from fugu.documents.plain_json import guarded, reading
+from fugu.documents.said import SAID, check_worst
+from fugu.errors import CertificateError, UsageError
 from fugu.laws.pair import PairsLike
 from fugu.verifier.verdict import Checked, Proved, Verdict, checked, settled
 
@@ -38,6 +40,7 @@ class Kind(ABC):
 
 
 KINDS: dict[str, Kind] = {}
+OWN_WORDS, _MOST_SAID = "publisher's own words", 2_000
 Found = TypeVar("Found", bound=type[Kind])
 
 
@@ -53,7 +56,8 @@ def kind(name: str) -> Callable[[Found], Found]:
 
 def judge(document: Document, laws: PairsLike | None) -> Verdict:
     """The verdict on a document that was read and checked."""
-    return KINDS[document.kind].judge(document, laws)
+    with guarded(document.kind):
+        return KINDS[document.kind].judge(document, laws)
 
 
 def no_laws(laws: PairsLike | None, what: str) -> None:
@@ -77,6 +81,29 @@ def parsed(certificate: Certificate) -> list[Checked]:
     return [*sealed(certificate), *((name, "holds", says) for name, says in run)]
 
 
-def assumed(certificate: Certificate) -> Checked:
-    """Whether a certificate with laws assumes what follows from what runs."""
-    return checked("assumptions", "nothing that follows from what runs is left out", lambda: check_assumed(certificate))
+def said(certificate: Certificate, proved: Proved, other_laws: bool) -> Iterator[Checked]:
+    """What a certificate with laws says in words and figures, each worked out again."""
+    for name, says, step in SAID:
+        yield checked(name, says, partial(_read, step, certificate))
+    if not other_laws:
+        says = "no pair needs the noise more than the one that is named"
+        yield checked("worst pair", says, lambda: check_worst(certificate, proved.worst_pair))
+    yield from own_words(certificate)
+
+
+def _read(step: Callable[[Certificate], None], certificate: Certificate) -> None:
+    with reading():
+        step(certificate)
+
+
+def own_words(document: Document) -> Iterator[Checked]:
+    """What a document leaves to its publisher's word: one line, if there is any; that it is marked is checked."""
+    says = "what does not follow from the document is marked as the publisher's own words"
+    yield checked("marks", says, document.check_marks)
+    try:
+        with reading():
+            found = document.by_publisher()
+    except CertificateError:
+        return  # which the check above has named
+    if any(found.values()):
+        yield OWN_WORDS, "not checked", "; ".join([", ".join(found["parts"]), *found["assumptions"]])[:_MOST_SAID]

@@ -7,13 +7,13 @@ from typing import final
 
 from fugu.documents.document import Document, canonical_json
 from fugu.documents.plain_json import reading
-from fugu.documents.release import DERIVED, ReleaseDocument
+from fugu.documents.release import DERIVED, SINCE_0_4, ReleaseDocument
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.telling import derived, told
 from fugu.telling.question import question_words, without_fitted
 from fugu.telling.recipes import answers, left_out
-from fugu.verifier.kinds.registry import KINDS, Kind, judge, kind, no_laws, sealed
+from fugu.verifier.kinds.registry import KINDS, Kind, judge, kind, no_laws, own_words, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Outcome, Proved, Verdict, checked, settled
 from fugu.visible import Json
 
@@ -58,7 +58,7 @@ def _checks(
     document: ReleaseDocument, bodies: Mapping[str, Json] | None, verdicts: Mapping[str, Verdict]
 ) -> Iterator[Checked]:
     """Everything about a release document but the proof."""
-    yield from sealed(document)
+    yield from (*sealed(document), *own_words(document))
     if bodies is None:
         yield "certificates", "not checked", NOT_CHECKABLE
         return
@@ -138,7 +138,7 @@ def _same(document: ReleaseDocument, bodies: Mapping[str, Json]) -> None:
     """CertificateError unless every derived part is what the certificates make of it."""
     with reading():
         own = derived({group: told(inner(body)) for group, body in bodies.items()}, document.withheld)
-    for name in DERIVED:
+    for name in (*DERIVED, *(part for part in SINCE_0_4 if part in document.body)):
         if canonical_json(document[name]) != canonical_json(own[name]):
             raise CertificateError(f"the part {name!r} of the document is not what its certificates say")
 

@@ -23,7 +23,7 @@ from fugu.queries.sequence_certificate import (
 from fugu.queries.sequence_prior import Chain, chain_json
 from fugu.queries.sequence_promise import keeps, worth
 from fugu.verifier.kinds.per_entry import same_query
-from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, own_words, sealed
 from fugu.verifier.verdict import Checked, NotChecked, Proved, checked
 
 _LONGEST, _MOST_WORK = 20_000, 3e7
@@ -68,6 +68,7 @@ class Sequences(Kind):
         yield checked("assumptions", "nothing that the proof rests on is left out", lambda: _assumptions(certificate))
         says = "what is stated as proved is not below what is proved now"
         yield checked("stated figures", says, lambda: _figures(certificate, proved))
+        yield from own_words(certificate)
 
 
 def chain_of(certificate: SequenceCertificate) -> Chain:
@@ -91,7 +92,10 @@ def _sealed(certificate: SequenceCertificate) -> list[Checked]:
 
 def _schema(certificate: SequenceCertificate) -> None:
     with reading():
-        Schema.from_json(certificate["reading"]).sequence.require(certificate["prior"]["states"])
+        schema = Schema.from_json(certificate["reading"])
+        schema.sequence.require(certificate["prior"]["states"])
+        if "publisher" in certificate.body and schema.to_json() != certificate["reading"]:
+            raise CertificateError("the part 'reading' of the certificate is not a schema that fugu writes")
 
 
 def _prior(certificate: SequenceCertificate) -> None:
@@ -103,6 +107,8 @@ def _prior(certificate: SequenceCertificate) -> None:
 
 
 def _same_words(certificate: SequenceCertificate, stated: dict[str, Any], own: dict[str, Any]) -> None:
+    if more := sorted(set(stated) - set(own) - {"smoothing", "fitted on", "digest"}):
+        raise CertificateError(f"the prior of the certificate has a part {more[0][:40]!r} that no chain has")
     for name in ("class", "states", "length", "forbidden transitions"):
         if canonical_json(stated.get(name)) != canonical_json(own[name]):
             raise CertificateError(f"the part {name!r} of the prior is not what its transitions say")

@@ -10,7 +10,7 @@ from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.laws.pair import PairsLike
 from fugu.training.record import STEPS, TrainingCertificate
-from fugu.verifier.kinds.registry import Kind, kind, no_laws, sealed
+from fugu.verifier.kinds.registry import Kind, kind, no_laws, own_words, sealed
 from fugu.verifier.verdict import Checked, Proved, checked
 
 
@@ -41,3 +41,4 @@ class Trainings(Kind):
             yield checked(name, says, partial(certificate.timed, step))
         name, says, _ = STEPS[2]
         yield (name, "holds", says) if proved.budget == "holds" else (name, "fails", proved.reason)
+        yield from own_words(certificate)

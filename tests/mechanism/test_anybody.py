@@ -1,0 +1,186 @@
+"""The second promise of a column: the worst loss between any two values of a record, from the definition.
+
+Wrong versions that are rejected: the range of the laws' likely part, a certificate that states less, a scale just below
+what the cap asks for, noise that is mostly 0 without being told so."""
+
+from __future__ import annotations
+
+import copy
+import math
+from fractions import Fraction
+from itertools import permutations
+
+import mpmath
+import numpy as np
+import pytest
+
+import fugu
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import digest_of
+from fugu.errors import NoiselessRelease, NotProvable, UsageError
+from fugu.guarantee.numbers import exact
+from hunting import search
+
+
+def masses(noise, far):
+    """P(N = k) for |k| <= far in steps of the lattice, from the definition."""
+    s = mpmath.mpf(str(noise.scale)) / mpmath.mpf(noise.grid.numerator) * noise.grid.denominator
+    raw = {k: mpmath.exp(-abs(k) / s if noise.name == "laplace" else -(mpmath.mpf(k) ** 2) / (2 * s**2))
+           for k in range(-far, far + 1)}  # fmt: skip
+    total = mpmath.fsum(raw.values())
+    return {k: x / total for k, x in raw.items()}
+
+
+def worst_loss(mechanism, delta=0):
+    """The largest log ratio over all pairs of values; with a delta, the largest one as a function of epsilon."""
+    places = mechanism.lattice.index(mechanism.support).tolist()
+    span = max(places) - min(places)
+    chance = masses(mechanism.noise, 20 * span + 400)
+    far = 19 * span + 300
+    if not delta:
+        return max(
+            (float(mpmath.log(chance[y - a] / chance[y - b])) for a, b in permutations(places, 2)
+             for y in range(min(places) - 2, max(places) + 3)), default=0.0,
+        )  # fmt: skip
+
+    def at(epsilon):
+        e = mpmath.exp(epsilon)
+        return max(mpmath.fsum(max(chance[y] - e * chance[y - d], 0) for y in range(-far, far)) for d in (span, -span))
+
+    return at
+
+
+def random_pair(rng):
+    points = sorted(set(rng.integers(-6, 7, rng.integers(2, 6)).tolist()))
+    weights = rng.integers(1, 9, (2, len(points)))
+    return fugu.LawPair(*(fugu.Discrete(points, w.tolist()) for w in weights))
+
+
+@search("columns against any two values", quick=25)
+def test_no_two_values_are_told_apart_by_more_than_is_stated(rng):
+    pair = random_pair(rng)
+    if len(pair.p.values) < 2:
+        return 0
+    mechanism = fugu.calibrate(pair, fugu.Pure(float(rng.choice([0.1, 0.5, 1, 3]))), noise="laplace")
+    stated = mechanism.certificate.anybody
+    if mechanism.noise.scale == 0:
+        assert stated is None
+        return 1
+    true = worst_loss(mechanism)
+    assert true <= float(stated.epsilon) * (1 + 1e-12) and true >= 0.999999 * float(stated.epsilon)
+    assert fugu.verify(mechanism).holds
+    return 1
+
+
+@search("gaussian columns against any two values", quick=2)
+def test_with_a_delta_the_pair_is_stated_and_holds(rng):
+    pair = random_pair(rng)
+    delta = float(rng.choice([1e-2, 1e-4]))
+    if len(pair.p.values) < 2:
+        return 0
+    mechanism = fugu.calibrate(pair, fugu.Approx(float(rng.choice([0.5, 1])), delta), noise="gaussian")
+    stated = mechanism.certificate.anybody
+    if mechanism.noise.scale == 0 or stated is None:
+        return 0
+    at = worst_loss(mechanism, delta)
+    assert at(float(stated.epsilon)) <= delta * (1 + 1e-9) and stated.delta == delta
+    assert stated.epsilon == 0 or at(float(stated.epsilon) * 0.99 - 2e-4) > delta  # not much more than needed
+    return 1
+
+
+def changed(certificate, **parts):
+    body = copy.deepcopy(certificate.body) | parts
+    return Certificate.parse({**body, "digest": digest_of({k: v for k, v in body.items() if k != "digest"})})
+
+
+def test_nothing_but_what_holds_can_be_stated():
+    mechanism = fugu.calibrate(
+        fugu.LawPair(fugu.Discrete([0, 4], [1, 2]), fugu.Discrete([0, 4], [2, 1])), fugu.Pure(0.2)
+    )
+    stated = exact(mechanism.certificate.anybody.epsilon)
+    less = changed(mechanism.certificate, anybody={"kind": "Pure", "epsilon": str(stated * Fraction(999, 1000))})
+    assert not fugu.verify(less).holds
+    more = changed(mechanism.certificate, anybody={"kind": "Pure", "epsilon": str(stated * 2)})
+    assert not fugu.verify(more).holds and not fugu.verify(changed(mechanism.certificate, anybody=None)).holds
+    assert not fugu.verify(changed(mechanism.certificate, cap=str(stated * Fraction(999, 1000)))).holds
+    before = {k: v for k, v in mechanism.certificate.body.items() if k not in ("anybody", "digest")}
+    assert fugu.verify(Certificate.parse({**before, "digest": digest_of(before)})).holds  # as before 0.4
+
+
+@search("caps of columns", quick=20)
+def test_noise_keeps_the_budget_and_the_cap(rng):
+    pair, cap = random_pair(rng), float(rng.choice([0.05, 0.4, 1, 2.5]))
+    if len(pair.p.values) < 2:
+        return 0
+    budget = fugu.Pure(float(rng.choice([0.1, 1])))
+    kind = ("laplace", "atoms", "best")[rng.integers(3)]
+    mechanism, free = (fugu.calibrate(pair, budget, noise=kind, cap=c) for c in (cap, None))
+    span = mechanism.lattice.index(mechanism.support).tolist()
+    least = Fraction(max(span) - min(span)) * mechanism.noise.grid / Fraction(str(cap))
+    assert Fraction(str(mechanism.noise.scale)) >= least
+    assert float(mechanism.noise.scale) <= max(float(least), float(free.noise.scale)) * (1 + 1e-8)  # and no more
+    assert exact(mechanism.certificate.anybody.epsilon) <= Fraction(str(cap))
+    assert fugu.verify(mechanism).holds and mechanism.certificate["cap"] == str(Fraction(str(cap)))
+    return 1
+
+
+def test_what_no_noise_can_keep_is_refused():
+    with pytest.raises(NotProvable, match="within a support"):
+        fugu.calibrate(fugu.Shifted(1), fugu.Pure(1), cap=3)
+    pair = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2]))
+    normal = fugu.MultivariateNormal([0, 0], np.eye(2)), fugu.MultivariateNormal([1, 0], np.eye(2))
+    with pytest.raises(NotProvable, match="gaussian noise bounds no ratio"):
+        fugu.calibrate(pair, fugu.Approx(1, 0.01), noise="gaussian", cap=3)
+    with pytest.raises(UsageError, match="kept within a support"):
+        fugu.calibrate(fugu.LawPair(*normal), fugu.Approx(1, 0.01), cap=3)
+    for wrong in (0, -1, math.inf, True):
+        with pytest.raises(UsageError, match="cap"):
+            fugu.calibrate(fugu.Shifted(1), fugu.Pure(1), cap=wrong)
+
+
+def test_no_support_or_no_noise_or_no_bound_promises_nothing():
+    said = "none against anybody"
+    assert fugu.calibrate(fugu.Shifted(1), fugu.Pure(1)).certificate.promises.endswith(said)
+    alike = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([0, 1], [2, 3]))
+    silent = fugu.calibrate(alike, fugu.Pure(1))
+    assert silent.noise.scale == 0 and silent.certificate.promises.endswith(said)
+    pair = fugu.LawPair(fugu.Discrete([0, 3], [1, 2]), fugu.Discrete([0, 3], [2, 1]))
+    assert fugu.calibrate(pair, fugu.Renyi(2, 0.1), noise="gaussian").certificate.anybody is None
+    halves = fugu.calibrate(pair, fugu.Pure(0.2)), fugu.calibrate(pair, fugu.Pure(0.4))
+    both = fugu.mix(0.5, *halves)
+    assert exact(both.certificate.anybody.epsilon) == max(exact(h.certificate.anybody.epsilon) for h in halves)
+
+
+def test_channels_state_the_largest_ratio_of_a_column():
+    pair = fugu.LawPair(fugu.Discrete([0, 1, 2], [3, 2, 1]), fugu.Discrete([0, 1, 2], [1, 2, 3]))
+    for cap in (None, 1.5):
+        channel = fugu.optimal_channel(pair, fugu.Pure(0.7), cap=cap)
+        rows = channel.noise.matrix() if hasattr(channel.noise, "matrix") else np.array(channel.noise.rows, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = rows[:, None, :] / rows[None, :, :]
+        true = math.log(np.nanmax(ratios)) if np.isfinite(np.nanmax(ratios)) else None
+        found = channel.certificate.anybody
+        assert (found is None) == (true is None) and (true is None or float(found.epsilon) == pytest.approx(true))
+        assert cap is None or float(found.epsilon) <= cap
+
+
+@pytest.mark.parametrize(("epsilon", "exactly"), [(1.0986, False), (1.0987, True), (5, True)])
+def test_noise_that_is_mostly_nothing_is_told(epsilon, exactly):
+    """On whole numbers a shift by one has rate epsilon: above ln 3 the exact value goes out more often than not."""
+    pair = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]))
+    mechanism = fugu.calibrate(pair, fugu.Pure(epsilon), grid=1)
+    assert mechanism.certificate.exact is exactly
+    if not exactly:
+        mechanism.release(1)
+        return
+    with pytest.raises(NoiselessRelease, match="mostly 0: exact: each number goes out without noise with probability"):
+        mechanism.release(1)
+    assert "is published with probability" in mechanism.certificate["warnings"][-1]
+    mechanism.release(1, allow_no_noise=True)
+
+
+def test_randomised_response_at_ln_3_is_no_exact_value():
+    """It keeps three of four answers, and every output is as likely under another value up to a factor of 3."""
+    pair = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]))
+    assert not fugu.optimal_channel(pair, fugu.Pure(1.09)).certificate.exact
+    assert fugu.optimal_channel(pair, fugu.Pure(1.11)).certificate.exact

@@ -1,0 +1,165 @@
+"""How usable answers about sequences and of sessions are said to be: moments against enumeration, intervals against
+what goes out, a verdict before the charge, on the page and in comparisons, and nothing of it from private entries."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu.priors.chain import MarkovChain
+from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries.sequence_lattice import LatticeMechanism
+from fugu.queries.sequence_query import SequenceMechanism
+from fugu.queries.sequence_selection import TopK
+from fugu.queries.sequence_several import Several
+from fugu.queries.sequence_sums import Mean, Sum
+from fugu.queries.sequences import Numbers, States
+from fugu.telling.sequence_usefulness import Noise, Walk, judged, usable_mechanism
+from fugu.utility.figures import NOISE, USABLE
+from fugu.utility.numbers import CHANCE
+from release_files import command
+
+CHAIN = MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.0, 0.6, 0.4]], 4, initial=[0.5, 0.5, 0.0], states=(1, 2, 5))
+
+
+def enumerated(chain, weight):
+    """Mean and deviation of the sum of `weight` along one sequence, from the definition: every sequence."""
+    kernel, start = chain.transition(1), chain.marginal(1)
+    total, square = 0.0, 0.0
+    for way in itertools.product(range(chain.size), repeat=chain.length):
+        chance = start[way[0]] * math.prod(kernel[a, b] for a, b in itertools.pairwise(way))
+        steps = itertools.pairwise(way)
+        value = sum(weight[a, b] for a, b in steps) if weight.ndim == 2 else sum(weight[x] for x in way)
+        total, square = total + chance * value, square + chance * value**2
+    return total, math.sqrt(max(square - total**2, 0))
+
+
+def test_moments_are_those_of_every_sequence():
+    draw = np.random.default_rng(3)
+    for _ in range(40):
+        m, length = int(draw.integers(2, 4)), int(draw.integers(2, 6))
+        kernel = draw.dirichlet(np.ones(m), size=m)
+        chain = MarkovChain(kernel, length, initial=draw.dirichlet(np.ones(m)))
+        for weight in (draw.normal(size=m), draw.normal(size=(m, m))):
+            mean, deviation = enumerated(chain, weight)
+            found = Walk(chain, 5 * length).moments(weight)
+            assert found == (pytest.approx(5 * mean), pytest.approx(math.sqrt(5) * deviation))
+            independent = math.sqrt(
+                5 * length * max(enumerated(chain, weight**2)[0] / length - (mean / length) ** 2, 0)
+            )
+            assert weight.ndim == 2 or found[1] != pytest.approx(independent, rel=1e-6)  # entries are not independent
+    counts = Walk(CHAIN, 400).counts(Histogram(States((1, 2, 5))))
+    assert counts.sum() == pytest.approx(400)
+    steps = Walk(CHAIN, 400).counts(Transitions(States((1, 2, 5))))
+    (figure,) = judged(Transitions(States((1, 2, 5))), Noise(Fraction(1)), CHAIN, 400).figures
+    assert (figure.cells, figure.value) == (8, pytest.approx(300 / 8))
+    assert steps.sum() == pytest.approx(300) and steps[6] == 0  # 5 is never followed by 1
+
+
+STATES, LEVELS = States((1, 2, 5)), Numbers(0, 5)
+QUERIES = [Count(2, STATES), Histogram(STATES), Transitions(STATES), Sum(LEVELS), Mean(LEVELS)]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_the_interval_that_is_announced_is_the_one_that_goes_out(query, gaussian):
+    amount = Fraction(1, 3)
+    made = LatticeMechanism.of(query, amount) if gaussian else SequenceMechanism(query, amount)
+    data = [[1, 2, 5, 2]] * 10
+    (figure,) = judged(query, Noise(amount, gaussian), CHAIN, 40).figures
+    released = made.simulate(data, np.random.default_rng(1))
+    rounding = float(query.step or 0) / (40 if isinstance(query, Mean) else 1) if isinstance(query, Sum | Mean) else 0
+    assert abs(released.interval[1] - figure.half) <= rounding
+    errors = [np.abs(np.asarray(made.simulate(data, np.random.default_rng(seed)).value - np.asarray(
+        query.exact(data), dtype=float))).mean() for seed in range(300)]  # fmt: skip
+    assert figure.error == pytest.approx(np.mean(errors), rel=0.2)
+
+
+def test_noise_beyond_every_count_is_called_noise_and_little_noise_usable():
+    for query in (*QUERIES, TopK(2, STATES)):
+        assert judged(query, Noise(Fraction(1, 1000)), CHAIN, 400).grade == NOISE
+        assert judged(query, Noise(Fraction(20)), CHAIN, 400).grade == USABLE
+    both = Several.of([Histogram(STATES), TopK(2, STATES)], [1, 99])
+    usable = judged(both, Noise(Fraction(1)), CHAIN, 4000)
+    assert usable.worst.name == "histogram" and "ask one question alone" in str(usable)
+    assert [figure.name for figure in usable.figures] == ["histogram", "top 2"]
+
+
+def test_levers_are_what_a_new_release_would_have():
+    made = SequenceMechanism(Transitions(STATES), Fraction(fugu.dp_budget(CHAIN, 1.0)))
+    usable = usable_mechanism(made, CHAIN, 400, fugu.Pure(1))
+    levers = {lever.what: lever for lever in usable.levers}
+    error = usable.figures[0].error
+    assert levers["twice the epsilon"].times == pytest.approx(fugu.dp_budget(CHAIN, 2.0) / fugu.dp_budget(CHAIN, 1.0))
+    short = CHAIN.with_length(2)
+    half = levers["sequences of half the length"]
+    assert half.times == pytest.approx(fugu.dp_budget(short, 1.0) / float(made.epsilon))
+    histogram = judged(Histogram(STATES), Noise(made.epsilon), CHAIN, 400).figures[0]
+    assert levers["count states instead of steps"].error == pytest.approx(error / 2) == pytest.approx(
+        histogram.error, rel=0.01
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("verdicts")
+    for name, users, seed in (("ref", 40, 1), ("today", 15, 2), ("other", 15, 3)):
+        draw, lines = random.Random(seed), ["user,time,place"]
+        for user in range(users):
+            lines += [f"u{user},{time},{draw.choice(['home', 'work', 'shop'])}" for time in range(6)]
+        (place / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return place
+
+
+def released(folder, table, *more):
+    return command("release", folder / f"{table}.csv", "--reference", folder / "ref.csv", "--by", "user", "--order",
+                   "time", "--state", "place", "--no-ledger", "-o", folder / "out.csv", "--force", *more)  # fmt: skip
+
+
+def test_a_verdict_stands_before_the_charge_on_the_page_and_in_the_comparison(folder):
+    asked = ("--query", "transitions", "--epsilon", "0.5")
+    code, said = released(folder, "today", *asked, "--dry-run", "--json", "--report", folder / "before.html")
+    before = json.loads(said)["usable"]
+    assert code == 0 and before["grade"] == "mostly noise" and before["levers"]
+    (figure,) = before["figures"]
+    assert figure["half"] > figure["value"] and figure["cells"] == 9 and figure["spread"] > 0
+    code, said = released(folder, "today", *asked)
+    assert code == 0 and said.index("mostly noise") < said.index("wrote")
+    for page in ("before.html", "out.report.html"):
+        text = (folder / page).read_text()
+        assert "Is it usable" in text and "Mostly noise" in text and "twice the epsilon" in text
+    code, said = released(folder, "other", *asked, "--dry-run", "--json")
+    assert json.loads(said)["usable"] == before  # other entries, as many of them: not a word of it is about them
+    code, said = command("compare", folder / "ref.csv", "--by", "user", "--order", "time", "--state", "place", *asked,
+                         "--users", "15", "--json")  # fmt: skip
+    compared = json.loads(said)
+    assert code == 0 and compared["usable"]["figures"][0]["half"] == figure["half"] and compared["entries"] == 90
+    code, said = command("compare", folder / "ref.csv", "--by", "user", "--order", "time", "--state", "place",
+                         "--query", "count(home)", "--epsilon", "0.5", "--delta", "0.01", "--json")  # fmt: skip
+    assert code == 0 and json.loads(said)["delta"] == 0.01 and json.loads(said)["usable"]["grade"] != "not known"
+
+
+def test_answers_of_a_session_are_judged_before_and_after(folder):
+    last_year = {"ill": ["y", "n"] * 100, "age": [60, 40, 50, 45] * 50, "ward": ["a", "b", "b", "a"] * 50}
+    today = {"ill": ["n", "y"] * 40, "age": [50, 45] * 40, "ward": ["a", "b"] * 40}
+    session = fugu.Session(today, last_year, "ill", fugu.Pure(1), rows=80)
+    asked = [{"query": "mean(age) by ward", "bounds": (0, 100), "step": 5}, "median(age)"]
+    asked[1] = {"query": "median(age)", "bounds": (0, 100), "step": 5}
+    rehearsal = session.rehearse(asked, 0.5)
+    mean, median = session.ask_all(asked, 0.5)
+    halves = {figure.name: figure.half for figure in rehearsal.usable.figures}
+    assert halves == {figure.name: figure.half for figure in mean.usable.figures} and len(halves) == 2
+    for cell, figure in zip(mean.cells, mean.usable.figures, strict=True):
+        assert (cell.high - cell.low) / 2 == pytest.approx(figure.half)
+        known = [age for age, ward in zip(last_year["age"], last_year["ward"], strict=True) if ward == cell.group]
+        assert figure.value == pytest.approx(np.mean(known))  # of the reference's group, not of the table's
+        assert figure.chance == pytest.approx(CHANCE * np.std(known) / math.sqrt(40))
+    assert not median.usable.figures and "ranks" in median.usable.why
+    assert "usable" in mean.to_json() and mean.usable.verdict in str(mean._sheet())
