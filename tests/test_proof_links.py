@@ -54,11 +54,7 @@ def citations_from_outside(text: str) -> list[str]:
 def theorems(source: str) -> Iterator[str]:
     """The texts that a piece of source passes as a theorem: to what registers methods, or as an entry of a document."""
     tree = ast.parse(source)
-    names = {
-        node.targets[0].id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
+    names = {**imported(tree), **assigned(tree)}
     for node in ast.walk(tree):
         given: ast.expr | None = None
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _REGISTRARS:
@@ -71,6 +67,26 @@ def theorems(source: str) -> Iterator[str]:
                 stated = isinstance(key, ast.Constant) and key.value == "theorem"
                 if stated and (text := spelled(value, names)) is not None:
                     yield text
+
+
+def assigned(tree: ast.AST) -> dict[str, ast.expr]:
+    """What names stand for, as far as a file itself says so."""
+    return {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+
+
+def imported(tree: ast.AST) -> dict[str, ast.expr]:
+    """What names stand for that another file of fugu spells out."""
+    found = {}
+    for node in ast.walk(tree):
+        path = ROOT / "src" / f"{(getattr(node, 'module', None) or '').replace('.', '/')}.py"
+        if isinstance(node, ast.ImportFrom) and path.is_relative_to(SOURCE) and path.is_file():
+            there = assigned(ast.parse(path.read_text(encoding="utf-8")))
+            found |= {one.asname or one.name: there[one.name] for one in node.names if one.name in there}
+    return found
 
 
 def spelled(node: ast.expr, names: dict[str, ast.expr]) -> str | None:

@@ -99,6 +99,8 @@ EXAMPLES = {
     "Certificate": lambda: additive().certificate,
     "ReleaseDocument": released,
     "Release": lambda: additive().release([1, 0, 1]),
+    "Simulated": lambda: additive().simulate([1, 0, 1], np.random.default_rng(1)),
+    "Check": lambda: fugu.check({"sex": ["F"], "chol": [SECRET]}, {"sex": ["F", "M"] * 20, "chol": [1, 2] * 20}),
     "Release, one number": lambda: additive().release(1),
     "Release, one vector": lambda: fugu.calibrate(fugu.Shifted((1,) * 50), fugu.Pure(1)).release(np.ones(50)),
     "Verdict": lambda: fugu.verify(additive()),

@@ -350,7 +350,7 @@ def test_a_comparison_without_a_proven_row_says_so():
     pair = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([0, 2]))
     found = fugu.compare(pair, fugu.Renyi(2, 0.0))
     assert not any(row.proven for row in found.rows)
-    with pytest.raises(NotProvable, match="no finite scale"):
+    with pytest.raises(NotProvable, match="no finite noise"):
         _ = found.best
 
 

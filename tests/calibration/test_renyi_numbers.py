@@ -276,7 +276,7 @@ def test_figures_outside_their_domain(epsilon, delta, word):
         (fugu.Renyi(2.5, 1), {"noise": "cauchy", "method": "cauchy-moments"}, NotProvable, "whole number"),
         (fugu.Renyi(2, 1), {"method": "partial-transport"}, NotProvable, "delta is 0"),
         (fugu.Renyi(2, 1, 0.1), {"noise": "cauchy"}, NotProvable, "without delta"),
-        (fugu.Renyi(2, 0), {}, NotProvable, "no finite scale"),
+        (fugu.Renyi(2, 0), {}, NotProvable, "no finite noise"),
         (fugu.Pure(1), {"noise": "cauchy"}, NotProvable, "Renyi budgets only"),
         (fugu.Renyi(2, 1), {"objective": "median"}, UnknownName, "objective"),
     ],
@@ -387,7 +387,7 @@ def test_commands_refuse(table):
         code, message = run("calibrate", ref, *given, "--alpha", alpha)
         assert code == 2 and "alpha" in message
     code, message = run("compare", ref, "--publish", "v", "--protect", "s", "--epsilon", "0", "--alpha", "2")
-    assert code == 4 and "no finite scale" in message
+    assert code == 4 and "no finite noise" in message
     out = table / "o.csv"
     code, message = run(
         "release", table / "today.csv", *given, "--alpha", "2", "--noise", "cauchy", "--reference", ref, "-o", out

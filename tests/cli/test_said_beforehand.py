@@ -43,9 +43,9 @@ def run(folder, *words):
 
 def test_a_release_that_closes_its_table_says_so_beforehand(folder):
     for words in (("--publish", "age"), (*STATISTIC, "--route", "law")):
-        code, out, err = run(folder, *words, "--epsilon", "1", "--dry-run", "--json")
+        code, out, err = run(folder, *words, "--epsilon", "0.5", "--dry-run", "--json")
         assert code == 0 and not err and "statistics included" in json.loads(out)["closes"]
-        code, out, err = run(folder, *words, "--epsilon", "1", "--dry-run")
+        code, out, err = run(folder, *words, "--epsilon", "0.5", "--dry-run")
         assert code == 0 and "closes the table" in err
     code, out, err = run(folder, *STATISTIC, "--epsilon", "1", "--dry-run", "--json")
     assert code == 0 and "closes" not in err and "closes" not in json.loads(out)

@@ -158,6 +158,7 @@ def test_an_interrupt_anywhere_leaves_the_books_right(what):
     with in_memory() as folder:
         for place in random.Random(what).sample(places(folder, what), 60):
             assert strike(folder, what, place)
+    assert every_instruction(what, 7)
 
 
 @search("a ledger interrupted at any instruction", each=OPERATIONS)

@@ -67,7 +67,7 @@ def test_every_order_counts_and_the_tightest_is_stated():
 
 
 def test_an_order_that_asks_for_nothing_but_equal_laws_cannot_be_met():
-    with pytest.raises(NotProvable, match="no finite scale"):
+    with pytest.raises(NotProvable, match="no finite noise"):
         fugu.calibrate(Shifted(3), RenyiCurve({2: 0, 8: 1}))
 
 

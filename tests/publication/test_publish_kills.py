@@ -110,6 +110,8 @@ def test_the_same_command_finishes_what_was_killed(tables, tmp_path, kind):
         number += 5 if kind == "column" else 17
     assert 10 < ends < 200
     assert checks(tmp_path / "1" / "made" / f"{'model' if kind == 'model' else 'out'}.certificate.json")[0] == 0
+    (tmp_path / "any").mkdir()
+    assert every_call(kind, 7, tmp_path / "any")
 
 
 @search("releases that are killed at any call", each=KINDS)

@@ -183,8 +183,10 @@ def test_what_else_is_in_the_ledger_costs_its_epsilon_and_a_lie_is_not_believed(
     assert session.state.apart == Fraction(3, 10)
     with pytest.raises(NotComposable):
         books.spend("delta", fugu.Charge.per_entry(fugu.Approx(0.1, 1e-6)), lambda: 0, planned=True)
+    mixed = [(fugu.Approx(0.1, 1e-6), None, 2), (fugu.Pure(0.2), None, 1)]
+    assert session._belief.together(mixed) == fugu.Approx(0.4, 2e-6)  # plain sums: by paths it would be false
     with pytest.raises(NotComposable, match="path by path"):
-        session._belief.together([(fugu.Approx(0.1, 1e-6), None, 1)])
+        session._belief.together([*mixed, (fugu.Renyi(2, 0.1), None, 1)])
     assert charge_for([small]).reads != charge_for([small], ["ward"]).reads
 
 
@@ -215,7 +217,7 @@ def test_a_session_stays_in_its_process_and_has_no_copies():
 
 
 def test_what_makes_no_sense_is_refused_before_anything_is_charged(ledger):
-    for budget, words in ((fugu.Approx(1, 1e-6), "fixed beforehand"), (fugu.Renyi(2, 1), "Records"), (1.0, "Pure")):
+    for budget, words in ((fugu.Approx(1, 1e-6), "goes with ledger="), (fugu.Renyi(2, 1), "Records"), (1.0, "Pure")):
         with pytest.raises(BadBudget, match=words):
             opened(budget=budget)
     with pytest.raises(PriorNotPublic):

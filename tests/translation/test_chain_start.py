@@ -188,29 +188,24 @@ def test_two_callers_who_charge_at_once_translate_outside_the_lock(tmp_path, mon
     from fugu.ledger import accountant, store
 
     inside, calls = [], []
-    real, writing = accountant.translated, store.File.writing
+    real, write = accountant.translated, store.File.write
 
     def watched(*args):
         calls.append(bool(inside))
         return real(*args)
 
-    class Writing:
-        def __init__(self, *args, **more):
-            self.held = writing(*args, **more)
-
-        def __enter__(self):
-            inside.append(1)
-            return self.held.__enter__()
-
-        def __exit__(self, *error):
+    def locked(*args):
+        inside.append(1)
+        try:
+            return write(*args)
+        finally:
             inside.pop()
-            return self.held.__exit__(*error)
 
     chain = fugu.MarkovChain(STICKY, 50, [0.5, 0.5])
     terms = (tmp_path / "l.db", fugu.Pure(2), "d", chain)
     with fugu.Ledger(*terms) as one, fugu.Ledger(*terms) as two:
         monkeypatch.setattr(accountant, "translated", watched)
-        monkeypatch.setattr(store.File, "writing", lambda self, *args: Writing(self, *args))  # noqa: PLW0108 - a class is no method
+        monkeypatch.setattr(store.File, "write", locked)
         turns = []
 
         def overtake(step):

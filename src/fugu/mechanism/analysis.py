@@ -10,7 +10,7 @@ import numpy as np
 from fugu.errors import NotProvable
 from fugu.mechanism.mechanism import Column, Mechanism
 from fugu.mechanism.post import Step
-from fugu.mechanism.release import Release, Simulated
+from fugu.mechanism.release import Published, Release, Simulated
 from fugu.noise.bits import BitSource
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.kind import Objective
@@ -36,7 +36,7 @@ class Analysis(Mechanism):
         """Refused: what a computer would draw is not what was proved."""
         self._refuse()
 
-    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated:  # noqa: ARG002
+    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated[Published]:  # noqa: ARG002
         """Refused, for the same reason."""
         self._refuse()
 

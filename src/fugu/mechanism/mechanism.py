@@ -25,7 +25,7 @@ from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
 from fugu.mechanism.post import Step, moves
-from fugu.mechanism.release import Release, Simulated
+from fugu.mechanism.release import Published, Release, Simulated
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import Objective
@@ -137,7 +137,7 @@ class Mechanism(Shown, ABC):
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
             )
 
-    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated:
+    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated[Published]:
         """A draw from `rng`, for experiments only: it is not a release, no writer takes it, and nothing is spent.
 
         `values` and `already_mapped` as in `release`; `rng`: a `numpy.random.Generator`."""

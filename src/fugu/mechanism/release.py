@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +23,27 @@ from fugu.visible import brief, several
 _SHOWN = 5
 """Rows that a notebook shows."""
 Published = NDArray[np.float64 | np.str_]
+Values = TypeVar("Values")
 """Numbers, or names of categories."""
 
 
 @dataclass(frozen=True, eq=False)
-class Simulated:
+class Simulated(Generic[Values]):
     """What `simulate` drew, from a generator that can be repeated: for experiments, and no release.
 
     `values`: the column, or the answer about sequences; `scalar`: whether a single value was given; `interval`: as of a
     release; `labels`: what the parts of an answer about sequences are called. It has no certificate, is no array and no
     column, and nothing that publishes, writes or charges takes it."""
 
-    values: Any
+    values: Values
     scalar: bool = False
     interval: tuple[float, float] | None = None
-    labels: tuple[Any, ...] | None = None
+    labels: tuple[object, ...] | None = None
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Values | float | str:
         """The number or name, the vector, or the column; the whole answer about sequences."""
-        return self.values[0] if self.scalar else self.values
+        return np.asarray(self.values)[0] if self.scalar else self.values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         raise TypeError("simulated values are for experiments and never published; read .values to compute with them")

@@ -187,7 +187,7 @@ class LatticeMechanism:
             take_once(self.once)
         return self._answer(data, OS)
 
-    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated:
+    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
         """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
         return simulated(draw(self.query, self._read(sequences), self.rho, RngBits(rng)))
 

@@ -191,7 +191,7 @@ class SequenceMechanism:
             take_once(self.once)
         return self._answer(data, OS)
 
-    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated:
+    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
         """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
         return simulated(self.query.draw(self.query._read(sequences), self.epsilon, RngBits(rng)))
 
@@ -200,7 +200,7 @@ class SequenceMechanism:
         return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
 
 
-def simulated(drawn: Drawn) -> Simulated:
+def simulated(drawn: Drawn) -> Simulated[Any]:
     """An answer that is never published."""
     return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
 

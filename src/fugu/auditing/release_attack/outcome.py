@@ -84,7 +84,7 @@ class Audit(Shown):
 
     @property
     def attacked(self) -> bool:
-        """Whether there was an attack at all; the notes say why not."""
+        """Whether there was an attack at all; `notes` say why not."""
         return bool(self.attempts)
 
     @property

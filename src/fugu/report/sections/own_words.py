@@ -10,8 +10,9 @@ from fugu.drawing.text import clean
 from fugu.report.shell import listed
 
 MARK = "In the publisher's own words, which nothing here proves: "
+_THEOREM = "theorem"
 _NAMES = {
-    "beliefs": "which beliefs these are", "method": "how the noise was found", "theorem": "what that way stands on",
+    "beliefs": "which beliefs these are", "method": "how the noise was found", _THEOREM: "what that way stands on",
     "scales": "the scales that other ways would need", "recipe": "how the beliefs were fitted",
     "empirical": "what is lost under the values that the beliefs were fitted to", "post": "what is done afterwards",
     "elsewhere": "what other releases of these records cost", "columns": "which columns the reference has",
