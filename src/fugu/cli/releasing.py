@@ -30,7 +30,10 @@ from fugu.publication.files import Files
 
 def release(
     epsilon: options.Epsilon,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the published column goes (OUT.csv).")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Where the published file goes (OUT.csv); --dry-run goes without it."),
+    ] = None,
     table: Annotated[
         str | None,
         typer.Argument(metavar="TABLE", help="The private table, a CSV or Parquet file; --dry-run goes without it."),
@@ -148,10 +151,10 @@ def release(
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
+    _check_sources(table, reference, public_prior, public_reference, dry_run)
+    files = _targets(output, dry_run, force, table, reference, ledger, schema)
     if report is not None:
         options.fresh(options.target(report, table, reference, ledger, schema, output), force)
-    _check_sources(table, reference, public_prior, public_reference, dry_run)
-    files = _targets(output, force or dry_run, table, reference, ledger, schema)
     warn_of_private_counts(public_prior)
     sequences = state is not None or order is not None or columns is not None
     laid = {
@@ -276,11 +279,14 @@ def _check_sources(
         required(table)
 
 
-def _targets(output: str, force: bool, *read: str | None) -> Files:
+def _targets(output: str | None, dry_run: bool, force: bool, *read: str | None) -> Files:
     """The files of a release; the folder must exist, and no table or ledger is ever overwritten."""
+    if output is None and not dry_run:
+        raise UsageError("say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it")
+    output = output or "release.csv"
     if Path(output).suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
-    files = Files(Path(output), force)
+    files = Files(Path(output), force or dry_run)
     for file in files.all():
         options.target(str(file), *read)
     return files
