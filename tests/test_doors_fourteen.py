@@ -89,8 +89,7 @@ def without_counts(body):
 
 
 def without_counts_and_recipe(body):
-    del body["confidence"]
-    body["recipe"]["confidence"] = None
+    del body["confidence"], body["recipe"]["confidence"]
 
 
 def another_level(body):

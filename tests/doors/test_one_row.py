@@ -330,8 +330,10 @@ def test_the_document_tells_nothing_of_the_table_but_what_is_public(tmp_path, fi
         as_csv(replaced("size", cell), tmp_path)
         fixed()
         assert command(tmp_path, "--publish", "size", "--bins", "low,mid,high")[1][0] == 0
-        written = [path.read_text() for path in tmp_path.glob("out.*")]
-        assert len(written) == 4 and not any("sentinel" in text for text in written)
+        written = {path.name: path.read_text() for path in tmp_path.glob("out.*")}
+        private = written.pop("out.private.json")  # which holds what the owner saw of the own table, and says so
+        assert len(written) == 3 and not any("sentinel" in text for text in written.values())
+        assert ("sentinel" in private) == cell.startswith("sentinel") and "NOT FOR PUBLICATION" in private
         found.append(document_of(tmp_path / "out.csv")["data"]["commitment"])
     assert len(set(found)) == 4
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -70,8 +71,14 @@ class Document(Sealed, Shown):
     def sealed(cls, body: Mapping[str, object]) -> Self:
         """The document with the content `body`, under the schema of the class, with the digest of the whole."""
         full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
-        full["publisher"] = cls({k: v for k, v in full.items() if k != "publisher"}).by_publisher()
+        full["publisher"] = cls({k: v for k, v in full.items() if k != "publisher"})._marks()
         return cls({**full, "digest": digest_of(full)})
+
+    def _marks(self) -> Json:
+        """What is marked as the publisher's own words; of what cannot be read no line: `parse` refuses it."""
+        with suppress(CertificateError), reading():
+            return self.by_publisher()
+        return {"parts": sorted(by_publisher(self.PARTS, self.body)), "assumptions": []}
 
     @classmethod
     def parse(cls, content: object) -> Self:
