@@ -59,6 +59,7 @@ def commands() -> list[Command]:
     """Every command of the app that does something, in the order of its help."""
 
     def below(command, words: str) -> Iterator[Command]:  # type: ignore[no-untyped-def]
+        command = getattr(command, "real", command)
         inner = getattr(command, "commands", None)
         if inner is None:
             yield Command(words, command.help or "", tuple(command.params))

@@ -218,7 +218,7 @@ def test_every_key_is_an_option_of_some_command_and_is_explained():
     commands = get_command(cli.app).commands
     taken = {section: set() for section in SECTIONS}
     for name in cli._WITH_SCENARIO:
-        options = {max(p.opts, key=len).lstrip("-").replace("-", "_") for p in commands[name].params}
+        options = {max(p.opts, key=len).lstrip("-").replace("-", "_") for p in commands[name].real.params}
         for section, keys in SECTIONS.items():
             taken[section] |= {key for key in keys if {"name": "data", "total": "budget"}.get(key, key) in options}
     assert {section: set(keys) for section, keys in SECTIONS.items()} == taken

@@ -140,7 +140,8 @@ SILENT = {"dry_run", "rehearse"}
 
 
 def commands(group=None, prefix=""):
-    for name, command in (group or typer.main.get_command(cli.app)).commands.items():
+    for name, listed in (group or typer.main.get_command(cli.app)).commands.items():
+        command = getattr(listed, "real", listed)
         if hasattr(command, "commands"):
             yield from commands(command, f"{prefix}{name} ")
         else:

@@ -39,7 +39,7 @@ def field(
     delta: Annotated[str, typer.Option(help="The delta of every epsilon.")] = _DELTA,
     as_json: options.AsJson = False,
 ) -> None:
-    """Entries that are jointly normal: what they say of each other, what RHO for each is worth, what keeps a budget."""
+    """Entries that are jointly normal: what they say of each other, what RHO is worth, what keeps a budget."""
     if not width:
         raise UsageError("give --width, in the units of the entries: two values at most so far apart must look alike")
     slip = options.positive("delta", delta)

@@ -18,7 +18,10 @@ from fugu.ledger.account import BEFORE, HELD, Account, accounts
 from fugu.ledger.books import Entry
 from fugu.ledger.store import File
 
-app = typer.Typer(help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.")
+app = typer.Typer(
+    help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",
+    no_args_is_help=True,
+)
 Path_ = Annotated[
     str | None,
     typer.Argument(metavar="LEDGER.db", help="A ledger written by fugu; your own (FUGU_LEDGER) if none is given."),

@@ -282,7 +282,9 @@ def _check_sources(
 def _targets(output: str | None, dry_run: bool, force: bool, *read: str | None) -> Files:
     """The files of a release; the folder must exist, and no table or ledger is ever overwritten."""
     if output is None and not dry_run:
-        raise UsageError("say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it")
+        raise UsageError(
+            "say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"
+        )
     output = output or "release.csv"
     if Path(output).suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")

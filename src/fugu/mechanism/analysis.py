@@ -36,7 +36,13 @@ class Analysis(Mechanism):
         """Refused: what a computer would draw is not what was proved."""
         self._refuse()
 
-    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated[Published]:  # noqa: ARG002
+    def simulate(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        *,
+        already_mapped: bool = False,  # noqa: ARG002
+    ) -> Simulated[Published]:
         """Refused, for the same reason."""
         self._refuse()
 

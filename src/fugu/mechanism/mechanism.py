@@ -137,7 +137,9 @@ class Mechanism(Shown, ABC):
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
             )
 
-    def simulate(self, values: object, rng: np.random.Generator, *, already_mapped: bool = False) -> Simulated[Published]:
+    def simulate(
+        self, values: object, rng: np.random.Generator, *, already_mapped: bool = False
+    ) -> Simulated[Published]:
         """A draw from `rng`, for experiments only: it is not a release, no writer takes it, and nothing is spent.
 
         `values` and `already_mapped` as in `release`; `rng`: a `numpy.random.Generator`."""
