@@ -61,6 +61,7 @@ check: install
 	@$(BIN)/ruff format --check --quiet src tests benchmarks examples site_hooks
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
+	@$(BIN)/python tests/house.py
 	@$(BIN)/python tests/mutants.py --stale
 
 mutants: install
