@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from fugu.errors import BadTable, UsageError
+from fugu.visible import brief
 
 
 @final
@@ -21,13 +22,15 @@ class Dialect:
 
     def __post_init__(self) -> None:
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
-            raise UsageError(f"the separator of a file is one character, such as , or ;, got {self.separator!r}")
+            raise UsageError(f"the separator of a file is one character, such as , or ;, got {brief(self.separator)}")
         try:
             if not getattr(codecs.lookup(self.encoding), "_is_text_encoding", True):
                 raise LookupError
             b"".decode(self.encoding, "replace")
         except (LookupError, TypeError, ValueError):
-            raise UsageError(f"no encoding {self.encoding!r}; the usual ones are utf-8, latin-1 and cp1252") from None
+            raise UsageError(
+                f"no encoding {brief(self.encoding)}; the usual ones are utf-8, latin-1 and cp1252"
+            ) from None
         if self.names is not None and (len(set(self.names)) < len(self.names) or not all(self.names)):
             raise UsageError("the names of a file without a header line must all be different, and none empty")
 

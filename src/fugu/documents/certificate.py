@@ -96,6 +96,12 @@ class Certificate(Document):
         """The assumptions in the publisher's own words."""
         return own_lines(self)
 
+    def by_publisher(self) -> Json:
+        """As of every document; of a mixture also what is so in one of its halves."""
+        own = super().by_publisher()
+        inside = (name for half in self.parts for name in half.by_publisher()["parts"])
+        return {**own, "parts": sorted({*own["parts"], *inside})}
+
     def check(self) -> None:
         """The laws are those of the fingerprint, and what the kind asks for."""
         if digest_of(self.body["families"]) != self.fingerprint:

@@ -26,6 +26,7 @@ from fugu.documents.fields import (
     truth,
     whole,
 )
+from fugu.documents.forms import ACCOUNTANT, BELIEF, CHAIN, GUARANTEE, MECHANISM, OBJECTIVE
 from fugu.fixed import Fixed
 
 EDGES = each(either(figure, text))
@@ -75,7 +76,7 @@ LAWS: Fixed[str, Field] = Fixed(
         **SEALED,
         "fingerprint": Field(digest, SEAL),
         "beliefs": Field(digest, PUBLISHER),
-        "budget": Field(thing, PROOF),
+        "budget": Field(GUARANTEE, PROOF),
         "noise": Field(thing, PROOF),
         "lattice": Field(maybe(parts({"grid": exact, "origin": exact})), PROOF),
         "dimension": Field(whole, DERIVED),
@@ -103,7 +104,7 @@ LAWS: Fixed[str, Field] = Fixed(
         "statistic": Field(maybe(STATISTIC), PROOF),
         "optimum": Field(thing, PROOF),
         "warnings": Field(TEXTS, DERIVED),
-        "anybody": Field(maybe(thing), DERIVED),
+        "anybody": Field(maybe(GUARANTEE), DERIVED),
         "cap": Field(exact, PROOF),
     }
 )
@@ -112,7 +113,7 @@ CLAIMS: Fixed[str, Field] = Fixed(
     {
         "epsilon": Field(maybe(exact), PROOF),
         "delta": Field(maybe(exact), PROOF),
-        "guarantee": Field(thing, PROOF),
+        "guarantee": Field(GUARANTEE, PROOF),
         "query": Field(text, PROOF),
         "sensitivity": Field(maybe(exact), DERIVED),
         "neighbours": Field(text, DERIVED),
@@ -142,14 +143,15 @@ SEQUENCE: Fixed[str, Field] = Fixed(
         **CLAIMS,
         "pufferfish": Field(
             parts(
-                {"secrets": text, "skipped": TEXTS, "asked": either(exact, thing)}, {"epsilon": exact, "proved": thing}
+                {"secrets": text, "skipped": TEXTS, "asked": either(exact, GUARANTEE)},
+                {"epsilon": exact, "proved": GUARANTEE},
             ),
             DERIVED,
             {"asked": PROOF},
         ),
         "reading": Field(thing, PROOF),
         "odd entries": Field(text, PUBLISHER),
-        "prior": Field(thing, PROOF, {"smoothing": PUBLISHER, "fitted on": PUBLISHER, "digest": PUBLISHER}),
+        "prior": Field(CHAIN, PROOF, {"smoothing": PUBLISHER, "fitted on": PUBLISHER, "digest": PUBLISHER}),
         "assumptions": Field(TEXTS, DERIVED),
         "ledger": Field(maybe(named(text)), PUBLISHER),
     }
@@ -157,7 +159,7 @@ SEQUENCE: Fixed[str, Field] = Fixed(
 RECORDS: Fixed[str, Field] = Fixed(
     {
         **SEALED,
-        "budget": Field(thing, PROOF),
+        "budget": Field(GUARANTEE, PROOF),
         "cap": Field(exact, PROOF),
         "warnings": Field(TEXTS, DERIVED),
         "spent": Field(exact, DERIVED),
@@ -183,11 +185,11 @@ TRAINING: Fixed[str, Field] = Fixed(
         **SEALED,
         "version": Field(whole, SEAL),
         "model": Field(text, PUBLISHER),
-        "budget": Field(thing, PROOF),
-        "proved": Field(thing, DERIVED),
-        "objective": Field(thing, PROOF),
-        "accountant": Field(thing, PROOF),
-        "prior": Field(parts({"words": text, "parameters": thing}), PROOF, {"words": DERIVED}),
+        "budget": Field(GUARANTEE, PROOF),
+        "proved": Field(GUARANTEE, DERIVED),
+        "objective": Field(OBJECTIVE, PROOF),
+        "accountant": Field(ACCOUNTANT, PROOF),
+        "prior": Field(BELIEF, PROOF, {"words": DERIVED}),
         "neighbours": Field(text, DERIVED),
         "assumptions": Field(TEXTS, DERIVED),
         "reading": Field(thing, PROOF),
@@ -219,11 +221,11 @@ RELEASE: Fixed[str, Field] = Fixed(
         "ledger": Field(maybe(parts({"data": text, "request": text, "entry": digest}, {"at": plain})), PUBLISHER),
         "certificates": Field(maybe(each(parts({"group": text, "certificate": thing}))), PROOF),
         "withheld": Field(maybe(parts({"commitment": digest})), PUBLISHER),
-        "budget": Field(thing, DERIVED),
+        "budget": Field(GUARANTEE, DERIVED),
         "unit": Field(text, DERIVED),
         "secrets": Field(TEXTS, DERIVED),
         "pairs": Field(TEXTS, DERIVED),
-        "mechanisms": Field(each(thing), DERIVED),
+        "mechanisms": Field(each(MECHANISM, 200_000), DERIVED),
         "reading": Field(maybe(thing), DERIVED),
         "assumptions": Field(TEXTS, DERIVED),
         "rules": Field(TEXTS, DERIVED),

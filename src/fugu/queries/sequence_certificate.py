@@ -19,7 +19,7 @@ from fugu.documents.disclosure import PRIVATE_NUMBERS
 from fugu.documents.document import Document
 from fugu.documents.parts import SEQUENCE
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
-from fugu.documents.plain_json import check_plain
+from fugu.documents.plain_json import check_plain, reading
 from fugu.documents.sentences import APART
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
@@ -88,7 +88,7 @@ class SequenceCertificate(Document):
         stated = chain_from(prior) if is_written(prior) else chain
         claims = {k: v for k, v in mechanism.certificate.claims.items() if k != "kind"}
         fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
-        begins = [_line(line) for line in chain.assumptions if "first entry" in line]
+        begins = starting(chain)
         ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None, said.reading.sequence)
         apart = (APART,) if said.fitted_on == REFERENCE else ()
         kind = SequenceCertificate if said.budget is None else BudgetedSequenceCertificate
@@ -181,7 +181,8 @@ class SequenceCertificate(Document):
     @cached_property
     def chain(self) -> Chain | None:
         """The prior, as written; None if its transitions, or their limits, are not in the document."""
-        return chain_from(self["prior"]) if is_written(self["prior"]) else None
+        with reading():
+            return chain_from(self["prior"]) if is_written(self["prior"]) else None
 
 
 class BudgetedSequenceCertificate(SequenceCertificate):
@@ -273,6 +274,11 @@ def needed_assumptions(
     fitted = f"fitted on {prior['fitted on']}, {added}"
     follows = f"Every user follows the chain stated, {fitted}; the guarantee is for this prior."
     return (INDEPENDENT_BLOCKS, follows), behind
+
+
+def starting(chain: Chain | None) -> list[str]:
+    """What a chain says of its own start; nothing of one that is not in the document."""
+    return [] if chain is None else [_line(line) for line in chain.assumptions if "first entry" in line]
 
 
 def _line(words: str) -> str:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fugu.documents.document import Document
+from fugu.documents.plain_json import guarded
 from fugu.errors import UsageError
 from fugu.files import write_text
 from fugu.mechanism.mechanism import Mechanism
@@ -52,7 +53,8 @@ def page(
     document = getattr(mechanism, "certificate", mechanism)
     if not isinstance(document, Document):
         raise UsageError(f"a page is made from a mechanism or a certificate, got {type(mechanism).__name__}")
-    return whole_page(title, *parts_of(document, Said(title, comparison, query_name, secret_name, rows)))
+    with guarded(document.kind):
+        return whole_page(title, *parts_of(document, Said(title, comparison, query_name, secret_name, rows)))
 
 
 def write(path: str | os.PathLike[str], html: str) -> None:

@@ -119,6 +119,10 @@ class TrainingCertificate(Document):
     @property
     def objective(self) -> Objective:
         """What was minimised."""
+        with reading():
+            return self._objective()
+
+    def _objective(self) -> Objective:
         found = self.body["objective"]
         if found["loss"]["kind"] not in _LOSSES:
             raise CertificateError("the certificate names a loss that this version of fugu does not know")
@@ -134,6 +138,10 @@ class TrainingCertificate(Document):
     @cached_property
     def accountant(self) -> NoisySGD:
         """The accountant of the training, built from the document."""
+        with reading():
+            return self._accountant()
+
+    def _accountant(self) -> NoisySGD:
         found = self.body["accountant"]
         numbers = {name: _number(found[name]) for name in _NUMBERS}
         whole = {name: found[name] for name in _MOST}
@@ -246,7 +254,8 @@ def _number(x: Any) -> Any:
 
 
 def _approx(found: dict[str, str]) -> Approx:
-    guarantee = budget_from(found)
+    with reading():
+        guarantee = budget_from(found)
     if not isinstance(guarantee, Approx):
         raise CertificateError("a training is certified for epsilon and delta")
     return guarantee

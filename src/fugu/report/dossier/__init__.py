@@ -4,6 +4,7 @@ To add a section: a file with a function from a `Dossier` to markup, or None, an
 
 from collections.abc import Callable, Iterable
 
+from fugu.documents.plain_json import guarded
 from fugu.documents.records import RecordsCertificate
 from fugu.drawing.html import Html
 from fugu.queries.sequence_certificate import SequenceCertificate
@@ -67,4 +68,5 @@ def sections_of(dossier: Dossier) -> Iterable[Html | None]:
 
 def dossier_page(dossier: Dossier) -> str:
     """The whole page."""
-    return whole_page(dossier.title, *sections_of(dossier))
+    with guarded("release document"):
+        return whole_page(dossier.title, *sections_of(dossier))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.report import words
-from fugu.report.sections.own_words import assumed, own_parts
+from fugu.report.sections.own_words import MARK, assumed, own_parts
 from fugu.report.sections.story import Story
 from fugu.report.shell import defined, listed, section
 
@@ -13,8 +13,9 @@ from fugu.report.shell import defined, listed, section
 def limits(story: Story) -> Html:
     """Unit, assumptions, what is not promised, method and proof, and the command that proves it again."""
     certificate, f = story.certificate, story.f
+    found = f"{certificate.method}: {certificate.theorem}."
     proof = (
-        f"{certificate.method}: {certificate.theorem}. Proved: {words.proof(f, certificate.proved)}; worst pair: "
+        f"Proved, whichever way it was found: {words.proof(f, certificate.proved)}; worst pair: "
         f"{certificate.worst_pair or '(without a name)'}."
     )
     came = " that came with the release" if f.released else ""
@@ -23,7 +24,7 @@ def limits(story: Story) -> Html:
         ("Assumptions", assumed(certificate.assumptions, certificate.own_lines())),
         ("The publisher's own words", own_parts(certificate)),
         ("Not promised", not_promised()),
-        ("Method and proof", proof),
+        ("Method and proof", joined(tag("b", MARK), found, tag("br"), proof)),
         ("Re-check it yourself", checking(f"The certificate{came} holds the laws, the noise and the promise.")),
         ("Digest of the certificate (SHA-256)", tag("code", certificate.digest)),
     )

@@ -13,7 +13,8 @@ MARK = "In the publisher's own words, which nothing here proves: "
 _THEOREM = "theorem"
 _NAMES = {
     "beliefs": "which beliefs these are", "method": "how the noise was found", _THEOREM: "what that way stands on",
-    "scales": "the scales that other ways would need", "recipe": "how the beliefs were fitted",
+    "scales": "the scales that other ways would need",
+    "recipe": "how the beliefs were fitted, and what the secret is called",
     "empirical": "what is lost under the values that the beliefs were fitted to", "post": "what is done afterwards",
     "elsewhere": "what other releases of these records cost", "columns": "which columns the reference has",
     "claimed by": "who claims privacy for each entry", "odd entries": "what unexpected entries count as",

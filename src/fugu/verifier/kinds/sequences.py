@@ -19,6 +19,7 @@ from fugu.queries.sequence_certificate import (
     SequenceCertificate,
     needed_assumptions,
     numbers_of,
+    starting,
 )
 from fugu.queries.sequence_prior import Chain, chain_json
 from fugu.queries.sequence_promise import keeps, worth
@@ -128,7 +129,10 @@ def _assumptions(certificate: SequenceCertificate) -> None:
     with reading():
         layout = Schema.from_json(certificate["reading"]).sequence
         ahead, behind = needed_assumptions(certificate["prior"], certificate.body.get("ledger") is not None, layout)
-        if not {*ahead, *behind} <= set(said):
+        begins = (
+            starting(certificate.chain) if "publisher" in certificate.body else ()
+        )  # before 0.4 it could be left out
+        if not {*ahead, *begins, *behind} <= set(said):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")
 
 
