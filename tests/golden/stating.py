@@ -67,7 +67,11 @@ def noise(given: Any) -> dict[str, Any]:
     stated: dict[str, Any] = {"class": type(given).__name__, "grid": str(given.grid)}
     if hasattr(given, "covariance"):
         return stated | {"scale": nine(given.scale), "covariance": [[nine(x) for x in r] for r in given.covariance()]}
-    return stated | {"scale": repr(given.scale)} | ({"tail": repr(given.tail)} if hasattr(given, "tail") else {})
+    return (
+        stated
+        | {"scale": repr(given.scale)}
+        | ({"tail": repr(given.tail)} if isinstance(given, fugu.GeneralizedCauchy) else {})
+    )
 
 
 def errors(mechanism: Any) -> dict[str, Any]:

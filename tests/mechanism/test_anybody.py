@@ -6,6 +6,7 @@ what the cap asks for, noise that is mostly 0 without being told so."""
 from __future__ import annotations
 
 import copy
+import json
 import math
 from fractions import Fraction
 from itertools import permutations
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import fugu
+from forging import consistent
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
 from fugu.errors import NoiselessRelease, NotProvable, UsageError
@@ -48,6 +50,25 @@ def worst_loss(mechanism, delta=0):
         return max(mpmath.fsum(max(chance[y] - e * chance[y - d], 0) for y in range(-far, far)) for d in (span, -span))
 
     return at
+
+
+def test_what_one_record_can_change_is_held_against_the_laws():
+    """Steps of 1 for codes 0 to 8 said epsilon .2 against anybody where 1.6 is true, and verified."""
+    rng = np.random.default_rng(3)
+    reference = {"s": ["a"] * 200 + ["b"] * 200, "v": [0, 1, 2, 3, 4] * 40 + [4, 5, 6, 7, 8] * 40}
+    for rows, epsilon in ((300, 1), (3, 1)):
+        private = {"v": rng.integers(0, 9, rows).tolist()}
+        found = fugu.answer(private, "sum(v)", "s", fugu.Pure(epsilon), reference, bounds=(0, 8), step=1)
+        (made,) = found.mechanisms.values()
+        body = json.loads(made.certificate.to_json())
+        reach = max(max(family["points"]) for family in body["families"])
+        assert fugu.verify(made.certificate).holds and reach == (8 if rows == 300 else 24)
+        for part, other in (("steps", 1), ("steps", 0), ("rows", 1 if rows == 3 else 0)):
+            forged = consistent({**body, "statistic": {**body["statistic"], part: other}})
+            assert not fugu.verify(Certificate.parse(forged)).holds, (rows, part, other)
+        halves = {**body, "lattice": {"grid": "1/2", "origin": "0"}, "noise": {**body["noise"], "grid": "1/2"}}
+        halves["noise"]["scale"] = str(Fraction(halves["noise"]["scale"]) / 2)
+        assert not fugu.verify(Certificate.parse(consistent(halves))).holds
 
 
 def random_pair(rng):

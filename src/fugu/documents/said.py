@@ -11,16 +11,17 @@ from fugu.documents.assumed import check_assumed, unit_of
 from fugu.documents.document import canonical_json
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.remap import Remap
-from fugu.documents.sentences import CONVEXITY, PAST_WARNINGS
+from fugu.documents.sentences import CONVEXITY, PAST_WARNINGS, TOTALS
 from fugu.documents.swap import SWAP, RecordSwap, proof_of
 from fugu.errors import CertificateError
 from fugu.guarantee.encoding import budget_json
 from fugu.laws.encoding import shape_json
+from fugu.laws.family import Family
 from fugu.laws.sets.sampled import Sampled
 from fugu.noise.channel import Channel
 from fugu.noise.correlated import CorrelatedGaussian
 from fugu.noise.kind import OBJECTIVES, finite_or_none, noise_from
-from fugu.numbers.exact import read_number
+from fugu.numbers.exact import read_number, read_whole
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
@@ -66,6 +67,7 @@ def check_words(certificate: Certificate) -> None:
     with reading():
         _check_unit(certificate)
         _check_query(certificate)
+        _check_statistic(certificate)
         if "warnings" in body or "publisher" in body:
             _check_warnings(certificate)
         if certificate.kind == "mixed":
@@ -97,6 +99,21 @@ def _check_query(certificate: Certificate) -> None:
     same = len(bins or ()) == len(laid or ()) if dated else canonical_json(bins) == canonical_json(laid)
     if not same:
         raise CertificateError("the certificate's bins are not those of its recipe")
+
+
+def _check_statistic(certificate: Certificate) -> None:
+    """The laws are of codes 0 to `steps` of one record, in steps of 1, or of totals of all `rows` where the assumptions
+    say so. What one record can change is read off `steps`, so no law may reach further."""
+    stated = certificate.body.get("statistic") or {}
+    if "steps" not in stated:
+        return
+    steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), certificate.lattice
+    if steps < 1 or rows < 1 or lattice is None or lattice.grid != 1 or lattice.origin != 0:
+        raise CertificateError("the steps of the certificate's statistic are not those of its lattice")
+    totals = any(f"{rows - 1} {TOTALS}" in line for line in certificate.assumptions)
+    reach = steps * (rows if totals else 1)
+    if any(item.points.min() < 0 or item.points.max() > reach for item in certificate.laws if isinstance(item, Family)):
+        raise CertificateError("the laws of the certificate reach further than one record of its statistic can")
 
 
 def _check_warnings(certificate: Certificate) -> None:

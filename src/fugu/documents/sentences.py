@@ -87,3 +87,5 @@ PAST_WARNINGS = tuple(
     )
 )
 """Warnings of versions 0.2 and 0.3; pages and `fugu verify` print those that are worked out now."""
+TOTALS = "independent others"
+"""In the beliefs of a certificate whose laws are of the total of all records."""

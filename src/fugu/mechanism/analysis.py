@@ -38,8 +38,8 @@ class Analysis(Mechanism):
 
     def simulate(
         self,
-        values: object,
-        rng: np.random.Generator,
+        values: object,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
         *,
         already_mapped: bool = False,  # noqa: ARG002
     ) -> Simulated[Published]:

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.sentences import TOTALS
 from fugu.errors import BadTable
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, LawPair
@@ -71,7 +72,7 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, who: str = "")
     else:
         others = laws.pooled.iid_sum(rows - 1, method="auto" if _has_delta(budget) else "exact")
         totals = {name: sum_of([law, others]) for name, law in laws.given.items()}
-        note = f"one record's law and {rows - 1} independent others"
+        note = f"one record's law and {rows - 1} {TOTALS}"
     return [LawPair(totals[a], totals[b], f"{who}{a} vs {b}") for a, b in combinations(totals, 2)], note
 
 

@@ -17,6 +17,7 @@ from fugu.data.cells import number_of
 from fugu.data.field import Field
 from fugu.documents.certificate import Certificate
 from fugu.documents.disclosure import holds_private_numbers
+from fugu.documents.sentences import TOTALS
 from fugu.documents.units import published_unit
 from fugu.errors import NotProvable
 from fugu.laws.family import Family
@@ -24,7 +25,6 @@ from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.believed import Believed, believed, translates
 from fugu.utility.figures import short
 from fugu.utility.joint import Floats
-from fugu.utility.reading import TOTALS
 
 SIGMAS: Final = 5.0
 DRIFT: Final = 0.25

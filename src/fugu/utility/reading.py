@@ -10,6 +10,7 @@ import numpy as np
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
+from fugu.documents.sentences import TOTALS
 from fugu.documents.units import published_unit
 from fugu.errors import NotProvable
 from fugu.laws.family import Family
@@ -31,8 +32,6 @@ USUAL_ROWS = 1000
 LEVEL = 0.95
 _MOST = 8
 """Coordinates of a vector that are listed."""
-TOTALS = "independent others"
-"""In the beliefs of a certificate whose laws are of the total of all records."""
 
 
 @dataclass(frozen=True)
