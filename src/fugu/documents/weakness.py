@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.remap import Remap
+from fugu.guarantee.numbers import exact
 from fugu.guarantee.weakness import weaknesses
 from fugu.loss.channel.any_belief import any_belief
 from fugu.noise import LatticeNoise
@@ -67,38 +65,13 @@ def channel_warnings(certificate: Certificate) -> list[str]:
 
 
 def goes_out_exact(certificate: Certificate) -> bool:
-    """Whether values are called exact: each goes out as it is with probability above one half, and every output is more
-    than three times as likely under its own value as under any other. So randomised response with epsilon ln 3 is no
-    exact value. Of lattice Laplace noise the first implies the second: tanh(r / 2) > 1/2 is e^r > 3."""
-    return exact_chance(certificate) > HALF and _told_apart(certificate)
-
-
-def _told_apart(certificate: Certificate) -> bool:
-    """Whether every output is more than three times as likely under its own value as under any other."""
-    if certificate.parts:
-        return all(map(_told_apart, certificate.parts))
-    if certificate.kind == "channel":
-        shown, channel = np.array(certificate.body["support"], dtype=np.float64), certificate.channel
-        return _own_likeliest(np.array(channel.rows, dtype=object), shown, np.asarray(channel.outputs))
-    if (moved := Remap.in_certificate(certificate)) is not None:
-        return _own_likeliest(moved.chances(), moved.channel.shown, moved.to)
-    noise = None if certificate.kind in ("correlated", "analysis") else certificate.released_noise
-    if isinstance(noise, AtomLaplace) and not noise.silent:
-        return min((b - a for a, b in pairwise(noise.atoms)), default=1) * noise.rate > _LN3
-    steps = None if noise is None or certificate.lattice is None else noise.in_steps(certificate.lattice.grid)
-    if not isinstance(steps, LatticeNoise) or steps.silent:  # no noise, or noise in several directions at once
-        return True
-    return 1 - steps.tail(0.0) > 1.5 * (steps.tail(0.0) - steps.tail(1.0))  # the masses at 0, and at -1 and 1
-
-
-def _own_likeliest(rows: Any, values: Any, outputs: Any) -> bool:
-    """The same for chances of outputs, one row for each value; an output that is no value is not exact."""
-    for shown in dict.fromkeys(outputs.tolist()):
-        column = rows[:, outputs == shown].sum(axis=1)
-        own = column[values == shown]
-        if column.any() and (len(own) != 1 or any(own[0] <= 3 * x for x in column[values != shown])):
-            return False
-    return True
+    """Whether values are called exact: each goes out as it is with probability above one half, and more than epsilon
+    ln 3 is all that holds against anybody. So randomised response is an exact value above epsilon ln 3, as a count is:
+    of lattice Laplace noise the first implies the second, for tanh(r / 2) > 1/2 is e^r > 3."""
+    if exact_chance(certificate) <= HALF:
+        return False
+    anybody = certificate.anybody
+    return anybody is None or exact(anybody.epsilon) > _LN3
 
 
 def exact_chance(certificate: Certificate) -> float:
@@ -130,7 +103,7 @@ def _by_quantiles(noise: Noise) -> float:
 
 
 def _of_halves(certificate: Certificate) -> float:
-    first, second = (exact_chance(part) for part in certificate.parts)
+    first, second = map(exact_chance, certificate.parts)
     share = float(read_number(certificate.body["share"]))
     return share * first + (1 - share) * second
 
